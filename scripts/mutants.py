@@ -21,7 +21,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from mutating import drivers, files, formulas, results, sources, states
+from mutating import (
+    drivers,
+    files,
+    formulas,
+    meshes,
+    results,
+    sources,
+    states,
+    tables,
+)
 from mutating.mutant import Mutant
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +40,10 @@ import quick_compilation  # noqa: E402  (after the path)
 
 MUTANTS = tuple(
     mutant
-    for module in (formulas, sources, states, drivers, results, files)
+    for module in (
+        *(formulas, sources, states, meshes, drivers, results),
+        *(files, tables),
+    )
     for mutant in module.MUTANTS
 )
 
@@ -114,8 +126,7 @@ def main() -> None:
     check_texts()
     chosen = [mutant for mutant in MUTANTS if mutant.name in options.names]
     chosen = chosen or drawn(options.share)
-    flags = filter(quick_compilation.is_known, quick_compilation.FLAGS)
-    os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+    os.environ.setdefault("XLA_FLAGS", " ".join(quick_compilation.known_flags()))
     survivors = []
     with ThreadPoolExecutor(2) as pool:
         for mutant, fate in zip(chosen, pool.map(tried, chosen), strict=True):

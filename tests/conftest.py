@@ -19,6 +19,7 @@ import quick_compilation
 # A virtual device that waits for others holds a thread. By default there are only as many
 # threads as cores or devices, so steps that were dispatched ahead could deadlock.
 os.environ.setdefault("PJRT_NPROC", "32")
+os.environ.setdefault("MPLBACKEND", "agg")  # figures are drawn, and not shown
 # Tracing makes many small objects that live on, which the collector would walk again and
 # again: a tenth of the time of most tests.
 gc.set_threshold(100_000, 50, 50)

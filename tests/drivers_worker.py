@@ -14,10 +14,12 @@ if __name__ == "__main__":
     )
 
 import numpy as np
-import orbax.checkpoint as ocp
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
+
+ocp = LateImport("orbax.checkpoint")
 
 METRICS = ("ndcg@3", "mrr")
 

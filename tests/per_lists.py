@@ -1,10 +1,16 @@
-"""Makes values of lists from the arrays that tests write down."""
+"""Makes values of lists from the arrays that tests write down, or draws them.
+
+Each number of lists compiles the programs of states anew, so tests of states draw `MANY`
+lists, or write down a `FEW` and leave the rest without weight.
+"""
 
 import jax
 import numpy as np
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
+
+FEW, MANY = 4, 40
 
 
 def lists_of(values, weights=None, defined=None):
@@ -23,21 +29,84 @@ def lists_of(values, weights=None, defined=None):
     return jrm.PerList(values, cast(weights, np.float32), cast(defined, bool))
 
 
-def state_of(values):
-    """Makes the `Mean` of lists that weigh the same; it compiles nothing either."""
-    return HostSums.of_lists(lists_of(values), jrm.Mean).state()
+def padded(values, weights=None, defined=None, size=FEW):
+    """Makes as many lists, of which all but the first have no weight."""
+    lists = lists_of(values, weights, defined)
+    rest = size - len(lists.weights)
+    return jax.tree.map(
+        lambda x: np.pad(x, [(0, rest), *[(0, 0)] * (x.ndim - 1)]), lists
+    )
+
+
+def drawn(rng, shape=(), dtype=np.float32):
+    """Draws `MANY` values in [0, 1], both ends among them; some do not count.
+
+    Some lists are undefined, with a value of 0.
+    """
+    values = np.clip(rng.normal(0.5, 0.5, (MANY, *shape)), 0, 1)
+    weights = rng.gamma(2, size=MANY) * (rng.random(MANY) < 0.8)
+    defined = rng.random(MANY) < 0.8
+    values = np.where(defined.reshape(-1, *(1,) * len(shape)), values, 0)
+    return jrm.PerList(values.astype(dtype), weights.astype(dtype), defined)
+
+
+def state_of(values, weights=None):
+    """Makes the `Mean` of lists that are all defined; it compiles nothing either."""
+    return mean_of(lists_of(values, weights))
+
+
+def mean_of(lists):
+    """Makes the `Mean` of lists on the host."""
+    return HostSums.of_lists(lists, jrm.Mean).state()
+
+
+def stacked(states):
+    """Stacks states along a new axis."""
+    return jax.tree.map(lambda *x: np.stack(x), *states)
+
+
+def at(tree, index):
+    """Selects some of the lists, or of stacked states."""
+    return jax.tree.map(lambda x: x[index], tree)
+
+
+def in_batches(tree, count):
+    """Cuts lists into as many batches of one size."""
+    return jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), tree)
+
+
+def exact(values, weights, ids=None):
+    """Returns a mean, its standard error and the effective number of lists, in float64.
+
+    Lists of one id are a cluster. The error is then that of statsmodels'
+    `cov_type="cluster"`, but for the factor n/(n − 1), of which n is the effective number
+    of clusters here and their number there.
+    """
+    values, weights = (np.asarray(x, np.float64) for x in (values, weights))
+    ids = np.arange(len(values)) if ids is None else ids
+    kept = weights > 0
+    values, weights = values[kept], weights[kept]
+    _, clusters = np.unique(np.asarray(ids)[kept], return_inverse=True)
+    mean = weights @ values / weights.sum()
+    scores = np.bincount(clusters, weights * (values - mean))
+    n = weights.sum() ** 2 / (np.bincount(clusters, weights) ** 2).sum()
+    return mean, np.sqrt((scores**2).sum() * n / (n - 1)) / weights.sum(), n
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):
-    """Makes the result of `evaluate_users` from values by metric; users count from 0."""
+    """Makes the result of `evaluate_users` from values by metric; users count from 0.
+
+    It compiles nothing.
+    """
     users = (
         np.arange(len(next(iter(lists.values())).weights)) if users is None else users
     )
+    shapes = jax.eval_shape(lambda: jrm.Exposure.empty(1, 1))
     return jrm.UserEvaluation(
         states=states or {},
         lists=lists,
         items=np.zeros((len(users), 1), np.int32),
         undefined=undefined,
-        exposure=jrm.Exposure.empty(1, 1),
+        exposure=jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes),
         users=np.asarray(users),
     )

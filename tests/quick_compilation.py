@@ -11,20 +11,9 @@ import sys
 FLAGS = ("--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false")
 
 
-def switch_on(cache):
-    """Sets `XLA_FLAGS` for this process and those that it starts, if they are not set.
-
-    XLA aborts at a flag that it does not know, and knows other flags in each version. A
-    process finds out once for each version; the cache of pytest keeps the answer.
-    """
-    if "XLA_FLAGS" in os.environ:
-        return
-    key = f"quick_compilation/{importlib.metadata.version('jaxlib')}"
-    flags = cache.get(key, None)
-    if flags is None:
-        flags = [flag for flag in FLAGS if is_known(flag)]
-        cache.set(key, flags)
-    os.environ["XLA_FLAGS"] = " ".join(flags)
+def known_flags():
+    """Returns the flags that this version of XLA knows; it aborts at others."""
+    return [flag for flag in FLAGS if is_known(flag)]
 
 
 def is_known(flag):
@@ -32,3 +21,22 @@ def is_known(flag):
     program = [sys.executable, "-c", "import jax; jax.devices('cpu')"]
     environment = os.environ | {"XLA_FLAGS": flag}
     return subprocess.run(program, env=environment, capture_output=True).returncode == 0
+
+
+def switch_on(cache):
+    """Sets `XLA_FLAGS` for this process and those that it starts, if they are not set.
+
+    The cache of pytest keeps the flags that each version knows.
+    """
+    if "XLA_FLAGS" in os.environ:
+        return
+    key = f"quick_compilation/{importlib.metadata.version('jaxlib')}"
+    flags = cache.get(key, None)
+    if flags is None:
+        flags = known_flags()
+        cache.set(key, flags)
+    os.environ["XLA_FLAGS"] = " ".join(flags)
+
+
+if __name__ == "__main__":
+    print(*known_flags())

@@ -8,23 +8,15 @@ import pytest
 
 from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics.adapters import tensorboard
 
-
-@pytest.mark.parametrize(
-    ("adapter", "library", "extra"),
-    [
-        *[
-            (name, name, "frameworks")
-            for name in (
-                *("clu", "ir_measures", "keras", "sentence_transformers", "sklearn"),
-                "transformers",
-            )
-        ],
-        ("nnx", "flax", "frameworks"),
-        ("pytrec_eval", "polars", "trec"),
-    ],
+OF_FRAMEWORKS = (
+    "clu ir_measures keras sentence_transformers sklearn transformers".split()
 )
+EXTRAS = [(name, name, "frameworks") for name in OF_FRAMEWORKS]
+EXTRAS += [("nnx", "flax", "frameworks"), ("pytrec_eval", "polars", "trec")]
+
+
+@pytest.mark.parametrize(("adapter", "library", "extra"), EXTRAS)
 def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     """The message names the extra that installs it."""
     name = f"jax_rank_metrics.adapters.{adapter}"
@@ -33,9 +25,8 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     for module in [x for x in sys.modules if x.startswith(f"{library}.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
-        ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[{extra}\]"
-    ):
+    message = rf"{library}.*jax-rank-metrics\[{extra}\]"
+    with pytest.raises(ModuleNotFoundError, match=message):
         importlib.import_module(name)
 
 
@@ -43,12 +34,6 @@ def test_metrics_are_pickled_by_reference():
     """So a copy is equal, and compiles nothing anew."""
     bounds = bind_all(("ndcg(gain_fn=linear_gain)@10", "recall(rel=2)@1,5", "gm_map"))
     assert pickle.loads(pickle.dumps(bounds)) == bounds
-
-
-def test_several_runs_are_no_states():
-    """Several runs are refused: their scalars would have the same names."""
-    with pytest.raises(TypeError, match="several runs"):
-        tensorboard.write(None, {"one": {}, "two": {}}, 0)
 
 
 def test_a_missing_dependency_is_not_the_library(monkeypatch, tmp_path):

@@ -82,9 +82,8 @@ def test_queries_and_comparisons(folder):
 
 def test_judged_documents_only(folder):
     """Documents without judgements leave the run, and later ones move up."""
-    (folder / "new.txt").write_text(
-        "q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq2 Q0 b 1 0.9 t\n"
-    )
+    run = "q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq2 Q0 b 1 0.9 t\n"
+    (folder / "new.txt").write_text(run)
     for flags, mean in (((), 0.25), (("-J",), 0.75)):
         text = printed("new.txt", *METRICS, *flags, "--format", "json")
         assert json.loads(text)["runs"]["new"]["recall@1"]["mean"] == mean
@@ -101,10 +100,8 @@ def test_queries_without_values(folder):
 )
 def test_plot(folder, metric, panels):
     """There is a panel for the cutoffs, if the metric has several."""
-    done = invoke(
-        *("qrels.txt", "good.txt", "bad.txt", "-m", metric, "-m", "mrr@1"),
-        *("--plot", "plot.png"),
-    )
+    words = f"qrels.txt good.txt bad.txt -m {metric} -m mrr@1 --plot plot.png"
+    done = invoke(*words.split())
     assert done.exit_code == 0, done.output
     image = (folder / "plot.png").read_bytes()
     assert image.startswith(b"\x89PNG")
@@ -121,20 +118,13 @@ def test_options_of_the_call_go_into_metrics():
     def parsed(*names):
         return [(x.spec.name, dict(x.options)) for x in map(parse, names)]
 
-    assert metrics(
-        "ndcg", "ndcg@5", "ndcg_cut_5", "ndcg(gain_fn=exponential_gain)"
-    ) == (
-        parsed(
-            *("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5", "ndcg_cut_5"),
-            "ndcg(gain_fn=exponential_gain)",
-        )
-    )
-    assert metrics("p@5", "P_5", "set_P", "p(denominator=retrieved)@5") == parsed(
-        *("p(denominator=k)@5", "P_5", "set_P", "p(denominator=retrieved)@5")
-    )
-    assert metrics("map", "map(rel=1)@5", "ndcg", trec=False, level=2) == parsed(
-        *("map(rel=2)", "map(rel=1)@5", "ndcg")
-    )
+    unchanged = ("ndcg_cut_5", "ndcg(gain_fn=exponential_gain)")
+    linear = ("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5")
+    assert metrics("ndcg", "ndcg@5", *unchanged) == parsed(*linear, *unchanged)
+    unchanged = ("P_5", "set_P", "p(denominator=retrieved)@5")
+    assert metrics("p@5", *unchanged) == parsed("p(denominator=k)@5", *unchanged)
+    of_level = metrics("map", "map(rel=1)@5", "ndcg", trec=False, level=2)
+    assert of_level == parsed("map(rel=2)", "map(rel=1)@5", "ndcg")
     assert metrics("p@5", level=2) == parsed("p(denominator=k, rel=2)@5")
     assert metrics() == metrics("official") and len(metrics()) == len(OFFICIAL)
     assert metrics(trec=False) == parsed(*DEFAULT)
@@ -171,9 +161,8 @@ def test_families_and_sets_of_trec_eval():
         metrics = request.metrics_of(typed, trec, None)
         return [label for metric in metrics for label in metric.labels]
 
-    assert labels("P.5,10", "iprec_at_recall.0.2", "success.3") == [
-        *("P_5", "P_10", "iprec_at_recall_0.20", "success_3"),
-    ]
+    expected = "P_5 P_10 iprec_at_recall_0.20 success_3".split()
+    assert labels("P.5,10", "iprec_at_recall.0.2", "success.3") == expected
     assert len(labels("ndcg_cut")) == len(labels("P", trec=True)) == 9
     assert labels("P") == ["P"] and labels("P@5", trec=True) == ["P@5"]
     assert labels("official")[-1] == "P_1000"
@@ -189,10 +178,8 @@ def test_families_and_sets_of_trec_eval():
 def test_official_measures_have_one_meaning(folder):
     """Precision at 5 divides by 5 wherever it is called P_5; P@5 keeps its name."""
     words = ("good.txt", "--format", "trec", "-m", "P_5")
-    lines = printed(*words, "-m", "P@5").splitlines()
-    assert [line.split() for line in lines] == [
-        *(["P_5", "all", "0.2000"], ["P@5", "all", "0.7500"]),
-    ]
+    lines = printed(*words, "-m", "P@5").split()
+    assert lines == "P_5 all 0.2000 P@5 all 0.7500".split()
     done = invoke("qrels.txt", "good.txt", "--format", "trec", "-m", "official")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[:2] == [["runid", "all", "good"], ["num_q", "all", "2"]]
@@ -235,9 +222,8 @@ def test_stdin(folder):
     words = ["evaluate", "qrels.txt", "-", "bad.txt", *METRICS, "--format", "csv"]
     for data in (RUNS["good.txt"].encode(), gzip.compress(RUNS["good.txt"].encode())):
         done = CliRunner().invoke(cli.app(), words, input=data)
-        assert done.exit_code == 0 and "\nstdin,recall@1,0.75" in done.stdout, (
-            done.output
-        )
+        assert done.exit_code == 0, done.output
+        assert "\nstdin,recall@1,0.75" in done.stdout, done.output
     done = CliRunner().invoke(cli.app(), words, input=b"q1 Q0 a\n")
     assert done.exit_code == 1 and "stdin, line 1" in done.stderr
 
@@ -256,17 +242,36 @@ def test_formats_of_both_files(folder):
     assert printed("run.csv", "--run-columns", "user,item,score", *METRICS)
 
 
-def test_a_closed_pipe_prints_no_error(folder):
-    """If the reader of stdout stops, as `head` does, stderr stays empty."""
-    words = "-m jax_rank_metrics evaluate qrels.txt good.txt".split()
-    process = subprocess.Popen(
-        [sys.executable, *words, *METRICS],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+PROGRAM = """
+import runpy
+import sys
+import jax_rank_metrics as jrm
+assert "jax" not in sys.modules
+# Unpickling a function in another process imports its module alone.
+from jax_rank_metrics._calls.names import parse
+assert parse("ndcg@10").spec.name == "ndcg"
+assert "jax_rank_metrics._public" not in sys.modules
+from jax_rank_metrics import *
+assert ndcg is jrm.ndcg and plots is jrm.plots and "merge" in vars(jrm)
+assert jrm.plots.at_cutoffs and not {"matplotlib", "polars", "rich", "typer"} & {*sys.modules}
+jrm.merge = "mock"
+assert "merge" in dir(jrm) and jrm.merge == "mock"
+sys.argv[1:] = "evaluate qrels.txt good.txt --format trec -m num_q".split()
+runpy.run_module("jax_rank_metrics", run_name="__main__")
+"""
+
+
+def test_a_process_from_its_first_import_to_a_closed_pipe(folder):
+    """Importing the package imports no JAX; the first name that is used brings them all.
+
+    Libraries for plots, files and the command are not imported before they are needed.
+    If the reader of stdout stops, as `head` does, stderr stays empty to the end.
+    """
+    command, pipe = [sys.executable, "-c", PROGRAM], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     process.stdout.close()
     with process.stderr:
-        assert not process.stderr.read() and process.wait()
+        assert process.stderr.read() == "" and process.wait()
 
 
 @pytest.mark.parametrize("baseline", ["bad", "bad.txt", "./bad.txt"])
@@ -285,75 +290,41 @@ def test_version_and_completion():
 
 
 ERRORS = {
-    "No such file": ("none.txt", "good.txt"),
-    "line 1 ('q1 0 a 1')": ("qrels.txt", "qrels.txt"),
-    "is unknown": ("qrels.txt", "good.txt", "-m", "nonsense"),
-    "has no option": ("qrels.txt", "good.txt", "-m", "mrr(depth=3)"),
-    "--per-query goes with --format": (
-        *("qrels.txt", "good.txt", "-q", "--format", "html"),
-    ),
-    "--compare goes with --format": (
-        *("qrels.txt", "good.txt", "bad.txt", "--compare", "t", "--format", "trec"),
-    ),
-    "is one table": (
-        *("qrels.txt", "good.txt", "bad.txt", "--compare", "t", "-q"),
-        *("--format", "csv"),
-    ),
-    "pass one of them": ("qrels.txt", "good.txt", "-c", "--missing", "skip"),
-    "--baseline x is none of good": ("qrels.txt", "good.txt", "--baseline", "x"),
-    "--baseline a.txt may be any of x/a, y/a": (
-        *("qrels.txt", "x/a.txt", "y/a.txt", "--baseline", "a.txt"),
-    ),
-    "-m ndcg@10,map: pass -m for each metric, as in -m ndcg@10 -m map": (
-        *("qrels.txt", "good.txt", "-m", "ndcg@10,map"),
-    ),
-    "'map'; if it is a metric, pass -m for each, as in -m ndcg@10 -m map": (
-        *("-m", "ndcg@10", "map", "qrels.txt", "good.txt"),
-    ),
-    "--level is nan": ("qrels.txt", "good.txt", "-l", "nan"),
-    "'recall@1,2' and 'recall@2' both hold 'recall@2'; leave one of them out": (
-        *("qrels.txt", "good.txt", "-m", "recall@1,2", "-m", "recall@2"),
-    ),
-    "add -m map": (
-        *("qrels.txt", "good.txt", "bad.txt", "-m", "gm_map", "--compare", "t"),
-    ),
-    "there is no folder": ("qrels.txt", "good.txt", "--plot", "none/plot.png"),
-    "needs two runs": ("qrels.txt", "good.txt", "--compare", "t"),
-    "good.txt is given twice": ("qrels.txt", "good.txt", "good.txt"),
-    "part.txt: qrels: query 'q2' is not in run": ("qrels.txt", "part.txt"),
-    "other.txt: run: query 'q7' is not in qrels": ("qrels.txt", "other.txt"),
-    "have no names": ("qrels.txt", "good.txt", "--qrels-columns", "a,b,c"),
-    "not in run; pass --missing zero to count": ("qrels.txt", "part.txt"),
-    "not in qrels; pass --unjudged skip to leave": ("qrels.txt", "other.txt"),
-    "is there already; pass --duplicates first or --duplicates last": (
-        *("qrels.txt", "twice.txt"),
-    ),
-    "judgements of subtopics; pass --qrels-format subtopics": (
-        *("subtopics.txt", "good.txt"),
-    ),
-    "alpha_ndcg@10 reads subtopics, which the judgements do not have; pass those of "
-    "--qrels-format subtopics": ("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
-    "-m alpha-DCG@5: this measure of ndeval is not available": (
-        *("subtopics.txt", "good.txt", "-m", "alpha-DCG@5"),
-    ),
-    "--level 2.0: a document of subtopics.txt is relevant if": (
-        *("subtopics.txt", "good.txt", "--qrels-format", "subtopics", "-l", "2"),
-    ),
-    "-m Rndcg: this measure of trec_eval is not available": (
-        *("qrels.txt", "good.txt", "-m", "Rndcg"),
-    ),
-    "-m num_q is a line of --format trec": ("qrels.txt", "good.txt", "-m", "num_q"),
-    "--confidence is 95.0; pass a number between 0 and 1": (
-        *("qrels.txt", "good.txt", "--confidence", "95"),
-    ),
-    "- is given twice": ("-", "-"),
-    "--plot: a geometric mean has no value per query": (
-        *("qrels.txt", "good.txt", "-m", "gm_map", "--plot", "plot.png"),
-    ),
-    "--plot plot.xyz: figures are not written as '.xyz'": (
-        *("none.txt", "good.txt", "--plot", "plot.xyz"),
-    ),
-}
+    "No such file": "none.txt good.txt",
+    "line 1 ('q1 0 a 1')": "qrels.txt qrels.txt",
+    "is unknown": "qrels.txt good.txt -m nonsense",
+    "has no option": "qrels.txt good.txt -m mrr(depth=3)",
+    "--per-query goes with --format": "qrels.txt good.txt -q --format html",
+    "--compare goes with --format": "qrels.txt good.txt bad.txt --compare t --format trec",
+    "is one table": "qrels.txt good.txt bad.txt --compare t -q --format csv",
+    "pass one of them": "qrels.txt good.txt -c --missing skip",
+    "--baseline x is none of good": "qrels.txt good.txt --baseline x",
+    "--baseline a.txt may be any of x/a, y/a": "qrels.txt x/a.txt y/a.txt --baseline a.txt",
+    "-m ndcg@10,map: pass -m for each metric, as in -m ndcg@10 -m map": "qrels.txt good.txt -m ndcg@10,map",
+    "'map'; if it is a metric, pass -m for each, as in -m ndcg@10 -m map": "-m ndcg@10 map qrels.txt good.txt",
+    "--level is nan": "qrels.txt good.txt -l nan",
+    "'recall@1,2' and 'recall@2' both hold 'recall@2'; leave one of them out": "qrels.txt good.txt -m recall@1,2 -m recall@2",
+    "add -m map": "qrels.txt good.txt bad.txt -m gm_map --compare t",
+    "there is no folder": "qrels.txt good.txt --plot none/plot.png",
+    "needs two runs": "qrels.txt good.txt --compare t",
+    "good.txt is given twice": "qrels.txt good.txt good.txt",
+    "part.txt: qrels: query 'q2' is not in run": "qrels.txt part.txt",
+    "other.txt: run: query 'q7' is not in qrels": "qrels.txt other.txt",
+    "have no names": "qrels.txt good.txt --qrels-columns a,b,c",
+    "not in run; pass --missing zero to count": "qrels.txt part.txt",
+    "not in qrels; pass --unjudged skip to leave": "qrels.txt other.txt",
+    "is there already; pass --duplicates first or --duplicates last": "qrels.txt twice.txt",
+    "judgements of subtopics; pass --qrels-format subtopics": "subtopics.txt good.txt",
+    "alpha_ndcg@10 reads subtopics, which the judgements do not have; pass those of --qrels-format subtopics": "qrels.txt good.txt -m alpha_ndcg@10",
+    "-m alpha-DCG@5: this measure of ndeval is not available": "subtopics.txt good.txt -m alpha-DCG@5",
+    "--level 2.0: a document of subtopics.txt is relevant if": "subtopics.txt good.txt --qrels-format subtopics -l 2",
+    "-m Rndcg: this measure of trec_eval is not available": "qrels.txt good.txt -m Rndcg",
+    "-m num_q is a line of --format trec": "qrels.txt good.txt -m num_q",
+    "--confidence is 95.0; pass a number between 0 and 1": "qrels.txt good.txt --confidence 95",
+    "- is given twice": "- -",
+    "--plot: a geometric mean has no value per query": "qrels.txt good.txt -m gm_map --plot plot.png",
+    "--plot plot.xyz: figures are not written as '.xyz'": "none.txt good.txt --plot plot.xyz",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("why", list(ERRORS))
@@ -363,7 +334,7 @@ def test_errors_are_one_line(folder, why):
     (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
     (folder / "twice.txt").write_text(RUNS["good.txt"] + "q1 Q0 a 1 0 t\n")
     (folder / "subtopics.txt").write_text("q1 1 a 1\nq1 2 a 1\n")
-    done = invoke(*ERRORS[why])
+    done = invoke(*ERRORS[why].split())
     assert isinstance(done.exception, SystemExit) and done.exit_code == 1
     assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
     assert not done.stdout

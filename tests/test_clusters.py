@@ -1,41 +1,17 @@
 """Lists joined to clusters: `PerList.cluster`."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import MANY, drawn, exact, in_batches, lists_of, mean_of
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._states.on_host import HostSums
 
-LISTS = 60
-
-
-def drawn(rng, shape=(), undefined=0.2):
-    """Draws lists of NumPy; some do not count, and some are undefined."""
-    weights = rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.9)
-    defined = rng.random(LISTS) >= undefined
-    values = rng.random((LISTS, *shape))
-    values = np.where(defined.reshape(-1, *(1,) * len(shape)), values, 0)
-    return jrm.PerList(values.astype(np.float32), weights.astype(np.float32), defined)
-
-
-def exact(values, weights, ids):
-    """Computes the mean and its sandwich error by cluster, as loops in float64.
-
-    The error is that of statsmodels' `cov_type="cluster"`, but for the factor n/(n − 1),
-    of which n is the effective number of clusters here and their number there.
-    """
-    total = sum(map(float, weights))
-    mean = (
-        sum(float(v) * float(w) for v, w in zip(values, weights, strict=True)) / total
-    )
-    scores, sums = {}, {}
-    for v, w, name in zip(values, weights, ids, strict=True):
-        scores[name] = scores.get(name, 0) + float(w) * (float(v) - mean)
-        sums[name] = sums.get(name, 0) + float(w)
-    n = total**2 / sum(w**2 for w in sums.values())
-    squares = sum(score**2 for score in scores.values())
-    return mean, np.sqrt(squares * n / (n - 1)) / total, n
+ONES = lists_of([1, 1])
 
 
 @pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
@@ -43,23 +19,23 @@ def exact(values, weights, ids):
 def test_means_of_clusters(rng, undefined, cutoffs):
     """The mean is that of the lists, and its error the sandwich formula's, by cutoff."""
     lists = drawn(rng, (2,) if cutoffs else ())
-    ids = rng.integers(0, 12, LISTS)
+    ids = rng.permutation(MANY) % 6
     joined = lists.cluster(ids, undefined)
-    state = joined.mean()
-    np.testing.assert_allclose(
-        state.compute(), lists.mean(undefined).compute(), rtol=1e-6
-    )
-    filled = np.where(lists.defined[:, None], lists.values.reshape(LISTS, -1), 0)
+    choice = undefined or "zero"
+    plain = mean_of(dataclasses.replace(lists, undefined=choice)).compute()
+    (*estimates,) = HostSums.of_lists(joined, jrm.Mean).estimates(0.9, "auto")
+    np.testing.assert_allclose([x.mean for x in estimates], plain, rtol=1e-6)
+    filled = np.where(lists.defined[:, None], lists.values.reshape(MANY, -1), 0)
     filled = np.where(lists.defined[:, None] | (undefined != "one"), filled, 1)
     weights = np.where(lists.defined | (undefined != "skip"), lists.weights, 0)
     for column in range(filled.shape[1]):
         mean, error, n = exact(filled[:, column], weights, ids)
-        at = column if cutoffs else ()
-        np.testing.assert_allclose(state.compute()[at], mean, rtol=3e-7)
-        np.testing.assert_allclose(state.std_error()[at], error, rtol=1e-6)
-        np.testing.assert_allclose(state.n_eff[at], n, rtol=1e-6)
+        np.testing.assert_allclose(estimates[column].mean, mean, rtol=3e-7)
+        np.testing.assert_allclose(estimates[column].std_error, error, rtol=1e-6)
+        np.testing.assert_allclose(estimates[column].n_eff, n, rtol=1e-6)
     names = list(dict.fromkeys(ids.tolist()))
-    assert len(joined) == state.lists == len(names)
+    assert len(joined) == len(names)
+    assert estimates[0].lists == (joined.weights > 0).sum()
     assert jrm.pack(ids).ids.tolist() == names
     for index, name in enumerate(names):
         of_cluster = weights * (ids == name)
@@ -72,9 +48,9 @@ def test_means_of_clusters(rng, undefined, cutoffs):
 
 def test_clusters_of_a_ratio(rng):
     """A cluster of ratios is the ratio of its sums, with weights of each cutoff."""
-    a, b = drawn(rng, (2,), 0), drawn(rng, (2,), 0)
+    a, b = (lists_of(rng.random((MANY, 2)), rng.gamma(2, size=MANY)) for _ in "ab")
     b = jrm.PerList(np.where(b.values > 0.4, b.values, 0), a.weights, b.defined)
-    ids = rng.integers(0, 15, LISTS)
+    ids = rng.permutation(MANY) % 15
     joined = a.over(b).cluster(ids)
     assert joined.cutoff_weights and joined.weights.shape == (15, 2)
     again = a.cluster(ids).over(b.cluster(ids))
@@ -86,7 +62,7 @@ def test_clusters_of_a_ratio(rng):
 
 def test_ids_of_any_kind(rng):
     """Strings, large integers, tuples and arrays of any shape number the same clusters."""
-    lists, ids = drawn(rng), rng.integers(0, 9, LISTS)
+    lists, ids = drawn(rng), rng.integers(0, 9, MANY)
     expected = lists.cluster(ids)
     named = [f"user {x}" for x in ids]
     for same in (
@@ -98,8 +74,7 @@ def test_ids_of_any_kind(rng):
         [("user", int(x)) for x in ids],
     ):
         np.testing.assert_array_equal(lists.cluster(same).values, expected.values)
-    in_batches = jax.tree.map(lambda x: x.reshape(6, 10), lists)
-    actual = in_batches.cluster(ids.reshape(6, 10))
+    actual = in_batches(lists, 4).cluster(ids.reshape(4, 10))
     np.testing.assert_array_equal(actual.values, expected.values)
     assert lists[0].cluster("user 1").values.shape == (1,)
     # Arrays stay where they are, NumPy on the host or JAX on a device.
@@ -117,28 +92,9 @@ def test_lists_without_weight_join_nothing():
     joined = jrm.PerList(values, weights, defined).cluster(list("aabbc"), "skip")
     assert joined.values.tolist() == [1, 3, 0] and joined.weights.tolist() == [1, 1, 0]
     assert joined.defined.tolist() == [True, True, False]
-    assert joined.undefined == "skip" and joined.mean().lists == 2
+    assert joined.undefined == "skip" and mean_of(joined).lists == 2
     none = jrm.PerList(np.zeros(0), np.zeros(0), np.zeros(0, bool)).cluster([])
     assert len(none) == 0 and none.mean().compute() == 0
-
-
-def test_what_cannot_be_clustered(rng):
-    lists = drawn(rng)
-    for ids, error, match in (
-        (np.arange(5), ValueError, r"ids have shape \(5,\), and the lists \(60,\)"),
-        (np.zeros((LISTS, 2)), ValueError, r"ids have shape \(60, 2\)"),
-        ([None] * LISTS, ValueError, "^ids is None at 0; pass an id"),
-        ([[1]] * LISTS, TypeError, r"^ids holds \[1\] at 0, which cannot be the key"),
-        (7, ValueError, r"ids have shape \(\)"),
-    ):
-        with pytest.raises(error, match=match):
-            lists.cluster(ids)
-    with pytest.raises(ValueError, match="undefined"):
-        lists.cluster(np.arange(LISTS), "none")
-    with pytest.raises(TypeError, match="lists are traced; .*outside of jax.jit"):
-        jax.jit(lambda x: x.cluster(np.arange(LISTS)))(lists)
-    with pytest.raises(TypeError, match="ids are traced"):
-        jax.jit(lambda x: lists.cluster(x).values)(jnp.arange(LISTS))
 
 
 def test_errors_of_clustered_lists(rng):
@@ -155,3 +111,23 @@ def test_errors_of_clustered_lists(rng):
             mean, spread = x.values.mean(), x.values.std(ddof=1)
             misses[index] += abs(mean) > 2.02 * spread / np.sqrt(len(x))
     assert misses[0] / trials > 0.2 and misses[1] / trials < 0.08
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ONES.cluster([None] * 2), "^ids is None at 0; pass an id"),
+        (
+            lambda: ONES.cluster([[1]] * 2),
+            r"^ids holds \[1\] at 0, which cannot be the",
+        ),
+        (
+            lambda: jrm.compare(ONES, ONES, clusters=["ann", None]),
+            "^clusters is None at 1; pass an id",
+        ),
+    ],
+)
+def test_what_is_no_id(call, message):
+    """Messages begin with the name of the argument."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

@@ -123,34 +123,6 @@ def test_shard_map(data, expected):
     check_same(numbers(jrm.merge(*states)), expected)
 
 
-@pytest.fixture(scope="module")
-def batch_states(data):
-    """Lists the states of all batches of 64."""
-    batches = [
-        x.reshape(-1, 64, *x.shape[1:]) for x in recipes.pad(data, -(-LISTS // 64) * 64)
-    ]
-    measure = jax.jit(
-        lambda xs: jax.lax.map(lambda batch: jrm.evaluate(METRICS, *batch), xs)
-    )
-    stacked = jax.device_get(measure(batches))
-    return [jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(len(batches[0]))]
-
-
-def tree_merge(states):
-    """Merges neighbouring states until a single one is left."""
-    while len(states) > 1:
-        states = [jrm.merge(*states[i : i + 2]) for i in range(0, len(states), 2)]
-    return states[0]
-
-
-def test_order_of_merging(batch_states, expected, rng):
-    """States of batches merge to the same numbers in any order and grouping."""
-    states = list(batch_states)
-    check_same(numbers(jrm.merge(*states)), expected)
-    rng.shuffle(states)
-    check_same(numbers(tree_merge(states)), expected)
-
-
 # The number of lists that each of the two processes holds.
 HELD = (6123, 3877)
 

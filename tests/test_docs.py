@@ -15,13 +15,11 @@ from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_e
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
 
+OF_THE_EXTRA_TEST = [x for x in SHOWING if x not in OF_PEERS + OF_FRAMEWORKS]
+
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "page",
-    [page for page in SHOWING if page not in OF_PEERS + OF_FRAMEWORKS],
-    ids=lambda page: page.stem,
-)
+@pytest.mark.parametrize("page", OF_THE_EXTRA_TEST, ids=lambda page: page.stem)
 def test_examples_of_a_page(page):
     """Every Python block runs, in order, and prints what the page shows."""
     wrong = wrong_examples(page)
@@ -70,9 +68,8 @@ def test_the_site_needs_no_framework(monkeypatch):
         *("clu", "flax", "ir_measures", "keras", "polars", "sentence_transformers"),
         *("sklearn", "torch", "tqdm", "transformers"),
     }
-    assert {*imitated} == {
-        x for x in of_adapters if importlib.util.find_spec(x) is None
-    }
+    missing = {x for x in of_adapters if importlib.util.find_spec(x) is None}
+    assert {*imitated} == missing
 
 
 def test_links_lead_somewhere():
@@ -111,14 +108,8 @@ def test_formulas_are_typeset():
         "(C − D) / √(P_s · P_l)": r"\frac{C-D}{\sqrt{P_s\cdotP_l}}",
     }.items():
         assert module["tex"](formula).replace(" ", "") == expected
-    lines = [
-        "Text.",
-        "",
-        ".. math:: x = a_i / R",
-        "",
-        "R is large. `R`",
-        ":param R: R.",
-    ]
+    text = "Text.\n\n.. math:: x = a_i / R\n\nR is large. `R`\n:param R: R."
+    lines = text.splitlines()
     typeset = module["docstring"](lines)
     assert r":math:`R` is large. `R`" in typeset[-3] and typeset[-2] == lines[-1]
     assert jrm.ndcg in NAMES.values()

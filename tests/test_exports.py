@@ -9,10 +9,10 @@ import re
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from made_results import board
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 
 
 def lists(*values):
@@ -31,26 +31,13 @@ RUNS = {
 LEGEND = "† differs from bm25 (permutation test, Holm-corrected, p ≤ 0.05)"
 SYSTEMS = {name: RUNS[name] for name in ("noisy", "good_1")}
 COMPARISONS = jrm.compare(RUNS["bm25"], SYSTEMS)
-BOARD = Leaderboard(
-    systems=("good_1", "noisy", "bm25"),
-    means=np.array([0.5, 0.35, 0.3375]),
-    lows=np.array([0.4, 0.2, 0.2]),
-    highs=np.array([0.6, 0.5, 0.5]),
-    ranks=np.array([1.0, 2, 3]),
-    rank_lows=np.array([1.0, 2, 2]),
-    rank_highs=np.array([1.0, 3, 3]),
-    p_first=np.array([1.0, 0, 0]),
-    p_beats=np.array([[0.5, 1, 1], [0, 0.5, 0.75], [0, 0.25, 0.5]]),
+BOARD = board(
+    *(("good_1", "noisy", "bm25"), ((0, 1), (1, 3))), metric="mrr", lists=8, samples=1000,
+    means=np.array([0.5, 0.35, 0.3375]), lows=np.array([0.4, 0.2, 0.2]), highs=np.array([0.6, 0.5, 0.5]),
+    ranks=np.array([1.0, 2, 3]), rank_lows=np.array([1.0, 2, 2]), rank_highs=np.array([1.0, 3, 3]),
+    p_first=np.array([1.0, 0, 0]), p_beats=np.array([[0.5, 1, 1], [0, 0.5, 0.75], [0, 0.25, 0.5]]),
     p_corrected=np.array([[1.0, 0.01, 0.02], [0.01, 1, 1], [0.02, 1, 1]]),
-    groups=((0, 1), (1, 3)),
-    stability=Stability(0.9, 0.8),
-    metric="mrr",
-    tasks=(),
-    lists=8,
-    samples=1000,
-    level=0.95,
-    lower_is_better=False,
-)
+)  # fmt: skip
 
 
 def rows_of(text):
@@ -84,19 +71,14 @@ def test_letters_of_pairs():
     """Where all pairs are compared, a letter names the run that a mean differs from."""
     pairs = jrm.compare(RUNS, pairs="all")
     text = jrm.table(RUNS, compare=pairs)
-    assert [row[:3] for row in rows_of(text)] == [
-        *(["bm25", "(A)", "0.339C"], ["noisy", "(B)", "0.339C"]),
-        ["good_1", "(C)", "0.509*AB"],
-    ]
+    cells = [word for row in rows_of(text) for word in row[:3]]
+    assert cells == "bm25 (A) 0.339C noisy (B) 0.339C good_1 (C) 0.509*AB".split()
     assert "; a capital: differs from the run that has it (permutation" in text
     names = [row[:2] for row in rows_of(jrm.table(pairs)) if len(row) > 8]
     assert ["bm25", "noisy"] in names and ["noisy", "good_1"] in names
     (first, *_) = csv.DictReader(io.StringIO(jrm.table(pairs, format="csv")))
-    assert [first[x] for x in ("baseline", "system", "metric")] == [
-        "bm25",
-        "noisy",
-        "mrr",
-    ]
+    names = [first[x] for x in ("baseline", "system", "metric")]
+    assert names == ["bm25", "noisy", "mrr"]
 
 
 def test_letters_of_collections():
@@ -137,30 +119,22 @@ def test_clusters():
     assert "; 8 lists; 1 cluster; " in text
 
 
-@pytest.mark.parametrize(
-    "alternative, margin, words",
-    [
-        ("greater", None, "† is above bm25"),
-        ("less", None, "† is below bm25"),
-        ("two-sided", 0.25, "† is within ±0.25 of bm25"),
-        ("greater", 0.5, "† is less than 0.5 below bm25"),
-        ("less", 0.5, "† is less than 0.5 above bm25"),
-    ],
-)
-def test_legends_say_what_was_asked(alternative, margin, words):
+LEGENDS = [
+    ("greater", None, "† is above bm25", "above 0"),
+    ("less", None, "† is below bm25", "below 0"),
+    ("two-sided", 0.25, "† is within ±0.25 of bm25", "within ±0.25"),
+    ("greater", 0.5, "† is less than 0.5 below bm25", "above -0.5"),
+    ("less", 0.5, "† is less than 0.5 above bm25", "below 0.5"),
+]
+
+
+@pytest.mark.parametrize("alternative, margin, words, question", LEGENDS)
+def test_legends_say_what_was_asked(alternative, margin, words, question):
     """They differ with the alternative and the margin, and so does the note of the tests."""
-    of_runs = jrm.Comparisons(
-        dataclasses.replace(x, alternative=alternative, margin=margin)
-        for x in COMPARISONS
-    )
+    asked = {"alternative": alternative, "margin": margin}
+    of_runs = jrm.Comparisons(dataclasses.replace(x, **asked) for x in COMPARISONS)
     assert words in jrm.table(RUNS, compare=of_runs)
-    bound = 0 if margin is None else margin
-    note = {
-        "two-sided": f"within ±{bound:g}",
-        "greater": f"above {0 - bound:g}",
-        "less": f"below {bound:g}",
-    }[alternative]
-    assert f"; p asks whether it is {note}; perm" in jrm.table(of_runs)
+    assert f"; p asks whether it is {question}; perm" in jrm.table(of_runs)
 
 
 def test_collections_stand_side_by_side():
@@ -171,9 +145,8 @@ def test_collections_stand_side_by_side():
     }
     results = {"Robust_04": RUNS, "Tiny": short}
     text = jrm.table(results, compare="bm25")
-    assert re.split("  +", text.splitlines()[0]) == [
-        *("run", "Robust_04 mrr", "Robust_04 map", "Tiny mrr", "Tiny ndcg"),
-    ]
+    headings = ["run", "Robust_04 mrr", "Robust_04 map", "Tiny mrr", "Tiny ndcg"]
+    assert re.split("  +", text.splitlines()[0]) == headings
     assert text.count("0.509*†") == 1
     assert text.count("†") == 2  # the other in the legend
     assert "; Robust_04: 8 lists, 0 undefined; Tiny: 2 lists, 0 undefined; " in text
@@ -198,33 +171,6 @@ def test_collections_stand_side_by_side():
     assert [row[0] for row in rows] == ["Robust_04", "map", "Tiny", "ndcg"]
     records = json.loads(jrm.table(results, format="json"))
     assert records[-1]["collection"] == "Tiny" and len(records) == 12
-    with pytest.raises(ValueError, match="comparisons of each collection: 'Robust_04'"):
-        jrm.table(results, compare=COMPARISONS)
-
-
-@pytest.mark.parametrize(
-    "results, compare, error, message",
-    [
-        (RUNS, "bm52", ValueError, "one of several runs, which are 'bm25', 'noisy'"),
-        (RUNS["bm25"], "bm25", ValueError, "one of several runs"),
-        (SYSTEMS["noisy"], "mrr", ValueError, r"of the form {run: {metric: values}}"),
-        (RUNS, jrm.compare(LOW, NOISY), ValueError, "none of them is a run"),
-        (RUNS, {"noisy": 1.0}, TypeError, "compare is a dict; pass the name"),
-        (RUNS, 0.05, TypeError, "compare is 0.05; pass the name of the baseline"),
-        (
-            {run: jrm.mean(by_metric) for run, by_metric in RUNS.items()},
-            "bm25",
-            TypeError,
-            r"results\['bm25'\]\['mrr'\] is a Mean; pass what `measure` returns",
-        ),
-        (COMPARISONS, "bm25", ValueError, "compare is for the results of runs"),
-        (BOARD, "bm25", ValueError, "compare is for the results of runs"),
-    ],
-)
-def test_no_marks(results, compare, error, message):
-    """What cannot be compared is named."""
-    with pytest.raises(error, match=message):
-        jrm.table(results, compare=compare)
 
 
 def test_states_are_marked_by_their_comparisons():
@@ -247,10 +193,8 @@ def test_comparisons():
     """A row is a comparison; names that repeat stand once, and a bounded p says so."""
     text = jrm.table(COMPARISONS)
     lines = text.splitlines()
-    assert re.split("  +", lines[0].strip()) == [
-        *("system", "metric", "difference", "p", "corrected p", "d"),
-        *("wins", "ties", "losses"),
-    ]
+    headings = "system|metric|difference|p|corrected p|d|wins|ties|losses"
+    assert re.split("  +", lines[0].strip()) == headings.split("|")
     names = [line[:12].split() for line in lines[2:6]]
     assert names == [["noisy", "mrr"], ["map"], ["good_1", "mrr"], ["map"]]
     x = COMPARISONS.select(system="good_1")["mrr"]
@@ -392,9 +336,3 @@ def test_latex_escapes_names():
         r"\textbackslash{}c\{\textasciitilde{}\textasciicircum{}\}\$\# & ",
     ):
         assert f"\n{text}" in latex
-
-
-def test_captions_are_of_latex():
-    for option in ("caption", "label"):
-        with pytest.raises(ValueError, match="caption and label are for LaTeX"):
-            jrm.table(RUNS, **{option: "x"})

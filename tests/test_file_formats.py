@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._command.options import run_names
+
+pd = LateImport("pandas")
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -47,31 +49,17 @@ def test_columns_of_other_programs(tmp_path, value, triple):
     for form in (frame, frame.lazy(), pd.DataFrame(frame.to_dicts())):
         sides = (form, dicts) if value == "relevance" else (dicts, form)
         joined = jrm.join(*sides)
-        assert (
-            joined.query_ids.to_list() == ["q1", "q2"] and joined.retrieved.sum() == 3
-        )
+        assert joined.query_ids.to_list() == ["q1", "q2"]
+        assert joined.retrieved.sum() == 3
 
 
-def test_columns_of_two_programs_are_refused(tmp_path):
-    """Nothing tells which of them are meant."""
+def test_columns_of_two_programs(tmp_path):
+    """Only an argument tells which of them are meant."""
     names = ("query_id", "doc_id", "relevance", "qid", "docno", "label")
     frame = pl.DataFrame([("q", "a", 1, "q", "a", 0)], names, orient="row")
     frame.write_csv(tmp_path / "qrels.csv")
-    why = "may be query_id, doc_id, relevance or qid, docno, label; "
-    with pytest.raises(
-        ValueError, match=rf"qrels\.csv: the columns {why}pass columns="
-    ):
-        jrm.read_qrels(tmp_path / "qrels.csv")
-    with pytest.raises(ValueError, match=f"qrels: the columns {why}drop the others"):
-        jrm.join(frame, {"q": {"a": 1.0}})
     chosen = jrm.read_qrels(tmp_path / "qrels.csv", columns=names[3:])
     assert chosen.rows() == [("q", "a", 0)]
-    frame = pl.DataFrame(
-        {"qid": ["q"], "docno": ["a"], "label": [1], "subtopic": ["1"]}
-    )
-    both = frame.with_columns(subtopic_id="subtopic")
-    with pytest.raises(ValueError, match="the subtopic may be subtopic or subtopic_id"):
-        jrm.join(both, {"q": {"a": 1.0}})
 
 
 def test_files_of_ms_marco(tmp_path):
@@ -84,20 +72,6 @@ def test_files_of_ms_marco(tmp_path):
     run.write_text("7\t4\t1\n7\t3\t2\n")
     rows = [("7", "4", -1), ("7", "3", -2)]
     assert jrm.read_run(run, format="msmarco").rows() == rows
-    with pytest.raises(ValueError, match="pass format='msmarco', if the first"):
-        jrm.read_run(run)
-    with pytest.raises(ValueError, match="pass columns=, the names"):
-        jrm.read_qrels(run)  # ranks are no judgements
-    qrels.write_text("7\t0\t3\t1\n")
-    with pytest.raises(ValueError, match="pass columns=, the names"):
-        jrm.read_run(qrels)  # nor are judgements a run
-    with pytest.raises(ValueError, match="pass format='msmarco' if its third field"):
-        jrm.read_run(run, format="trec")
-    for bad in ("0", "1.5", "nan", "inf", "x", "-1"):
-        run.write_text(f"7 4 1\n7 3 {bad}\n")
-        why = rf"run\.tsv, line 2 \('7 3 {bad}'\): the rank is {bad}"
-        with pytest.raises(ValueError, match=f"(?i){why}"):
-            jrm.read_run(run, format="msmarco")
     run.write_text("7 Q0 4 1 0.5 tag\n".replace(" ", "\t"))
     assert jrm.read_run(run).rows() == [("7", "4", 0.5)]
 
@@ -112,32 +86,6 @@ def test_json_by_query(tmp_path):
     packed = tmp_path / "run.json.gz"
     packed.write_bytes(gzip.compress(b'{"q1": {"a": 0.25, "b": -Infinity, "c": 3}}'))
     assert [row[2] for row in jrm.read_run(packed).rows()] == [0.25, -np.inf, 3]
-
-
-BAD_JSON = {
-    '{"q": {"a": 1},\n "r": {"a" 1}}': r"line 2 \(.*\): not JSON \(Expecting ':'",
-    '[["q", "a", 1]]': r"holds no JSON object; pass an object {query: {document: relevance}}",
-    '{"q": [1]}': "query 'q': holds no object; pass an object",
-    '{"q": {"a": 1, "b": "2"}}': "query 'q', document 'b': relevance is \"2\", which is not",
-    '{"q": {"a": true}}': "document 'a': relevance is true, which is not a number",
-    '{"q": {"a": null}}': "document 'a': relevance is null",
-    '{"q": {"a": 1, "a": 2}}': "query 'q', document 'a': document 'a' of query 'q' is there",
-    '{"q": {"a": NaN}}': "document 'a': relevance is .*; pass a finite number",
-    '{"q": {"": 1}}': "query 'q', document '': doc_id is missing",
-    '{"q": {"\\ud800": 1}}': r"the id '\\ud800' holds half a character",
-    "{}": "is empty",
-    "[" * 100_000: "not JSON that can be read",
-}
-
-
-@pytest.mark.parametrize("text", BAD_JSON, ids=lambda text: text[:20])
-def test_bad_json_is_named(tmp_path, text):
-    """The error names the file, and the line or the document."""
-    path = tmp_path / "qrels.json"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=BAD_JSON[text]) as raised:
-        jrm.read_qrels(path)
-    assert str(raised.value).startswith(str(path)) and len(str(raised.value)) < 600
 
 
 def test_zstd(tmp_path):
@@ -195,15 +143,6 @@ def test_open_files(tmp_path):
     with path.open("rb") as file:  # its name tells the format
         assert jrm.read_qrels(file).rows() == [("q1", "a", 1)]
         assert not file.closed
-    with (
-        path.open() as file,
-        pytest.raises(TypeError, match=r"csv is open as text; open"),
-    ):
-        jrm.read_qrels(file)
-    with pytest.raises(ValueError, match="the open file, line 1"):
-        jrm.read_qrels(io.BytesIO(b"q1 0 a\n"))
-    with pytest.raises(TypeError, match="path: got .*list; pass a path, or a file"):
-        jrm.read_qrels(["q1 0 a 1"])
     frame = pl.DataFrame(ROWS, NAMES, orient="row")
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
@@ -254,9 +193,8 @@ def test_judgements_of_subtopics(tmp_path):
     assert values["strec@1,3"].values.tolist() == [[0.5, 1.0], [0.0, 0.0]]
     assert values["num_ret"].values.tolist() == [3.0, 1.0]
     # (1/1 + 2/3) / 2 for the first subtopic and 1/3 for the second
-    np.testing.assert_allclose(
-        values["MAP-IA"].values, [(5 / 6 + 1 / 3) / 2, 0], rtol=1e-6
-    )
+    expected = [(5 / 6 + 1 / 3) / 2, 0]
+    np.testing.assert_allclose(values["MAP-IA"].values, expected, rtol=1e-6)
     assert {*joined.arguments("strec")["columns"]} == {"subtopics"}
 
 
@@ -264,18 +202,12 @@ def test_subtopics_that_repeat(tmp_path):
     """A document may be judged once for each subtopic."""
     path = tmp_path / "qrels"
     path.write_text("q 1 a 1\nq 2 a 1\nq 1 a 0\n")
-    why = r"qrels, line 3 \('q 1 a 0'\): document 'a' of subtopic '1' of query 'q' is there"
-    with pytest.raises(ValueError, match=why):
-        jrm.read_qrels(path, format="subtopics")
     kept = jrm.read_qrels(path, format="subtopics", duplicates="last")
     assert kept.rows() == [("q", "a", 1, "2"), ("q", "a", 0, "1")]
     nothing = kept.with_columns(relevance=pl.lit(0))
     joined = jrm.join(nothing, {"q": {"a": 1.0}})
-    assert (
-        not joined.columns["subtopics"].any()
-        and joined.columns["subtopics"].shape[1] == 1
-    )
-    with pytest.raises(
-        ValueError, match="pass three names, of query, document and score$"
-    ):
+    subtopics = joined.columns["subtopics"]
+    assert not subtopics.any() and subtopics.shape[1] == 1
+    names = "pass three names, of query, document and score$"
+    with pytest.raises(ValueError, match=names):
         jrm.read_run(tmp_path / "x.csv", columns=("a", "b", "c", "d"))

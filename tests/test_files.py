@@ -3,11 +3,8 @@
 import gzip
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -54,17 +51,14 @@ def write(path, format, rows, end="\n", packed=False, mark=False):
         lines = [f"{query} Q0\t{doc} 1  {score!r} tag" for query, doc, score in rows]
     elif format == "jsonl":
         # JSON has no infinity: numbers are written as strings.
-        lines = [
-            json.dumps(dict(zip(NAMES, (query, doc, repr(score)), strict=True)))
-            for query, doc, score in rows
-        ]
+        rows = [(query, doc, repr(score)) for query, doc, score in rows]
+        lines = [json.dumps(dict(zip(NAMES, row, strict=True))) for row in rows]
     else:
         mid = "," if format == "csv" else "\t"
-        lines = [mid.join(NAMES)]
-        lines += [
-            mid.join((quoted(query), quoted(doc), repr(score)))
-            for query, doc, score in rows
-        ]
+        fields = (
+            (quoted(query), quoted(doc), repr(score)) for query, doc, score in rows
+        )
+        lines = map(mid.join, (NAMES, *fields))
     data = "".join(line + end for line in lines).encode()
     data = b"\xef\xbb\xbf" * mark + data
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -113,155 +107,37 @@ def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
         assert frame.height and not frame.null_count().sum_horizontal().item()
 
 
-BAD = {
-    "too few fields": ("trec", b"q 0 a 1\nq 0 b\n", 2, "not of the form"),
-    "too many fields": ("trec", b"q 0 a 1\n\nq 0 b 1 1\n", 3, "not of the form"),
-    "no number": ("trec", b"q 0 a 1\nq 0 b x\n", 2, "'x', which is not a number"),
-    "NaN": ("trec", b"q 0 a nan\n", 1, "pass a finite number"),
-    "a repeated pair": ("trec", b"q 0 a 1\nr 0 a 1\nq 0 a 0\n", 3, "is there already"),
-    "bytes": ("trec", b"q 0 a 1\nq 0 \xff 1\n", 2, "not UTF-8"),
-    "a missing id": ("csv", b'query_id,doc_id,relevance\n"a\nb",x,1\n,x,1\n', 4, "missing"),
-    "a missing field": ("csv", b"query_id,doc_id,relevance\n\na,b\n", 3, "is missing"),
-    "nothing but commas": ("csv", b"query_id,doc_id,relevance\na,b,1\n,,\n", 3, "missing"),
-    "a field more": ("csv", b"query_id,doc_id,relevance\na,b,1,2\n", 2, "more fields"),
-    "an open quote": ("csv", b'query_id,doc_id,relevance\na,"b,1\n', 2, "unexpected end"),
-    "text after a quote": ("csv", b'query_id,doc_id,relevance\na,"b"c,1\n', 2, "expected"),
-    "no JSON": ("jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n\n{"q\n', 3, "not a JSON"),
-    "a key that is not there": (
-        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n',
-        2, "relevance is missing",
-    ),
-    "half a character": (
-        "jsonl",
-        b'{"query_id":"\\ud83d\\ude00","doc_id":2,"relevance":3}\n'
-        rb'{"query_id":"q\ud800","doc_id":2,"relevance":3}', 2, "holds half a character",
-    ),
-    "a repeated key": (
-        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3,"relevance":4}\n', 1, "there twice",
-    ),
-    "a repeated key that is escaped": (
-        "jsonl", rb'{"query_id":1,"doc_id":2,"relevance":3,"doc\u005fid":4}', 1, "there twice",
-    ),
-    "bare carriage returns": ("trec", b"q 0 a 1\rq 0 b 1\r", 1, "a carriage return"),
-    "one in a table": ("csv", b"query_id,doc_id,relevance\ra,b,1\r", 1, "a carriage return"),
-    "one in JSON": (
-        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n{}\r{}',
-        3, "a carriage return",
-    ),
-    "a lost newline in svmlight": (
-        "svmlight", b"1 qid:3 1:1 # qid:4\n1 qid:3 1:1 2 qid:3 1:1\n", 2, "two lines in one",
-    ),
-    "documents judged for subtopics": (
-        "trec", b"1 1 b 1\n1 1 a 1\n1 2 a 1\n", 3, "pass format='subtopics'",
-    ),
-    "svmlight without qid": ("svmlight", b"# a comment\n1 qid:3 1:0.5\n1 1:2\n", 3, "qid"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", list(BAD))
-def test_the_first_bad_line_is_named(tmp_path, name):
-    """The error begins with the file and the number of the line."""
-    format, data, line, why = BAD[name]
-    path = tmp_path / "qrels"
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=why) as raised:
-        jrm.read_qrels(path, format=format)
-    assert str(raised.value).startswith(f"{path}, line {line}")
-
-
-@pytest.mark.parametrize("middle", ["t", "t ", " "])
-def test_a_lost_newline_is_no_comment(tmp_path, middle):
-    """A line of a run that contains the next one is refused; one with a long tag is not."""
-    path = tmp_path / "run"
-    path.write_text(f"q1 Q0 a 1 0.9 {middle}q1 Q0 b 2 -1e-3 t\n")
-    with pytest.raises(ValueError, match=r"line 1 .* two lines in one"):
-        jrm.read_run(path)
-    path.write_text("q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n")
-    assert jrm.read_run(path).rows() == [("q1", "a", 0.9)]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("q1 Q0 my doc 2 9.5 tag", "the rank is 'doc', which is not a number"),
-        ("q 1 Q0 doc 2 9.5 tag", "the rank is 'doc', which is not a number"),
-        ("q1 Q0 doc - 9.5 tag", "the rank is '-', which is not a number"),
-        ("q1 Q0 doc nan 9.5 tag", "the rank is 'nan', which is not a number"),
-        ("q1 Q0 doc 7 2 9.5 tag", "as if an id held a blank"),
-        ("q 1 Q0 7 2 9.5 tag", "as if an id held a blank"),
+RESEMBLING = {
+    "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9": [("q1", "a", 0.9)],
+    "q1 Q0 a 1.0 11 my tag\nq1 Q0 doc -1 9 9.5": [
+        ("q1", "a", 11.0),
+        ("q1", "doc", 9.0),
     ],
-)
-def test_a_blank_in_an_id_shifts_no_fields(tmp_path, line, reason):
-    """What stands where a rank should be is no number, or could be a part of an id."""
-    path = tmp_path / "run"
-    path.write_text(f"q1 Q0 a 1.0 11 my tag\n{line}\n")
-    with pytest.raises(ValueError, match=rf"line 2 .*{reason}"):
-        jrm.read_run(path)
-    path.write_text(path.read_text().replace(line, "q1 Q0 doc -1 9 9.5"))
-    assert jrm.read_run(path).rows() == [("q1", "a", 11.0), ("q1", "doc", 9.0)]
+    "# of today\nq #0 a 1 0.5 my tag": [("q", "a", 0.5)],
+}
+
+
+def test_lines_that_resemble_bad_ones(tmp_path):
+    """Comments and text after the tag are not read, and ranks need not count from 1."""
+    for lines, rows in RESEMBLING.items():
+        (tmp_path / "run").write_text(f"{lines}\r\n")
+        assert jrm.read_run(tmp_path / "run").rows() == rows
 
 
 def test_keys_elsewhere_in_an_object_are_no_repeats(tmp_path):
     """A value or a nested key may equal the name of a column."""
     path = tmp_path / "run.jsonl"
-    path.write_text(
-        '{"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}}\n'
-    )
+    text = '"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}'
+    path.write_text(f"{{{text}}}\n")
     assert jrm.read_run(path).rows() == [("query_id", "A", 2.0)]
 
 
-def test_errors_name_the_cure_that_fits(tmp_path):
-    """Tables without names, names with blanks, and other compressions have own messages."""
-    path = tmp_path / "qrels.tsv"
-    path.write_text("1185869\t0\t0\t1\n")
-    with pytest.raises(ValueError, match="pass format='trec', if the first line"):
-        jrm.read_qrels(path, format="tsv")
-    assert jrm.read_qrels(path).rows() == [("1185869", "0", 1)]
-    path.write_text("query_id\t doc_id\trelevance\n")
-    with pytest.raises(ValueError, match="not among query_id, ' doc_id', relevance;"):
-        jrm.read_qrels(path)
-    for kind, magic in (
-        ("xz", b"\xfd7zXZ\x00"),
-        ("bzip2", b"BZh91AY&SY"),
-        ("zip", b"PK\x03\x04"),
-    ):
-        path.write_bytes(magic + b"\x00\xff" * 20)
-        with pytest.raises(ValueError, match=rf"qrels\.tsv: is compressed by {kind}"):
-            jrm.read_qrels(path)
-
-
-def test_wrong_files_and_options_are_refused(tmp_path):
-    """Files that are missing or empty, and options that do not fit them, raise."""
-    path = tmp_path / "qrels.csv"
+def test_missing_files_are_named(tmp_path):
+    """So are folders."""
     with pytest.raises(FileNotFoundError, match="qrels"):
-        jrm.read_qrels(path)
+        jrm.read_qrels(tmp_path / "qrels.csv")
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         jrm.read_qrels(tmp_path)
-    for data in (b"", b"\n \n", b"\xef\xbb\xbf"):
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match="is empty"):
-            jrm.read_qrels(path, format="trec")
-    path.write_text("user,item\n")
-    with pytest.raises(ValueError, match="'query_id' is not among user, item"):
-        jrm.read_qrels(path)
-    with pytest.raises(ValueError, match="columns is 'abc'; pass three names"):
-        jrm.read_qrels(path, columns="abc")
-    with pytest.raises(ValueError, match="have no names"):
-        jrm.read_qrels(path, columns=("a", "b", "c"), format="trec")
-    with pytest.raises(
-        ValueError, match="format is 'scores'; pass None or one of trec"
-    ):
-        jrm.read_qrels(path, format="scores")
-    with pytest.raises(ValueError, match="duplicates is 'any'"):
-        jrm.read_qrels(path, duplicates="any")
-    long = tmp_path / "long"
-    long.write_text("x" * 1000)
-    with pytest.raises(ValueError, match=r"line 1 \('x{80}…'\)"):
-        jrm.read_run(long)
-    frame = pl.DataFrame({"query_id": [1.5], "doc_id": ["a"], "score": [1.0]})
-    frame.write_parquet(tmp_path / "run.parquet")
-    with pytest.raises(ValueError, match="row 0: query_id is Float64; pass ids that"):
-        jrm.read_run(tmp_path / "run.parquet")
 
 
 def test_duplicates_and_kinds_of_ids(tmp_path):
@@ -284,21 +160,10 @@ def test_duplicates_and_kinds_of_ids(tmp_path):
 @pytest.mark.parametrize("start", ["x^", "x\x01"])
 @pytest.mark.parametrize("blank", [" ", "  "])
 def test_text_that_begins_like_a_compressed_file(tmp_path, start, blank):
-    """These are the first bytes of zlib, too. What is compressed twice is not UTF-8."""
+    """These are the first bytes of zlib, too."""
     path = tmp_path / "qrels"
     path.write_text(f"{start}1{blank}0 a 1\n")
     assert jrm.read_qrels(path).rows() == [(f"{start}1", "a", 1)]
-    for format in ("trec", "csv", "jsonl"):
-        path.write_bytes(gzip.compress(gzip.compress(b"q1 0 a 1\n")))
-        with pytest.raises(ValueError, match=r"qrels, line 1 .* not UTF-8"):
-            jrm.read_qrels(path, format=format)
-
-
-def test_text_that_trec_eval_ignores(tmp_path):
-    """Comments, and text after the tag of a run, are not read."""
-    path = tmp_path / "run.txt"
-    path.write_text("# of today\nq #0 a 1 0.5 my tag\n")
-    assert jrm.read_run(path).rows() == [("q", "a", 0.5)]
 
 
 PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
@@ -354,11 +219,6 @@ def test_svmlight_and_its_scores(tmp_path):
     assert judged.rows() == [(7, 0, 2), (7, 1, 0), (3, 2, 1)]
     joined = jrm.join(judged, scores)
     assert joined.query_ids.to_list() == [7, 3] and joined.retrieved[:3].all()
-    run.write_text("0.1\n")
-    with pytest.raises(
-        ValueError, match="run has 1 scores without query_id, and qrels 3"
-    ):
-        jrm.join(judged, jrm.read_run(run, format="scores"))
 
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": -1, "d": 2}, "q2": {"a": 1}, "q3": {"x": 0}}
@@ -378,9 +238,8 @@ def scores_of(joined, query):
     """Returns the scores of the documents that were retrieved for a query."""
     kept = joined.segment_ids == joined.query_ids.to_list().index(query)
     kept &= joined.retrieved
-    return dict(
-        zip(joined.doc_ids.filter(kept), joined.scores[kept].tolist(), strict=True)
-    )
+    scores = joined.scores[kept].tolist()
+    return dict(zip(joined.doc_ids.filter(kept), scores, strict=True))
 
 
 def test_join():
@@ -448,9 +307,8 @@ def test_join_takes_tables_of_arrow():
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
     joined = jrm.join(Arrow(frame), {"q": {"secret": 0.5}})
     assert items_of(joined, "q") == {"secret": (1, True, True, True)}
-    with pytest.raises(
-        ValueError, match="no column 'relevance', only query_id, doc_id;"
-    ):
+    message = "no column 'relevance', only query_id, doc_id;"
+    with pytest.raises(ValueError, match=message):
         jrm.join(Arrow(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
@@ -472,40 +330,6 @@ def test_join_takes_frames_and_kinds_of_ids():
     assert same.query_ids.to_list() == [1] and same.doc_ids.to_list() == [10]
 
 
-REFUSED = {
-    "qrels: 2 queries ('q2', 'q3') are not in run": (QRELS, {"q1": RUN["q1"]}, {}),
-    "run: query 'new' is not in qrels": (QRELS, {"new": {"a": 1.0}}, {}),
-    "no query in common": (QRELS, {"new": {"a": 1.0}}, {"missing": "skip", "unjudged": "skip"}),
-    "score is nan": ({"q": {"a": 1}}, {"q": {"a": np.nan}}, {}),
-    "beyond float32": ({"q": {"a": 1e300}}, {"q": {"a": 1.0}}, {}),
-    "run is empty": (QRELS, {}, {}),
-    "run, query 'q', document 'b': score is missing": (QRELS, {"q": {"a": 1, "b": None}}, {}),
-    "run: the id 'q\\ud800' holds half a character": (QRELS, {"q\ud800": {"a": 1.0}}, {}),
-    "qrels: the id 'd\\ud800' holds half a character": ({"q": {"d\ud800": 1}}, RUN, {}),
-    "several kinds": ({"q": {"a": 1}, 1: {"a": 1}}, RUN, {}),
-    "ties is 'best'": (QRELS, RUN, {"ties": "best"}),
-    "depth is 0": (QRELS, RUN, {"depth": 0}),
-    "there twice": (
-        pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]}),
-        RUN, {},
-    ),
-    "several columns 'doc_id'; drop or rename": (
-        QRELS, pd.DataFrame([["q", "a", "a", 1.0]], columns=[*NAMES[:2], "doc_id", "score"]), {},
-    ),
-    "query 'q' is not in run; pass missing='zero'": ({"q": {"a": 1}}, {"q": {}}, {}),
-    "an integer beyond 128 bits; pass floats": (QRELS, {"q": {"a": 2**130}}, {}),
-    "no column 'relevance'": (pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN, {}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("why", list(REFUSED))
-def test_join_refuses(why):
-    """Wrong ids, numbers and options raise ValueError and say which."""
-    qrels, run, options = REFUSED[why]
-    with pytest.raises(ValueError, match=re.escape(why)):
-        jrm.join(qrels, run, **options)
-
-
 @pytest.mark.parametrize("query", ["q", 1])
 def test_a_run_without_documents_counts_as_zero(query):
     """Its queries are there, so that it has found nothing."""
@@ -513,19 +337,3 @@ def test_a_run_without_documents_counts_as_zero(query):
     assert joined.query_ids.to_list() == [query]
     assert joined.measure("mrr")["mrr"].values.tolist() == [0]
     assert joined.retrieved.sum() == 0
-
-
-def test_join_refuses_other_types():
-    """Anything but frames and dicts of dicts raises TypeError."""
-    with pytest.raises(TypeError, match="qrels: got"):
-        jrm.join([1], RUN)
-    with pytest.raises(TypeError, match="query 'q' holds"):
-        jrm.join({"q": 1}, RUN)
-
-
-@pytest.mark.long
-def test_optional_libraries_are_imported_on_use():
-    """The package imports neither polars nor the libraries of the command."""
-    optional = "{'polars', 'rich', 'typer'}"
-    code = f"import sys, jax_rank_metrics as jrm; jrm.ndcg; assert not {optional} & {{*sys.modules}}"
-    subprocess.run([sys.executable, "-c", code], check=True)

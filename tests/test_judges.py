@@ -1,19 +1,22 @@
 """Few lists that people have labelled, and many that a judge has: means, differences, plans."""
 
+import dataclasses
 import itertools
 import json
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
+from late_imports import LateImport
 from per_lists import evaluation_of, lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws
+
+plt = LateImport("matplotlib.pyplot")
+pd = LateImport("pandas")
+stats = LateImport("scipy.stats")
 
 IDS = [f"q{i}" for i in range(40)]
 SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]
@@ -28,35 +31,29 @@ def labelled(rng, shift=0.1):
 
 
 def mean_of(values, weights):
-    """Returns the weighted mean, by a loop."""
-    return sum(w * x for x, w in zip(values, weights, strict=True)) / sum(weights)
+    """Returns the weighted mean."""
+    return np.average(values, weights=weights)
 
 
 def size_of(weights):
     """Returns the effective number of lists."""
-    return sum(weights) ** 2 / sum(w * w for w in weights)
+    return np.sum(weights) ** 2 / np.sum(np.square(weights))
 
 
 def product_of(x, y, weights):
     """Returns the weighted covariance, with n − 1 for n effective lists as its divisor."""
-    mean_x, mean_y, n = mean_of(x, weights), mean_of(y, weights), size_of(weights)
-    terms = [(a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)]
+    n = size_of(weights)
+    terms = (x - mean_of(x, weights)) * (y - mean_of(y, weights))
     return mean_of(terms, weights) * n / (n - 1)
 
 
 def joined(values, weights, clusters):
     """Returns the mean and the weight of each cluster by its id."""
+    values, weights, clusters = map(np.array, (values, weights, clusters))
+    cells = {name: clusters == name for name in clusters.tolist()}
     return {
-        name: (
-            mean_of(
-                [x for x, c in zip(values, clusters, strict=True) if c == name],
-                of_name := [
-                    w for w, c in zip(weights, clusters, strict=True) if c == name
-                ],
-            ),
-            sum(of_name),
-        )
-        for name in clusters
+        name: (mean_of(values[cell], weights[cell]), weights[cell].sum())
+        for name, cell in cells.items()
     }
 
 
@@ -137,31 +134,13 @@ def test_loops(rng, has_weights, has_clusters):
     low, high = result.confidence_interval(0.9)
     reach = stats.t.ppf(0.95, result.n_eff - 2) * error
     assert (low, high) == pytest.approx((mean - reach, mean + reach))
-
-
-def test_formula(rng):
-    """Without weights, all numbers are those of the formulas of variances."""
-    human, judge = labelled(rng)
-    y = np.array(list(human.values()))
-    f = np.array([judge[name] for name in human])
-    g = np.array([judge[name] for name in judge if name not in human])
-    n, m = len(y), len(g)
-    result = jrm.prediction_powered(human, judge)
-    tuning = np.cov(y, f)[0, 1] / ((1 + n / m) * np.var([*f, *g], ddof=1))
-    assert result.tuning == pytest.approx(tuning) and 0 < tuning < 1
-    assert result.mean == pytest.approx(tuning * g.mean() + (y - tuning * f).mean())
-    variance = np.var(y - tuning * f) * n / (n - 2) / n
-    variance += tuning**2 * np.var(g, ddof=1) / m
-    assert result.std_error == pytest.approx(np.sqrt(variance))
-    worth = n * np.var(y, ddof=1) / n / variance
-    assert result.worth == pytest.approx(worth) and worth > n
-    assert result.judge_mean == pytest.approx(np.mean(list(judge.values())))
-    bias = stats.ttest_rel(f, y)
-    assert result.judge_bias == pytest.approx((f - y).mean())
-    expected = bias.confidence_interval(0.8)
-    assert result.judge_bias_interval(0.8) == pytest.approx(
-        (expected.low, expected.high)
-    )
+    if not options and not has_weights:
+        y, f = list(human.values()), [judge[name] for name in human]
+        assert result.judge_mean == pytest.approx(np.mean(list(judge.values())))
+        assert result.judge_bias == pytest.approx(np.mean(f) - np.mean(y))
+        expected = stats.ttest_rel(f, y).confidence_interval(0.8)
+        interval = pytest.approx((expected.low, expected.high))
+        assert result.judge_bias_interval(0.8) == interval
 
 
 def test_judge_that_is_no_help(rng):
@@ -222,6 +201,10 @@ def test_equal_ways_to_say_it(rng):
     unit = dict.fromkeys(IDS, 1.0)
     values = [weighted(x, unit) for x in (human, judge)]
     assert agrees(jrm.prediction_powered(*values)["mrr"])
+    on_devices = [
+        dataclasses.replace(x, lists=jax.tree.map(jnp.asarray, x.lists)) for x in values
+    ]
+    assert agrees(jrm.prediction_powered(*on_devices)["mrr"])
     for clusters in (dict(zip(IDS, range(40), strict=True)), IDS, pd.Series(IDS, IDS)):
         assert agrees(jrm.prediction_powered(human, judge, clusters=clusters))
     assert agrees(jrm.prediction_powered(pd.Series(human), pd.Series(judge)))
@@ -321,44 +304,6 @@ def test_few_lists(rng):
     assert equal.std_error == 0 and equal.worth == 12 and equal.mean == 0.1
 
 
-def test_errors_say_what_to_pass(rng):
-    """Lists without ids, or that the judge lacks, and other mistakes raise."""
-    human, judge = labelled(rng)
-    short = {name: judge[name] for name in IDS[1:]}
-    weights = dict.fromkeys(IDS, 1.0)
-    heavy = [weighted(human, weights), weighted(judge, weights | {"q31": 2.0})]
-    measured = [
-        evaluation_of({"mrr": lists_of(list(x.values()))}, users=list(x), undefined=u)
-        for x, u in ((human, "zero"), (judge, "skip"))
-    ]
-    seeds = jrm.Seeds([judge, judge, judge])
-    wide = lists_of(np.ones((40, 2)))
-    at_two_cutoffs = evaluation_of({"mrr": wide}, users=IDS)
-    infinite = weighted(judge, weights | {"q1": np.inf})
-    for message, *sides in (
-        ("1 are not in judge: 'q0'", human, short),
-        ("human has no list ids", list(human.values()), judge),
-        ("judge has no list ids", human, list(judge.values())),
-        ("judge lacks", {"a": human, "b": human}, {"a": judge}),
-        ("another one", *heavy),
-        ("infinite weight", weighted(human, weights), infinite),
-        ("undefined", *measured),
-        ("Seeds", human, seeds),
-        ("not finite", human, judge | {"q1": np.nan}),
-        ("cutoffs", weighted(human, weights), at_two_cutoffs),
-    ):
-        with pytest.raises(ValueError, match=message):
-            jrm.prediction_powered(*sides)
-    with pytest.raises(ValueError, match="clusters"):
-        jrm.prediction_powered(human, judge, clusters={"q1": 1})
-    result = jrm.prediction_powered(human, judge)
-    for use in (jrm.compute, jrm.leaderboard, lambda x: jrm.compare(x, x)):
-        with pytest.raises(TypeError, match="PredictionPowered"):
-            use({"a": result, "b": result})
-    with pytest.raises(ValueError, match="knows no judge"):
-        jrm.table({"new": {"mrr": result}}, method="wilson")
-
-
 def two_systems(rng):
     """Returns what people and a judge say of two systems, by system."""
     sides = [labelled(rng, shift) for shift in (0, 0.3)]
@@ -454,8 +399,9 @@ def test_bootstrap_of_people_and_judge(rng):
     human = {name: human[name] for name in judge if name in human}
     others = [name for name in judge if name not in human]
     seeds = draws.seeds_of(jax.random.key(0), samples + 1)
+    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
     counts = [
-        np.asarray(draws.multinomial_draws(len(x), seed, seeds[2:]))
+        np.asarray(multinomial_draws(len(x), seed, seeds[2:]))
         for x, seed in ((human, seeds[0]), (others, seeds[1]))
     ]
     y = np.array(list(human.values()))
@@ -513,27 +459,6 @@ def test_bootstrap_agrees_with_t(rng):
         assert 1e-3 < by_test["t"].p < 0.5
 
 
-def test_errors_of_compare(rng):
-    """Tests that need labels of people, and judges of other systems, are refused."""
-    human, judge = two_systems(rng)
-    for test in ("permutation", "tukey", "mcnemar"):
-        with pytest.raises(ValueError, match="pass 't' or 'bootstrap'"):
-            jrm.compare(human, judge=judge, test=test)
-    for error, message, of_judge in (
-        (TypeError, "dict of systems", (judge["old"], judge["new"])),
-        (ValueError, "judge lacks", {"old": judge["old"], "odd": judge["new"]}),
-        (ValueError, "not in judge", {x: {"q1": 0.5, "q2": 1.0} for x in judge}),
-        (ValueError, "list ids", {x: list(y.values()) for x, y in judge.items()}),
-        (ValueError, "Seeds", {x: jrm.Seeds([y] * 3) for x, y in judge.items()}),
-    ):
-        with pytest.raises(error, match=message):
-            jrm.compare(human, judge=of_judge)
-    with pytest.raises(TypeError, match="judge_a, judge_b"):
-        jrm.compare(human["old"], human["new"], judge=judge)
-    with pytest.raises(ValueError, match="maxT"):
-        jrm.compare(human, judge=judge, correction="maxT")
-
-
 def test_text_tables_and_plots(rng):
     """Results print, and stand in tables, frames and plots as means and comparisons do."""
     human, judge = (
@@ -560,8 +485,6 @@ def test_text_tables_and_plots(rng):
     )
     assert jrm.to_frame(new)["mean"].tolist() == [new.mean]
     assert jrm.to_frame(comparisons)["tuning"].tolist() == [comparisons[0].judge.tuning]
-    with pytest.raises(TypeError, match="needs the values of every list"):
-        jrm.table(means, compare="old")
     _, (left, right) = plt.subplots(1, 2)
     jrm.plots.by_group({x: {"mrr": y["mrr"]} for x, y in means.items()}, ax=left)
     jrm.plots.forest(comparisons, ax=right)
@@ -605,9 +528,6 @@ def test_lists_needed(rng, alternative):
     by_metric = jrm.lists_needed({"mrr": human}, 0.12, judge={"mrr": judge}, others=30)
     assert list(by_metric) == ["mrr"]
     assert jrm.lists_needed(human, 0, judge=judge, others=30) == np.inf
-    for options in ({"judge": judge}, {"others": 3}):
-        with pytest.raises(ValueError, match="belong together"):
-            jrm.lists_needed(human, 0.12, **options)
 
 
 @pytest.mark.long
@@ -636,23 +556,6 @@ def test_coverage():
         ]
     assert 0.93 < np.mean(covered) < 0.97
     assert 0.03 < np.mean(found) < 0.065
-
-
-def test_values_on_devices(rng):
-    """Arrays of JAX in 32 bits give what NumPy's give."""
-    human, judge = labelled(rng)
-    sides = [
-        evaluation_of(
-            {"mrr": jrm.PerList(x, jnp.ones(len(x)), jnp.ones(len(x), bool))},
-            users=list(y),
-        )
-        for y in (human, judge)
-        for x in [jnp.asarray(list(y.values()), jnp.float32)]
-    ]
-    result = jrm.prediction_powered(*sides)["mrr"]
-    assert result.mean == pytest.approx(
-        jrm.prediction_powered(human, judge).mean, rel=1e-5
-    )
 
 
 def test_compare_leaves_out_lists_that_do_not_count(rng):
@@ -684,20 +587,3 @@ def test_compare_leaves_out_lists_that_do_not_count(rng):
     assert result.judge.std_error == pytest.approx(expected.std_error, rel=1e-4)
     assert (result.lists, result.judge.other_lists) == (10, 27)
     assert result.wins + result.ties + result.losses == 10
-
-
-def test_ratios_that_weigh_lists_differently(rng):
-    """Ratios of other weights have no differences, which a judge could help with."""
-    sides = []
-    for count in (12, 40):
-        views = [lists_of(1 + rng.random(count)) for _ in range(2)]
-        clicks = lists_of(rng.random(count))
-        names = SAMPLE if count == 12 else range(40)
-        sides.append(
-            {
-                system: evaluation_of({"ctr": clicks.over(x)}, users=list(names))
-                for system, x in zip(("old", "new"), views, strict=True)
-            }
-        )
-    with pytest.raises(ValueError, match="leave judge out"):
-        jrm.compare(sides[0], judge=sides[1])

@@ -1,10 +1,8 @@
 """Sharded lists: they give the same numbers, and no score leaves its device."""
 
-import contextlib
 import re
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
@@ -12,7 +10,6 @@ from jax.sharding import PartitionSpec as P
 from pages import ROOT, wrong_examples
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._places import place
 
 METRICS = ("ndcg@1,10", "mrr@10")  # the first orders, the second counts
 COLLECTIVE = re.compile(
@@ -76,104 +73,6 @@ def check_equal(actual, expected):
         assert actual[name].undefined == state.undefined
 
 
-def same_group(query, item):
-    """Labels the pairs of queries and items of one group."""
-    return query[:, None] == item[None]
-
-
-IN_BATCH = ("ndcg@10", "mrr@10")
-NUM = 16  # lists, and items
-
-
-class Calls:
-    """Calls of arrays that `cut(x, *axes)` puts on a mesh, in one program each."""
-
-    def __init__(self, rng):
-        """Draws the arrays."""
-        shape = (NUM, NUM)
-        self.labels = rng.integers(0, 3, shape).astype(np.float32)
-        self.scores = np.round(rng.normal(size=shape), 1).astype(np.float32)
-        self.mask, self.weights = rng.random(shape) > 0.2, rng.gamma(2, size=NUM)
-        self.queries = rng.normal(size=(NUM, 4)).astype(np.float32)
-        self.items = rng.normal(size=(4 * NUM, 4)).astype(np.float32)
-        self.ids = np.arange(NUM)[:, None]
-        self.groups = rng.integers(0, 3, NUM)
-
-    def traced(self, cut, is_thorough):
-        """Yields functions that return rankings, and the arrays to pass to them."""
-        scores, ids = self.scores, self.ids
-        weights = self.weights.astype(np.float32)
-
-        def in_batch(scores):
-            return jrm.rank_scores(scores, jnp.arange(NUM)[:, None])
-
-        for axes in (("a",), (None, "b"), ("a", "b")):
-            yield in_batch, cut(scores, *axes)
-        yield (
-            lambda scores, ids, mask, weights: jrm.rank_scores(
-                scores,
-                ids,
-                item_mask=mask,
-                exclude_ids=(ids + 1) % NUM,
-                list_weights=weights,
-                k=10,
-                key=jax.random.key(3),
-            ),
-            *(cut(scores, "a", "b"), cut(ids), cut(self.mask[0], "b"), weights),
-        )
-        # Over one mesh axis twice: the items stay, and the queries are gathered.
-        for of_items, k in (("b", None), ("a", 10)):
-            yield (
-                lambda queries, items, ids, k=k: jrm.rank_catalog(
-                    queries, items, ids, k=k, block_size=5
-                ),
-                *(cut(self.queries, "a"), cut(self.items, of_items), cut(ids, "a")),
-            )
-        if not is_thorough:
-            return
-        yield in_batch, cut(scores, ("a", "b"))
-        groups = cut(self.groups, "a")
-        yield (
-            lambda scores, *groups: jrm.rank_scores(
-                scores, jrm.by_attributes(same_group, *groups), k=10
-            ),
-            *(cut(scores, "a", "b"), groups, self.groups),
-        )
-        yield (
-            lambda labels, scores: jrm.rank(labels, scores, k=10),
-            *(cut(self.labels, None, "b"), cut(scores, "a")),
-        )
-        order = np.argsort(-scores, axis=-1)
-        yield jrm.rank_ids, cut(order, "a"), cut(ids)
-        yield (
-            lambda labels, pool: jrm.rank_retrieved(labels, pool_labels=pool),
-            *(cut(self.labels), cut(self.labels, "a")),
-        )
-
-    def eager(self, cut, is_thorough):
-        """Returns what is computed and printed outside of `jax.jit`."""
-        labels, scores = cut(self.labels, "a"), cut(self.scores, "a")
-        lists = jrm.measure(IN_BATCH, jrm.rank(labels, scores, k=10))
-        gains, places = lists.values()
-        states = jrm.mean(lists)
-        on_one_device = jrm.rank(self.labels, self.scores, k=10)
-        both = jrm.merge(states, jrm.mean(jrm.measure(IN_BATCH, on_one_device)))
-        texts, chosen = [lists, states, both], [gains.over(places), gains[3], gains[:5]]
-        sums = [gains.by(self.groups, 3).reduce()]
-        if is_thorough:
-            shown = jrm.exposure(cut(np.argsort(-self.scores)[:, :5], "a"), NUM)
-            texts += [gains.quantiles(), shown, jrm.table({"x": lists})]
-            chosen += [jrm.paired(gains, places), [*gains][1]]
-            sums += [
-                jrm.bootstrap(gains, np.arange(NUM)),
-                gains.cluster(self.groups).mean(),
-                gains.geometric_mean(),
-            ]
-        numbers = [(x.values, x.weights, x.defined) for x in chosen]
-        numbers += [(x.compute(), x.std_error()) for x in sums]
-        return repr(texts), numbers, jrm.compute(both, flat=True, host=True)
-
-
 @pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
 @pytest.mark.long
 def test_random_ties_of_global_arrays(kind, data):
@@ -187,50 +86,6 @@ def test_random_ties_of_global_arrays(kind, data):
         assert actual[name].lists == state.lists
         difference = np.abs(actual[name].compute() - state.compute())
         assert (difference <= 6 * state.std_error() + 1e-6).all(), name
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "kind, is_thorough",
-    [(AxisType.Explicit, False), (AxisType.Explicit, True), (AxisType.Auto, True)],
-    ids=str,
-)
-def test_every_call(kind, is_thorough):
-    """All sources and what is read of them agree with one device, and print the same.
-
-    The thorough ones do so where `jax.set_mesh` puts all other arrays on the mesh.
-    """
-    calls, mesh = Calls(np.random.default_rng(0)), make_mesh(kind, (2, 4), ("a", "b"))
-
-    def cut(x, *axes):
-        return jax.device_put(x, NamedSharding(mesh, P(*axes)))
-
-    def whole(x, *_):
-        return x
-
-    def run(cut):
-        functions, arrays = zip(
-            *[(f, args) for f, *args in calls.traced(cut, is_thorough)], strict=True
-        )
-
-        @jax.jit
-        def measured(arrays):
-            rankings = [f(*args) for f, args in zip(functions, arrays, strict=True)]
-            lists = [jrm.measure("mrr@10", ranking) for ranking in rankings]
-            return lists, jrm.measure("ndcg@10", rankings[2])
-
-        return measured(list(arrays))
-
-    place._table.cache_clear()  # as in a process that has measured nothing yet
-    with jax.set_mesh(mesh) if is_thorough else contextlib.nullcontext():
-        traced, (texts, *numbers) = run(cut), calls.eager(cut, is_thorough)
-    expected_texts, *expected_numbers = calls.eager(whole, is_thorough)
-    assert texts == expected_texts
-    for actual, expected in (traced, run(whole)), (numbers, expected_numbers):
-        assert jax.tree.structure(actual) == jax.tree.structure(expected)
-        leaves = zip(*map(jax.tree.leaves, (actual, expected)), strict=True)
-        for x, y in leaves:
-            np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.long
@@ -273,18 +128,6 @@ def test_a_loop_compiles_once(kind, is_local, compilations, rng):
             states = step(states, *batch)
         assert len(compilations) == (1 if epoch == 0 else 0)
         assert states["mrr"].lists == 24
-
-
-@pytest.mark.long
-def test_two_mesh_axes(data):
-    """Lists may be sharded over a tuple of axes, or along two axes."""
-    mesh = make_mesh(AxisType.Explicit, (4, 2), ("a", "b"))
-    expected = jrm.evaluate(METRICS, *data)
-    sharded = put(mesh, P(("a", "b"), None), data)
-    check_equal(jrm.evaluate(METRICS, *sharded), expected)
-    deep = [x.reshape(8, 8, -1) for x in data]
-    sharded = put(mesh, P("a", "b", None), deep)
-    check_equal(jrm.evaluate(METRICS, *sharded), expected)
 
 
 @pytest.mark.parametrize(
@@ -381,29 +224,6 @@ def test_items_axis_by_a_tuple_of_axes(data):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "kind, axes", [(AxisType.Explicit, "data"), (AxisType.Auto, ("a", "b"))]
-)
-def test_shard_map(kind, axes, data):
-    """Local evaluation and one all-reduce pass the default check_vma with P()."""
-    names = axes if isinstance(axes, tuple) else (axes,)
-    mesh = make_mesh(kind, (4, 2) if len(names) == 2 else (8,), names)
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=P(axes), out_specs=P())
-    def step(labels, scores, mask, weights):
-        states = jrm.evaluate(METRICS, labels, scores, mask, weights)
-        return jrm.all_reduce(states, axes)
-
-    actual = step(*put(mesh, P(axes), data))
-    check_equal(actual, jrm.evaluate(METRICS, *data))
-    for leaf in jax.tree.leaves(actual):
-        shards = [np.asarray(shard.data) for shard in leaf.addressable_shards]
-        for shard in shards:
-            np.testing.assert_array_equal(shard, shards[0])
-
-
-@pytest.mark.long
 def test_pmap(data):
     """The same works inside pmap, with states merged inside or after it."""
 
@@ -473,35 +293,6 @@ def test_relevant_ids_are_cut_in_any_way(number, rng):
     np.testing.assert_array_equal(recall(*sharded).values, expected.values)
 
 
-def lists_and_ids(rng):
-    """Draws labels and scores of sixteen items, and takes the ids of the first four."""
-    labels = rng.integers(0, 3, (8, 16)).astype(np.float32)
-    scores = rng.normal(size=labels.shape).astype(np.float32)
-    return labels, scores, np.tile(np.arange(4), (8, 1))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("sharded", ["labels", "scores", "mask", "pool"])
-def test_arrays_of_which_one_is_sharded(sharded, rng):
-    """A ranking may be read where its arrays were sharded in different ways."""
-    mesh = make_mesh(AxisType.Explicit)
-    labels, scores, _ = lists_and_ids(rng)
-    arrays = {"labels": labels, "scores": scores, "mask": labels < 2, "pool": labels}
-
-    def run(arrays):
-        if sharded == "pool":
-            ranking = jrm.rank_retrieved(labels, pool_labels=arrays["pool"])
-        else:
-            ranking = jrm.rank(arrays["labels"], arrays["scores"], arrays["mask"])
-        return jrm.measure(("ndcg@3", "mrr"), ranking)
-
-    expected = run(arrays)
-    (array,) = put(mesh, P("data"), [arrays[sharded]])
-    actual = run(arrays | {sharded: array})
-    for name, lists in expected.items():
-        np.testing.assert_allclose(actual[name].values, lists.values, rtol=1e-6)
-
-
 REFUSED = {
     "labels": lambda x: jrm.ndcg(x[0], np.ones(16), **PACKED),
     "mask": lambda x: jrm.ndcg(np.ones(16), np.ones(16), x[0] > 0, **PACKED),
@@ -523,3 +314,12 @@ def test_sharded_arrays_that_are_refused(name):
     assert re.search(r"jax.shard_map|shard the lists instead", str(info.value))
     array = jax.device_get(array)
     jax.eval_shape(lambda: REFUSED[name](array))  # accepted
+
+
+def test_sharded_ranks_are_refused():
+    """Lists without labels have to be whole on a device, too."""
+    (ids,) = put(make_mesh(AxisType.Explicit), P(None, "data"), [np.zeros((2, 8), int)])
+    with pytest.raises(ValueError, match="first has its ranks sharded over devices"):
+        jrm.overlap(ids, ids)
+    with pytest.raises(ValueError, match="its neighbours sharded over devices"):
+        jrm.neighbor_recall(ids, ids)

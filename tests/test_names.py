@@ -1,8 +1,9 @@
 """Metric names: the grammar, its synonyms, and the names of results."""
 
-import functools
 import re
+from functools import partial
 
+import jax
 import numpy as np
 import pytest
 
@@ -14,84 +15,58 @@ SCORES = np.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]], np.float32)
 
 SAME = {
     "ndcg": jrm.ndcg,
-    "NDCG@3": functools.partial(jrm.ndcg, k=3),
+    "NDCG@3": partial(jrm.ndcg, k=3),
     "map": jrm.average_precision,
-    "ap@2": functools.partial(jrm.average_precision, k=2),
+    "ap@2": partial(jrm.average_precision, k=2),
     "mrr": jrm.reciprocal_rank,
-    "RR@1,2": functools.partial(jrm.reciprocal_rank, k=(1, 2)),
-    "p@ 1, 3": functools.partial(jrm.precision, k=(1, 3)),
-    "Precision(denominator=k)@9": functools.partial(
-        jrm.precision, denominator="k", k=9
-    ),
-    "r@2": functools.partial(jrm.recall, k=2),
-    "recall(rel=2)@2": functools.partial(jrm.recall, relevance_threshold=2, k=2),
-    "recall(rel=2, denominator='attainable')@2": functools.partial(
-        jrm.recall, relevance_threshold=2, denominator="attainable", k=2
-    ),
-    "f1@2": functools.partial(jrm.f_score, k=2),
-    "f_score(beta=0.5)@2": functools.partial(jrm.f_score, beta=0.5, k=2),
-    "hit_rate@1": functools.partial(jrm.hit_rate, k=1),
-    "hit-rate@1": functools.partial(jrm.hit_rate, k=1),
-    "hr@1": functools.partial(jrm.hit_rate, k=1),
-    "success@1": functools.partial(jrm.hit_rate, k=1),
-    "cmc@1": functools.partial(jrm.hit_rate, k=1),
-    "cumulative_match_characteristic@2": functools.partial(jrm.hit_rate, k=2),
+    "RR@1,2": partial(jrm.reciprocal_rank, k=(1, 2)),
+    "p@ 1, 3": partial(jrm.precision, k=(1, 3)),
+    "Precision(denominator=k)@9": partial(jrm.precision, denominator="k", k=9),
+    "r@2": partial(jrm.recall, k=2),
+    "recall(rel=2)@2": partial(jrm.recall, relevance_threshold=2, k=2),
+    "recall(rel=2, denominator='attainable')@2": partial(jrm.recall, relevance_threshold=2, denominator="attainable", k=2),
+    "f1@2": partial(jrm.f_score, k=2),
+    "f_score(beta=0.5)@2": partial(jrm.f_score, beta=0.5, k=2),
+    "hit_rate@1": partial(jrm.hit_rate, k=1),
+    "hit-rate@1": partial(jrm.hit_rate, k=1),
+    "hr@1": partial(jrm.hit_rate, k=1),
+    "success@1": partial(jrm.hit_rate, k=1),
+    "cmc@1": partial(jrm.hit_rate, k=1),
+    "cumulative_match_characteristic@2": partial(jrm.hit_rate, k=2),
     "rprec": jrm.r_precision,
     "mean_average_precision_at_r": jrm.map_at_r,
     "mINP": jrm.inverse_negative_penalty,
     "wuAUC": jrm.gauc,
-    "R_Precision(rel=2)": functools.partial(jrm.r_precision, relevance_threshold=2),
-    "cg@2": functools.partial(jrm.cg, k=2),
-    "dcg(discount_fn=reciprocal_discount)@2": functools.partial(
-        jrm.dcg, discount_fn=jrm.reciprocal_discount, k=2
-    ),
-    "ndcg(gain_fn=linear_gain)@10": functools.partial(
-        jrm.ndcg, gain_fn=jrm.linear_gain, k=10
-    ),
-    "ndcg(discount_fn=log_discount(3))": functools.partial(
-        jrm.ndcg, discount_fn=jrm.log_discount(3)
-    ),
-    "ndcg(discount_fn=log_discount(base=3))@2": functools.partial(
-        jrm.ndcg, discount_fn=jrm.log_discount(3), k=2
-    ),
-    "ap(denominator=hits)@5": functools.partial(
-        jrm.average_precision, denominator="hits", k=5
-    ),
-    "ndcg(k=(1, 2))": functools.partial(jrm.ndcg, k=(1, 2)),
+    "R_Precision(rel=2)": partial(jrm.r_precision, relevance_threshold=2),
+    "cg@2": partial(jrm.cg, k=2),
+    "dcg(discount_fn=reciprocal_discount)@2": partial(jrm.dcg, discount_fn=jrm.reciprocal_discount, k=2),
+    "ndcg(gain_fn=linear_gain)@10": partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=10),
+    "ndcg(discount_fn=log_discount(3))": partial(jrm.ndcg, discount_fn=jrm.log_discount(3)),
+    "ndcg(discount_fn=log_discount(base=3))@2": partial(jrm.ndcg, discount_fn=jrm.log_discount(3), k=2),
+    "ap(denominator=hits)@5": partial(jrm.average_precision, denominator="hits", k=5),
+    "ndcg(k=(1, 2))": partial(jrm.ndcg, k=(1, 2)),
     # Names of trec_eval.
-    "P_5": functools.partial(jrm.precision, denominator="k", k=5),
-    "ndcg_cut_2": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=2),
-    "map_cut_2(rel=2)": functools.partial(
-        jrm.average_precision, relevance_threshold=2, k=2
-    ),
-    "iprec_at_recall_0.25": functools.partial(
-        jrm.interpolated_precision, recall_levels=0.25
-    ),
-    "ndcg_cut.1,3": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=(1, 3)),
-    "P.2(rel=2)": functools.partial(
-        jrm.precision, denominator="k", relevance_threshold=2, k=2
-    ),
-    "map_cut@4": functools.partial(jrm.average_precision, k=4),
-    "relative_P": functools.partial(
-        jrm.recall,
-        denominator="attainable",
-        k=(5, 10, 15, 20, 30, 100, 200, 500, 1000),
-    ),
-    "Rprec_mult.0.5,1.20": functools.partial(
-        jrm.precision_at_multiples, multiples=(0.5, 1.2)
-    ),
-    "success(k=3)": functools.partial(jrm.hit_rate, k=3),
-    "recip_rank(rel=3)": functools.partial(jrm.reciprocal_rank, relevance_threshold=3),
-    "set_F(rel=3)": functools.partial(jrm.f_score, relevance_threshold=3),
-    "set_relative_P": functools.partial(jrm.recall, denominator="attainable"),
+    "P_5": partial(jrm.precision, denominator="k", k=5),
+    "ndcg_cut_2": partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=2),
+    "map_cut_2(rel=2)": partial(jrm.average_precision, relevance_threshold=2, k=2),
+    "iprec_at_recall_0.25": partial(jrm.interpolated_precision, recall_levels=0.25),
+    "ndcg_cut.1,3": partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=(1, 3)),
+    "P.2(rel=2)": partial(jrm.precision, denominator="k", relevance_threshold=2, k=2),
+    "map_cut@4": partial(jrm.average_precision, k=4),
+    "relative_P": partial(jrm.recall, denominator="attainable", k=(5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    "Rprec_mult.0.5,1.20": partial(jrm.precision_at_multiples, multiples=(0.5, 1.2)),
+    "success(k=3)": partial(jrm.hit_rate, k=3),
+    "recip_rank(rel=3)": partial(jrm.reciprocal_rank, relevance_threshold=3),
+    "set_F(rel=3)": partial(jrm.f_score, relevance_threshold=3),
+    "set_relative_P": partial(jrm.recall, denominator="attainable"),
     # Names of ir_measures and of ndeval.
     "SetAP": jrm.set_average_precision,
-    "IPrec@0.1": functools.partial(jrm.interpolated_precision, recall_levels=0.1),
-    "StRecall@5": functools.partial(jrm.subtopic_recall, k=5),
-    "P-IA@5": functools.partial(jrm.precision_ia, denominator="k", k=5),
+    "IPrec@0.1": partial(jrm.interpolated_precision, recall_levels=0.1),
+    "StRecall@5": partial(jrm.subtopic_recall, k=5),
+    "P-IA@5": partial(jrm.precision_ia, denominator="k", k=5),
     "MAP-IA": jrm.average_precision_ia,
-    "NumRel(rel=2)": functools.partial(jrm.num_relevant, relevance_threshold=2),
-}
+    "NumRel(rel=2)": partial(jrm.num_relevant, relevance_threshold=2),
+}  # fmt: skip
 
 
 def test_names_mean_their_metrics():
@@ -104,22 +79,23 @@ def test_names_mean_their_metrics():
 
 def test_one_name_is_enough():
     """A single name need not be in a tuple."""
-    assert list(jrm.evaluate("ndcg@2", LABELS, SCORES)) == ["ndcg@2"]
+    assert jax.eval_shape(lambda: jrm.evaluate("ndcg@2", LABELS, SCORES)).keys() == {
+        "ndcg@2"
+    }
 
 
 DIRECTIONS = {
     True: (
-        *("arp", "mean_rank", "average_relevance_position", "coverage_error", "arp[0]"),
-        *("label_ranking_loss", "fall_out", "FALLOUT@5", "fall-out@1,5"),
-        *("fall_out(rel=2)@10", "arp(typo=1)"),
+        *"arp mean_rank average_relevance_position coverage_error arp[0] label_ranking_loss".split(),
+        *"fall_out FALLOUT@5 fall-out@1,5 fall_out(rel=2)@10 arp(typo=1)".split(),
     ),
     None: (
-        *("num_ret", "num_retrieved@5", "num_rel(rel=2)", "num_rel_ret@1,5"),
-        *("popularity", "popularity@10", "popularity_lift@5", "novelty@10"),
+        *"num_ret num_retrieved@5 num_rel(rel=2) num_rel_ret@1,5 popularity".split(),
+        *"popularity@10 popularity_lift@5 novelty@10".split(),
     ),
     False: (
-        *("ndcg@10", "recall@1", "recall@1,5", "gm_map", "map_cut_5", "P_5"),
-        *("iprec_at_recall_0.10", "no_metric", "no_metric(b @ 8", ""),
+        *"ndcg@10 recall@1 recall@1,5 gm_map map_cut_5 P_5 iprec_at_recall_0.10".split(),
+        *("no_metric", "no_metric(b @ 8", ""),
     ),
 }
 
@@ -160,58 +136,39 @@ def test_names_that_stand_for_options(metric_names):
         names.parse("gap_ratio(kind=difference)")
 
 
+def flat_shapes(states):
+    """Returns the shape of every scalar of states, by its name, and compiles nothing."""
+    names = []
+
+    def values():
+        flat = jrm.compute(states(), flat=True)
+        names.extend(flat)  # in their order, while JAX sorts the keys of a dict
+        return list(flat.values())
+
+    return dict(zip(names, jax.eval_shape(values), strict=True))
+
+
 def test_families_and_sets_of_trec_eval():
     """Each cutoff of a family, and each measure of a set, has the name of trec_eval."""
-    labels = list(jrm.compute(jrm.empty(("official", "ndcg_cut.5,7")), flat=True))
+    labels = list(flat_shapes(lambda: jrm.empty(("official", "ndcg_cut.5,7"))))
     assert labels[:4] == ["num_ret", "num_rel", "num_rel_ret", "map"]
     assert {"P_5", "P_1000", "iprec_at_recall_0.10", "ndcg_cut_7"} <= {*labels}
     everything = names.bind_all("all_trec")
     assert "ndcg(gain_fn=linear_gain)" in {bound.name for bound in everything}
     assert {bound.state for bound in everything} == {jrm.Mean, jrm.GeometricMean}
-    with pytest.raises(
-        ValueError, match="'num_q': this measure of trec_eval is no metric"
-    ):
-        names.parse("num_q")
-    with pytest.raises(ValueError, match="gives k twice; pass it after @"):
-        names.parse("P.5,10@3")
 
 
 def test_flat_names_every_cutoff():
     """Every cutoff is a scalar under its own name; an index stands in for a missing cutoff."""
     metrics = {
-        "recall(rel=1)@1,3": functools.partial(jrm.recall, k=(1, 3)),
-        "mine": functools.partial(jrm.precision, k=(1, 2)),
+        "recall(rel=1)@1,3": partial(jrm.recall, k=(1, 3)),
+        "mine": partial(jrm.precision, k=(1, 2)),
         "map": jrm.average_precision,
     }
-    flat = jrm.compute(jrm.evaluate(metrics, LABELS, SCORES), flat=True)
+    flat = flat_shapes(lambda: jrm.evaluate(metrics, LABELS, SCORES))
     expected = ["recall(rel=1)@1", "recall(rel=1)@3", "mine[0]", "mine[1]", "map"]
     assert list(flat) == expected
     assert all(value.shape == () for value in flat.values())
-
-
-@pytest.mark.parametrize(
-    "name, answer",
-    [
-        ("ndgc@3", "did you mean .*ndcg"),
-        ("recal@3", r"did you mean recall\b"),
-        ("hitrate@3", "did you mean .*hit_rate"),
-        ("NDCG_10", r"did you mean ndcg@10\?"),
-        ("ndcg10", r"did you mean ndcg@10\?"),
-        ("recall_at_5", r"did you mean recall@5\?"),
-        ("novelty@20", r"jrm.novelty\(ids, counts\).*evaluate_users\(…, seen=…\)"),
-        ("coverage@20", r"evaluation.exposure.coverage\(\)"),
-        ("exposure", r"jrm.exposure\(ids, num_items\)"),
-        ("kendall-tau", r"jrm.kendall_tau\(first, second\)"),
-        ("RBO", r"jrm.rank_biased_overlap\(first, second\)"),
-        ("ild@5", "jrm.intra_list_diversity"),
-        ("xyzzy", "pass a name such as 'ndcg@10'"),
-    ],
-)
-def test_unknown_names_are_answered(name, answer):
-    """The error says what may have been meant or where it is found, and is short."""
-    with pytest.raises(ValueError, match=f"is unknown; .*{answer}") as error:
-        jrm.evaluate((name,), LABELS, SCORES)
-    assert len(str(error.value)) < 250
 
 
 def test_functions_in_answers_exist():

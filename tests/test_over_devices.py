@@ -5,16 +5,18 @@ from pathlib import Path
 import drivers_worker
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 import processes
 import pytest
 import scipy.sparse
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from late_imports import LateImport
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import step
+
+ocp = LateImport("orbax.checkpoint")
 
 USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "recall@1,5", "mrr")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
@@ -176,7 +176,6 @@ def test_unweighted_states_do_not_depend_on_cuts(rng):
     stacked = jax.vmap(auc)(y, s)
     dtype = one.compute().dtype
     assert repr(stacked) == f"PooledRocAuc(stacked [4], {dtype}[4])"
-    chex.assert_trees_all_equal(stacked.reduce(), one)
 
 
 def test_weights_lose_nothing_in_one_bin(rng):
@@ -199,7 +198,7 @@ def test_products_count_as_scatters_do(rng):
     """What TPUs run instead of scatters gives the same counts and sums."""
     where = rng.integers(-3, 40, 500).astype(np.int32)
     columns = rng.integers(0, 256, (500, 2)).astype(np.float32)
-    sums = kernel._product_sums(jnp.asarray(where), jnp.asarray(columns), 32)
+    sums = jax.jit(kernel._product_sums, static_argnums=2)(where, columns, 32)
     is_counted = (where >= 0) & (where < 32)
     for column, actual in zip(columns.T, sums.T, strict=True):
         expected = np.bincount(where[is_counted], column[is_counted], minlength=32)
@@ -211,8 +210,8 @@ def test_products_count_as_scatters_do(rng):
 
     y, s = jnp.zeros(500), jnp.zeros(500)
     for arrays in ((y, s), (y, s, None, s)):
-        assert "stablehlo.scatter" not in lowered("tpu", *arrays)
-        assert "stablehlo.dot_general" in lowered("tpu", *arrays)
+        of_tpu = lowered("tpu", *arrays)
+        assert "stablehlo.scatter" not in of_tpu and "stablehlo.dot_general" in of_tpu
         assert "stablehlo.scatter" in lowered("cuda", *arrays)
 
 
@@ -253,60 +252,44 @@ def test_double_precision(rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "kind",
-    [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
-)
-def test_devices(rng, kind):
-    """Sharded arguments and states of devices give the counts of one machine."""
-    labels, scores, weights = (
-        x.astype("f")
-        for x in (rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64)), rng.gamma(1, size=(24, 64)))
-    )  # fmt: skip
-    one = jrm.pooled_roc_auc(labels, scores)
-    weighed = jrm.pooled_roc_auc(labels, scores, None, weights)
-    # Six devices, of which none gets the same number of bins.
-    mesh = jax.make_mesh((3, 2), ("a", "b"), (kind,) * 2, devices=jax.devices()[:6])
-    put = [jax.device_put(x, NamedSharding(mesh, P("a", "b"))) for x in (labels, scores, weights)]  # fmt: skip
-    chex.assert_trees_all_equal(jrm.pooled_roc_auc(put[0], put[1]), one)
-    state = jrm.pooled_roc_auc(put[0], scores, None, put[2])
-    np.testing.assert_allclose(float(state), float(weighed), atol=1e-6)
+def test_devices(rng):
+    """Six devices, of which none has the same number of bins, add the counts of each."""
+    arrays = rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64))
+    labels, scores = (x.astype("f") for x in arrays)
+    kinds = (AxisType.Auto,) * 2
+    mesh = jax.make_mesh((3, 2), ("a", "b"), kinds, devices=jax.devices()[:6])
 
     def reduce(y, s):
         states = jrm.pooled_roc_auc(y, s), jrm.pooled_average_precision(y, s, bits=8)
         return jrm.all_reduce(states, ("a", "b"))
 
-    over = jax.jit(jax.shard_map(reduce, mesh=mesh, in_specs=P("a", "b"), out_specs=P()))  # fmt: skip
-    auc, average = over(*put[:2])
-    chex.assert_trees_all_equal(auc, one)
+    over = jax.shard_map(reduce, mesh=mesh, in_specs=P("a", "b"), out_specs=P())
+    auc, average = jax.jit(over)(labels, scores)
+    chex.assert_trees_all_equal(auc, jrm.pooled_roc_auc(labels, scores))
     expected = jrm.pooled_average_precision(labels, scores, bits=8)
     chex.assert_trees_all_equal(average, expected)
 
 
-def test_what_has_no_value_and_errors():
-    """One class, nothing at all, and what raises."""
+def test_what_has_no_value():
+    """One class, and nothing at all."""
     assert repr(jrm.PooledRocAuc.empty(8)) == (
         "PooledRocAuc(0.000, 0.000 to 0.000, 0 lists, 0 undefined)"
     )
+
+    def few(labels):
+        """Makes some items with rising scores, and masks the others."""
+        mask = np.arange(ITEMS) < len(labels)
+        labels = np.pad(np.array(labels, np.float32), (0, ITEMS - len(labels)))
+        return labels, np.arange(ITEMS, dtype=np.float32), mask
+
     for labels in ([1, 1], [0, 0]):
-        state = jrm.pooled_roc_auc(labels, [0.1, 0.2], bits=8)
+        state = jrm.pooled_roc_auc(*few(labels), bits=BITS)
         assert (float(state), int(state.lists), int(state.undefined)) == (0, 1, 1)
-    assert float(jrm.pooled_average_precision([1, 1], [0.1, 0.2], bits=8)) == 1
+    assert float(jrm.pooled_average_precision(*few([1, 1]), bits=BITS)) == 1
     nothing = jrm.pooled_roc_auc(np.zeros((2, 0)), np.zeros((2, 0)), None, np.zeros(2))
     assert int(nothing.lists) == 0
-    padding = jrm.pooled_roc_auc([1, -1, np.nan, 0], [1.0, 2, 3, 0], bits=8)
+    padding = jrm.pooled_roc_auc(*few([0, -1, np.nan, 1]), bits=BITS)
     assert (float(padding), float(padding.positives)) == (1, 1)
-    two = jrm.pooled_roc_auc([3, 1], [1.0, 2.0], relevance_threshold=2, bits=8)
+    two = jrm.pooled_roc_auc(*few([3, 1]), relevance_threshold=2, bits=BITS)
     assert float(two) == 0
     assert jrm.compute({"auc": two}, flat=True, host=True) == {"auc": 0.0}
-    with pytest.raises(ValueError, match="the same bits"):
-        two.merge(jrm.PooledRocAuc.empty(9))
-    with pytest.raises(TypeError, match="pass a PooledRocAuc"):
-        two.merge(jrm.PooledAveragePrecision.empty(8))
-    for bits, error in ((7, ValueError), (21, ValueError), (8.0, TypeError)):
-        with pytest.raises(error, match="bits is"):
-            jrm.pooled_roc_auc([1, 0], [1.0, 2.0], bits=bits)
-    with pytest.raises(ValueError, match="scores has shape"):
-        jrm.pooled_roc_auc([1, 0], [1.0])
-    with pytest.raises(ValueError, match="weights has shape"):
-        jrm.pooled_roc_auc([[1, 0]], [[1.0, 2.0]], None, [1.0, 2.0])

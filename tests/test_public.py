@@ -1,6 +1,7 @@
 """The public interface and the shape of the code: names, documentation, layers, types."""
 
 import ast
+import functools
 import graphlib
 import inspect
 import json
@@ -25,53 +26,14 @@ METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 
 # Each layer imports only from those before it: first what serves every step, then the
 # steps in the order of the data. Inside a package, imports must not form a cycle.
-LAYERS = [
-    "_choices",
-    "_trec",
-    "_optional",
-    "_pytree",
-    "_share",
-    "_mesh",
-    "_types",
-    "_while_tracing",
-    "_shards",
-    "_arithmetic",
-    "_gains",
-    "_group_amounts",
-    "_one_off",
-    "_inputs",
-    "_check",
-    "_items",
-    "_ordering",
-    "_layouts",
-    "_places",
-    "_states",
-    "_ranking",
-    "_sources",
-    "_metrics",
-    "_formulas",
-    "_calls",
-    "_results.sheets",
-    "_results.inference",
-    "_results.systems",
-    "_results.comparisons",
-    "_results.leaderboards",
-    "_results.tables",
-    "_results.plots",
-    "_results",
-    "_drivers",
-    "_files",
-    "plots",
-    "compat",
-    "testing",
-    "_public",
-    "__init__",
-    "demo",
-    "_command",
-    "adapters",
-    "cli",
-    "__main__",
-]
+LAYERS = """
+    _choices _trec _optional _pytree _share _mesh _types _while_tracing _shards
+    _arithmetic _gains _group_amounts _one_off _inputs _check _items _ordering
+    _layouts _places _states _ranking _sources _metrics _formulas _calls
+    _results.sheets _results.inference _results.systems _results.comparisons
+    _results.leaderboards _results.tables _results.plots _results _drivers _files
+    plots compat testing _public __init__ demo _command adapters cli __main__
+""".split()
 
 
 def layer(name):
@@ -81,34 +43,42 @@ def layer(name):
     return name if name in LAYERS else "__init__"
 
 
+@functools.cache
 def modules():
-    """Yields the dotted name and the path of every module of the package."""
+    """Returns the dotted name and the syntax tree of every module of the package."""
+    trees = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        yield name.removesuffix(".__init__"), path
+        trees[name.removesuffix(".__init__")] = ast.parse(path.read_text())
+    return trees
 
 
-def imports(path):
-    """Yields the dotted names that a file imports from the package."""
-    for node in ast.walk(ast.parse(path.read_text())):
+@functools.cache
+def nodes(name):
+    """Returns all nodes of the syntax tree of a module."""
+    return list(ast.walk(modules()[name]))
+
+
+def imports(name):
+    """Yields the dotted names that a module imports from the package."""
+    for node in nodes(name):
         targets = []
         if isinstance(node, ast.ImportFrom) and node.module:
             targets = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         for target in targets:
-            assert "jax._src" not in target, f"{path} imports {target}"
+            assert "jax._src" not in target, f"{name} imports {target}"
             if target.startswith("jax_rank_metrics"):
                 yield target.removeprefix("jax_rank_metrics").removeprefix(".")
 
 
 def test_imports_point_one_way():
     """Modules import only from layers before their own."""
-    names = {name for name, _ in modules()}
-    graph = {}
-    for name, path in modules():
+    names, graph = modules().keys(), {}
+    for name in names:
         graph[name] = set()
-        for target in imports(path):
+        for target in imports(name):
             while target not in names and "." in target:
                 target = target.rpartition(".")[0]
             target = target if target in names else "__init__"
@@ -122,20 +92,16 @@ def test_imports_point_one_way():
 
 def test_only_one_module_sorts():
     """Sorting, top-k and argsort appear in the package `_ordering` alone."""
-    for name, path in modules():
-        tree = ast.parse(path.read_text())
+    for name in modules():
         of_strings = {  # text.partition("@")
             node.func
-            for node in ast.walk(tree)
+            for node in nodes(name)
             if isinstance(node, ast.Call)
             and [type(getattr(arg, "value", None)) for arg in node.args]
             in ([str], [bytes])
         }
-        names = {
-            node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and node not in of_strings
-        }
+        attributes = [node for node in nodes(name) if isinstance(node, ast.Attribute)]
+        names = {node.attr for node in attributes if node not in of_strings}
         if not name.startswith(("_ordering", "testing")):
             assert not names & {"sort", "argsort", "top_k", "lexsort", "partition"}, (
                 name
@@ -155,28 +121,6 @@ def test_public_names():
     formulas = "jax_rank_metrics._formulas"
     metrics = {m.__name__ for m in NAMES.values() if m.__module__.startswith(formulas)}
     assert metrics == set(METRICS)
-
-
-FIRST_USE = """
-import sys
-import jax_rank_metrics as jrm
-assert "jax" not in sys.modules
-# Unpickling a function in another process imports its module alone.
-from jax_rank_metrics._calls.names import parse
-assert parse("ndcg@10").spec.name == "ndcg"
-assert "jax_rank_metrics._public" not in sys.modules
-from jax_rank_metrics import *
-assert ndcg is jrm.ndcg and plots is jrm.plots and "merge" in vars(jrm)
-jrm.merge = "mock"
-assert "merge" in dir(jrm) and jrm.merge == "mock"
-"""
-
-
-def test_names_are_loaded_on_first_use():
-    """Importing the package imports no JAX; the first name that is used brings them all."""
-    subprocess.run([sys.executable, "-c", FIRST_USE], check=True)
-    with pytest.raises(AttributeError, match="has no attribute 'ndgc'"):
-        getattr(jrm, "ndgc")  # noqa: B009
 
 
 @pytest.mark.parametrize(
@@ -200,9 +144,9 @@ POINTERS = set(
 )
 
 
-def bindings(tree):
+def bindings(name):
     """Yields the names that a module binds: variables, parameters, functions, classes."""
-    for node in ast.walk(tree):
+    for node in nodes(name):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arguments):
@@ -217,10 +161,7 @@ def bindings(tree):
 
 def test_names_are_nouns():
     """A binding says what it holds: `hit_counts`, and not `some`."""
-    pointers = {
-        name: sorted(POINTERS & set(bindings(ast.parse(path.read_text()))))
-        for name, path in modules()
-    }
+    pointers = {name: sorted(POINTERS & set(bindings(name))) for name in modules()}
     # `lists_needed(…, others=N)` is a name of the interface.
     assert pointers.pop("_results.comparisons.power") == ["others"]
     assert not any(pointers.values()), {k: v for k, v in pointers.items() if v}
@@ -229,14 +170,11 @@ def test_names_are_nouns():
 def test_docstrings_open_with_a_verb_or_a_noun():
     """They open with what a function does, or with the name of the thing."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    for name, path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+    for name in modules():
+        for node in nodes(name):
             if isinstance(node, kinds) and (text := ast.get_docstring(node)):
-                opening = text.split()[0]
-                assert opening not in {"What", "How", "Of", "Those", "Some"}, (
-                    name,
-                    text,
-                )
+                pointers = {"What", "How", "Of", "Those", "Some"}
+                assert text.split()[0] not in pointers, (name, text)
 
 
 def public_functions():

@@ -1,6 +1,7 @@
 """What `compare` is asked beside the difference of two systems: clusters, families, sides."""
 
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -9,7 +10,12 @@ from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
 
-FEW_SAMPLES = pytest.mark.filterwarnings("ignore:p is never below")
+# Tests of forty lists share the programs of as many samples.
+SAMPLES = 2000
+LONG_TESTS = [
+    pytest.param(x, marks=pytest.mark.long) for x in ("bootstrap", "t", "tukey")
+]
+compare = functools.partial(jrm.compare, samples=SAMPLES)
 
 
 def systems_of(rng, lists=40):
@@ -52,42 +58,30 @@ def test_clusters_by_brute_force(rng):
         assert getattr(result, field) == pytest.approx(expected, rel=1e-4)
 
 
-@FEW_SAMPLES
-@pytest.mark.parametrize(
-    "test",
-    [
-        "permutation",
-        *(pytest.param(x, marks=pytest.mark.long) for x in ("bootstrap", "t", "tukey")),
-    ],
-)
+@pytest.mark.parametrize("test", ["permutation", *LONG_TESTS])
 def test_clusters_of_any_form(rng, test):
     """A dict gives clusters to ids of lists, and clusters of one list change nothing."""
     pandas = pytest.importorskip("pandas")
-    a, b = rng.random((2, 20))
-    ids = [f"q{i}" for i in range(20)]
+    a, b = rng.random((2, 40))
+    ids = [f"q{i}" for i in range(40)]
     by_id = [dict(zip(ids, x, strict=True)) for x in (a, b)]
     clusters = {name: i // 4 for i, name in enumerate(ids)}
-    options = {"test": test, "samples": 199}
+    options = {"test": test, "samples": SAMPLES}
     result = jrm.compare(*by_id, clusters=clusters, **options).only
     backwards = [dict(reversed(x.items())) for x in by_id]
     shuffled = jrm.compare(by_id[0], backwards[1], clusters=clusters, **options).only
-    assert shuffled == result and result.clusters == 5
-    assert jrm.compare(a, b, clusters=np.arange(20) // 4, **options).only == result
+    assert shuffled == result and result.clusters == 10
+    assert jrm.compare(a, b, clusters=np.arange(40) // 4, **options).only == result
     alone, plain = (
-        jrm.compare(a, b, clusters=x, **options).only for x in (range(20), None)
+        jrm.compare(a, b, clusters=x, **options).only for x in (range(40), None)
     )
     assert (alone.p, alone.low) == (plain.p, plain.low)
-    assert plain.clusters is None and alone.clusters == 20
+    assert plain.clusters is None and alone.clusters == 40
     # The index of a Series says which list each cluster is of; without ids, its number.
-    column = pandas.Series(clusters).iloc[rng.permutation(20)]
+    column = pandas.Series(clusters).iloc[rng.permutation(40)]
     assert jrm.compare(*by_id, clusters=column, **options).only == result
     numbers = pandas.Series(clusters.values())[::-1]
     assert jrm.compare(a, b, clusters=numbers, **options).only == result
-    with pytest.raises(ValueError, match="20 lists have none: 0, 1, 2, 3, 4, …"):
-        jrm.compare(a, b, clusters=column)
-    repeated = pandas.Series([*clusters.values()], ["q0", *ids[:-1]])
-    with pytest.raises(ValueError, match="ids of clusters hold 'q0' more than once"):
-        jrm.compare(*by_id, clusters=repeated)
 
 
 def test_clusters_hold_the_type_1_error(rng):
@@ -105,71 +99,56 @@ def test_systems_without_a_baseline(rng):
     """A dict of systems is compared with its first, or in all pairs, by any structure."""
     systems = systems_of(rng)
     others = {name: systems[name] for name in "yz"}
-    result = jrm.compare(systems)
+    result = compare(systems)
     assert {x.baseline for x in result} == {"x"}
     unnamed = [dataclasses.replace(x, baseline=None) for x in result]
-    assert unnamed == [*jrm.compare(systems["x"], others)]
-    pairs = jrm.compare(systems, pairs="all")
+    assert unnamed == [*compare(systems["x"], others)]
+    pairs = compare(systems, pairs="all")
     assert [(x.baseline, x.system) for x in pairs] == [
         *(("x", "y"), ("x", "z"), ("y", "z"))
     ]
     for comparison in pairs:
         names = comparison.baseline, comparison.system
-        alone = jrm.compare(*(systems[name] for name in names)).only
+        alone = compare(*(systems[name] for name in names)).only
         assert alone.p == comparison.p
         assert alone.difference == pytest.approx(comparison.difference)
         assert comparison.p_corrected >= comparison.p
-    metrics = {
-        name: {"arp": x, "map": np.stack([x, x], 1)} for name, x in systems.items()
-    }
-    of_pair = jrm.compare(metrics, pairs="all", test="t").select(baseline="y")
+    metrics = {n: {"arp": x, "map": np.stack([x, x], 1)} for n, x in systems.items()}
+    of_pair = compare(metrics, pairs="all", test="t").select(baseline="y")
     assert of_pair["arp"].lower_is_better and len(of_pair.select(metric="map")) == 2
-    assert jrm.compare({"arp": systems["x"], "y": systems["y"]})["y"].wins > 20
+    assert compare({"arp": systems["x"], "y": systems["y"]})["y"].wins > 20
     # Each system may hold the lists in its own order.
     ids = [f"q{i}" for i in range(40)]
     by_id = {name: dict(zip(ids, x, strict=True)) for name, x in systems.items()}
     by_id["y"] = dict(reversed(by_id["y"].items()))
-    again = jrm.compare(by_id, pairs="all")
+    again = compare(by_id, pairs="all")
     assert again.select(baseline="y").only.p == pairs.select(baseline="y").only.p
     clusters = np.arange(40) // 3
-    assert (
-        jrm.compare(by_id, pairs="all", clusters=clusters)[2].p
-        == jrm.compare(systems["y"], systems["z"], clusters=clusters).only.p
-    )
+    clustered = compare(by_id, pairs="all", clusters=clusters)[2]
+    alone = compare(systems["y"], systems["z"], clusters=clusters).only
+    assert clustered.p == alone.p
 
 
 def test_corrections(rng):
     """Of alike comparisons, maxT finds more than Holm; the rate of Benjamini, most."""
-    base = rng.random(50)
-    shared = 0.1 * rng.normal(size=50)
-    systems = {
-        str(i): base + 0.035 + shared + 0.03 * rng.normal(size=50) for i in range(6)
-    }
-    corrected = {
-        correction: np.array(
-            [
-                comparison.p_corrected
-                for comparison in jrm.compare(
-                    base, systems, correction=correction, samples=9999
-                )
-            ]
-        )
+    base = rng.random(40)
+    improved = base + 0.035 + 0.1 * rng.normal(size=40)
+    systems = {str(i): improved + 0.03 * rng.normal(size=40) for i in range(3)}
+    holm, max_t, rate = (
+        np.array([x.p_corrected for x in compare(base, systems, correction=correction)])
         for correction in ("holm", "maxT", "fdr")
-    }
-    p = [x.p for x in jrm.compare(base, systems, samples=9999)]
-    assert (corrected["maxT"] < corrected["holm"]).all()
-    assert (corrected["fdr"] < corrected["holm"]).any() and (
-        corrected["maxT"] >= p
-    ).all()
+    )
+    p = [x.p for x in compare(base, systems)]
+    assert (max_t < holm).all() and (max_t >= p).all() and (rate < holm).any()
 
 
 def test_metrics_nobody_asked_for(rng):
     """Popularity that `evaluate_users` adds is compared, and does not count."""
-    a, b = (lists_of(rng.random(30) + shift) for shift in (0, 0.1))
+    a, b = (lists_of(rng.random(40) + shift) for shift in (0, 0.1))
     names = ("recall@5", "popularity@5", "novelty@5")
     sides = [evaluation_of(dict.fromkeys(names, x)) for x in (a, b)]
     for correction in ("holm", "maxT", "fdr"):
-        result = jrm.compare(*sides, correction=correction, samples=999)
+        result = compare(*sides, correction=correction)
         assert result["recall@5"].p_corrected == result["recall@5"].p
         assert result["popularity@5"].p_corrected == result["popularity@5"].p > 0.001
     # Values that were passed by name were asked for.
@@ -180,32 +159,28 @@ def test_metrics_nobody_asked_for(rng):
 def test_tukey(rng):
     """p of a pair is its corrected p, for all metrics and in dicts of a baseline too."""
     systems = systems_of(rng)
-    result = jrm.compare(systems, pairs="all", test="tukey", samples=2000)
+    result = compare(systems, pairs="all", test="tukey")
     for comparison in result:
         assert comparison.p == comparison.p_corrected
-        assert (comparison.correction, comparison.samples) == ("tukey", 2000)
+        assert (comparison.correction, comparison.samples) == ("tukey", SAMPLES)
     p = [x.p for x in result]
-    with_baseline = jrm.compare(systems, test="tukey", samples=2000)
+    with_baseline = compare(systems, test="tukey")
     assert with_baseline["z"].p == p[1] == with_baseline["z"].p_corrected
     cutoffs = {name: np.stack([x[::-1], x], 1) for name, x in systems.items()}
-    wide = jrm.compare(cutoffs, pairs="all", test="tukey", samples=2000)
+    wide = compare(cutoffs, pairs="all", test="tukey")
     assert [x.p for x in wide.select(cutoff=1)] == p
     # Two systems in a list are swapped or not, as signs are.
     two = [systems["x"], systems["y"]]
-    alone = jrm.compare(*two, test="tukey", samples=9999).only
-    assert abs(alone.p - jrm.compare(*two, samples=9999).only.p) < 0.03
-    known = np.arange(40) > 0
+    alone = compare(*two, test="tukey").only
+    assert abs(alone.p - compare(*two).only.p) < 0.03
     # Weights that differ by rounding are the same.
     near = [np.full(40, x, np.float32) for x in (1, np.nextafter(np.float32(1), 2), 1)]
     weighted = {
         name: lists_of(systems[name], weights)
         for name, weights in zip("xyz", near, strict=True)
     }
-    rounded = jrm.compare(weighted, pairs="all", test="tukey", samples=2000)
+    rounded = compare(weighted, pairs="all", test="tukey")
     np.testing.assert_allclose([x.p for x in rounded], p, atol=0.01)
-    some_undefined = {**systems, "z": lists_of(systems["z"], defined=known)}
-    with pytest.raises(ValueError, match="needs the same lists for all systems"):
-        jrm.compare(some_undefined, test="tukey", undefined="skip")
 
 
 def test_sides(rng):
@@ -239,7 +214,7 @@ def test_intervals_agree_with_sides(rng, test):
     a = rng.random((40, 30))
     b = a + rng.normal(rng.normal(0, 0.03, 30), 0.1, (40, 30))
     slack = 0.02
-    options = {"test": test, "correction": "fdr", "samples": 1999}
+    options = {"test": test, "correction": "fdr", "samples": SAMPLES}
     for margin, alternative in itertools.product((None, 0.02), ("greater", "less")):
         limit = margin or 0.0
         for x in jrm.compare(a, b, margin=margin, alternative=alternative, **options):
@@ -273,11 +248,6 @@ def test_mcnemar(rng):
         assert result.p == pytest.approx(exact.p) and result.samples == 0
         assert (result.low, result.high) == (exact.low, exact.high)
     assert jrm.compare(a, b, mid_p=True).only.p < jrm.compare(a, b).only.p
-    with pytest.raises(ValueError, match="'mcnemar', but some values are not 0 or 1"):
-        jrm.compare(a, b / 2, test="mcnemar")
-    weights = np.arange(30) + 1
-    with pytest.raises(ValueError, match="it takes no clusters, and no weights"):
-        jrm.compare(lists_of(a, weights), lists_of(b, weights), test="mcnemar")
 
 
 def ratio(numerator, denominator):
@@ -287,15 +257,15 @@ def ratio(numerator, denominator):
 
 def test_ratios_of_other_weights(rng):
     """The difference is that of two means, and all tests nearly agree on many lists."""
-    found = rng.integers(0, 6, (2, 60))
-    hits = rng.binomial(found, 0.4)
-    a, b = (ratio(*x) for x in zip(hits, found, strict=True))
+    retrieved = rng.integers(0, 6, (2, 60))
+    hits = rng.binomial(retrieved, 0.4)
+    a, b = (ratio(*x) for x in zip(hits, retrieved, strict=True))
     result = jrm.compare(a, b, samples=9999).only
-    sums_hits, sums_found = hits.sum(1), found.sum(1)
-    means = sums_hits / sums_found
+    sums_hits, sums_retrieved = hits.sum(1), retrieved.sum(1)
+    means = sums_hits / sums_retrieved
     assert result.difference == pytest.approx(means[1] - means[0], rel=1e-5)
-    assert result.test == "permutation" and result.lists == (found > 0).any(0).sum()
-    both = (found > 0).all(0)
+    assert result.test == "permutation" and result.lists == (retrieved > 0).any(0).sum()
+    both = (retrieved > 0).all(0)
     assert result.wins + result.ties + result.losses == both.sum()
     student = jrm.compare(a, b, test="t").only
     assert result.low == student.low and result.p == pytest.approx(student.p, abs=0.03)
@@ -307,21 +277,17 @@ def test_ratios_of_other_weights(rng):
     assert clustered.difference == pytest.approx(result.difference)
     assert clustered.clusters <= 30
     cutoffs = jrm.compare(
-        ratio(np.stack([hits[0]] * 2, 1), np.stack([found[0]] * 2, 1)),
-        ratio(np.stack([hits[1]] * 2, 1), np.stack([found[1]] * 2, 1)),
+        ratio(np.stack([hits[0]] * 2, 1), np.stack([retrieved[0]] * 2, 1)),
+        ratio(np.stack([hits[1]] * 2, 1), np.stack([retrieved[1]] * 2, 1)),
         test="t",
     )
     assert cutoffs[1].low == pytest.approx(student.low, rel=1e-5)
     # Ratios of the same weights are compared as any values are.
-    same = ratio(hits[1], found[0])
+    same = ratio(hits[1], retrieved[0])
     assert jrm.compare(a, same).only.test == "permutation"
-    with pytest.raises(
-        ValueError, match="list 0 has weight .*; pass lists of the same"
-    ):
-        jrm.compare(a, lists_of(rng.random(60), found[1] + 1))
 
 
-@FEW_SAMPLES
+@pytest.mark.filterwarnings("ignore:p is never below")
 def test_few_lists_that_differ(rng):
     """The repr says how many of many lists differ, and a call when p cannot be small."""
     a = rng.random(200)

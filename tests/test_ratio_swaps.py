@@ -5,12 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference.means import Ratios
 from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
+
+stats = LateImport("scipy.stats")
 
 
 def ratio(numerator, denominator):

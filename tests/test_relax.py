@@ -5,14 +5,16 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 from cases import CORE
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.ranking import view_of
+
+optax = LateImport("optax")
 
 SOFT = jrm.sigmoid_ranks(0.3)
 NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
+
+ocp = LateImport("orbax.checkpoint")
 
 METRICS = ("ndcg@10", "map", "recall(rel=2)@1,5")
 BATCHES = 12

@@ -5,12 +5,14 @@ import json
 import jax
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws, p_values, studentised
 from jax_rank_metrics._results.inference.means import error_with_seeds
+
+stats = LateImport("scipy.stats")
 
 SAMPLES = 2000
 
@@ -75,7 +77,8 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
         [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
     )
     words, side_keys = draws.seeds_of(key, samples), jax.random.split(key)
-    counts = [np.asarray(draws.multinomial_draws(lists, words[0], words[1:])).T]
+    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
+    counts = [np.asarray(multinomial_draws(lists, words[0], words[1:])).T]
     counts += [
         draws.draws_of_seeds(len(x), samples, side_key)
         for x, side_key in zip(sides, side_keys, strict=True)
@@ -240,12 +243,9 @@ def test_scores_follow_the_direction_of_the_metric(rng):
     assert compared(*named, test="t").seeds.b_beats_a is None
 
 
-def test_few_seeds_are_refused_or_warned_of(rng):
-    """Fewer than three seeds are no sample of a procedure, and below five a poor one."""
+def test_few_seeds_are_warned_of(rng):
+    """Below five, seeds are a poor sample of a procedure."""
     runs = runs_of(rng)
-    for count in (1, 2):
-        with pytest.raises(ValueError, match="with fewer than three seeds"):
-            compared(jrm.Seeds(runs), jrm.Seeds(runs[:count]))
     five, three = jrm.Seeds(runs), jrm.Seeds(runs[:3])
     for call in (
         lambda: compared(five, three, test="t"),
@@ -254,26 +254,6 @@ def test_few_seeds_are_refused_or_warned_of(rng):
         with pytest.warns(UserWarning, match=r"3 seeds .* 15 %") as record:
             call()
         assert [warning.filename for warning in record] == [__file__]
-
-
-@pytest.mark.parametrize(
-    ("runs", "message"),
-    [
-        ([], "runs is empty"),
-        ({"map": [0.1, 0.2]}, "pass a list with the values of each seed"),
-        ([{"map": [0.1]}, {"mrr": [0.1]}], "the same metrics of every seed"),
-        ([[0.1, 0.2], [0.1]], "pass values of the same lists"),
-        ([{"q1": 0.1}, {"q2": 0.1}], "pass the lists that both have"),
-        ([{"q1": 0.1}, [0.1]], "in one form"),
-        ([[0.1], [[0.1]]], "different cutoffs"),
-        ([jrm.Seeds([[0.1]])], "is a Seeds"),
-        ([lists_of([0.1], [1]), lists_of([0.1], [2])], "the same weights"),
-    ],
-)
-def test_runs_that_do_not_belong_together(runs, message):
-    """Runs of other metrics, lists or weights raise as they are put together."""
-    with pytest.raises((TypeError, ValueError), match=message):
-        jrm.Seeds(runs)
 
 
 def test_tables_hold_means_over_seeds(rng):
@@ -300,8 +280,6 @@ def test_tables_hold_means_over_seeds(rng):
     assert cells["many", "recall[1]"]["low"] == row["low"]
     single = json.loads(jrm.table({"x": {"mrr": jrm.Seeds(runs[:1])}}, format="json"))
     assert single[0]["mean"] == pytest.approx(of_seeds[0]) and single[0]["low"] is None
-    with pytest.raises(ValueError, match="knows no seeds"):
-        jrm.table({"x": seeds}, method="normal")
 
 
 def test_interquartile_means(rng):

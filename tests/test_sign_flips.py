@@ -5,12 +5,15 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from scipy import stats
+from late_imports import LateImport
 
 from jax_rank_metrics._results.inference.permutations import sign_flip_test
 
+stats = LateImport("scipy.stats")
+
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)
+COMPILED = (("two-sided", False), ("less", True))
 
 
 def shares(statistics, mid_p):
@@ -80,8 +83,13 @@ def test_largest_t_by_brute_force(rng, alternative, mid_p):
     )
 
 
-@pytest.mark.parametrize("mid_p", [False, True])
-@pytest.mark.parametrize("alternative", SIDES)
+@pytest.mark.parametrize(
+    ("alternative", "mid_p"),
+    [
+        pytest.param(*x, marks=[pytest.mark.long] * (x not in COMPILED))
+        for x in itertools.product(SIDES, (False, True))
+    ],
+)
 def test_random_patterns(rng, alternative, mid_p):
     """Random patterns of 14 lists give nearly the p and p_max of all of them."""
     terms, samples = terms_of(rng, 14), 2**14

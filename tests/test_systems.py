@@ -44,7 +44,9 @@ def test_every_function_takes_them(values):
         tables = systems, jrm.Systems(tasks, tasks_first=True), tasks
     else:
         tables = systems, values
-    texts = [jrm.table(x, compare="old") for x in tables]
+    # Of seeds, a bootstrap of the default size takes long.
+    test = jrm.compare(systems, test="t") if values is SEEDS else "old"
+    texts = [jrm.table(x, compare=test) for x in tables]
     assert set(texts) == {texts[0]} and "differs from old" in texts[0]
 
 
@@ -77,8 +79,6 @@ def test_forms():
         np.testing.assert_allclose(record.lists.values[0, :, 0], X, rtol=1e-6)
     with pytest.raises(ValueError, match="ids of b hold 'a' more than once"):
         jrm.compare(first, pandas.Series([0.1, 0.2, 0.3], ["a", "a", "b"]))
-    with pytest.raises(ValueError, match="one number for 'mrr', the name of a metric"):
-        jrm.table({"x": {"mrr": 0.5}, "y": {"mrr": 0.25}})
 
 
 def test_plots_and_frames_take_them():
@@ -128,23 +128,14 @@ def test_records():
 
 
 def test_values_are_read_at_once():
-    """Values that change later, and values that cannot be read, are no surprise."""
+    """Values may change later, and states stand for values where these are not needed."""
     values = np.array([0.5, 1.0])
     systems = jrm.Systems({"a": values, "b": [1.0, 1.0]})
     values[:] = 0
     assert jrm.compare(systems, test="t").only.difference == 0.25
-    for wrong, error in (({"a": "x"}, TypeError), ({"mrr": 0.5}, ValueError)):
-        with pytest.raises(error, match="values"):
-            jrm.Systems(wrong)
     states = jrm.Systems({x: {"mrr": state_of(y)} for x, y in SIDES.items()})
     assert "3 systems" in repr(states) and "old" in jrm.table(states)
-    with pytest.raises(TypeError, match="is a Mean, which no longer holds"):
-        jrm.compare(states)
     lists = {x: lists_of(y) for x, y in SIDES.items()}
     boots = {x: jrm.bootstrap(y, jnp.arange(12), samples=20) for x, y in lists.items()}
     board = jrm.leaderboard(jrm.Systems(boots), samples=50)
     assert board.to_dict() == jrm.leaderboard(boots, samples=50).to_dict()
-    with pytest.raises(ValueError, match="several systems; pass the baseline alone"):
-        jrm.compare(jrm.Systems(RUNS), RUNS)
-    with pytest.raises(TypeError, match="'z' holds dicts"):
-        jrm.Systems({"x": {"y": {"z": {"mrr": X}}}}, tasks_first=True)

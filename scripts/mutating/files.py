@@ -50,6 +50,6 @@ MUTANTS = (
         "_files/text.py",
         'io.BytesIO(b"\\n" + data)',
         "io.BytesIO(data)",
-        "tests/test_files.py::test_the_first_bad_line_is_named",
+        "tests/test_errors.py::test_bad_calls[errors.files: no JSON]",
     ),
 )

@@ -50,7 +50,7 @@ MUTANTS = (
         "_results/inference/judged_lists.py",
         "np.maximum(residual.freedom - 1, 0)",
         "np.maximum(residual.freedom, 0)",
-        "tests/test_judges.py::test_formula",
+        "tests/test_judges.py::test_loops",
     ),
     Mutant(
         "clusters of people and judge as if they were apart",
@@ -64,7 +64,7 @@ MUTANTS = (
         "_results/inference/judged_lists.py",
         "other_weights[indices] = 0",
         "other_weights[indices] *= 1",
-        "tests/test_judges.py::test_formula",
+        "tests/test_judges.py::test_loops",
     ),
     Mutant(
         "resamples that keep the tuning",
@@ -127,7 +127,7 @@ MUTANTS = (
         "_results/tables/significance.py",
         "if abs(difference - comparison.difference) > tolerance:",
         "if False:",
-        "tests/test_table.py::test_comparisons_are_of_the_values_of_the_table",
+        "tests/test_errors.py::test_bad_calls[errors.results: marks of other values]",
     ),
     Mutant(
         "sign flips of pairs without their rounding",
@@ -135,5 +135,19 @@ MUTANTS = (
         "np.abs(differences.sum(0)) - ROUNDING * sizes",
         "np.abs(differences.sum(0)) + ROUNDING * sizes",
         "tests/test_leaderboard.py::test_p_is_that_of_comparisons",
+    ),
+    Mutant(
+        "intervals of resamples end at the quantile below",
+        "_results/inference/studentised.py",
+        'np.quantile(np.minimum(x, INFINITE), level, method="higher")',
+        'np.quantile(np.minimum(x, INFINITE), level, method="lower")',
+        "tests/test_chance.py::test_bootstrap_of_few_lists",
+    ),
+    Mutant(
+        "two seeds are enough to compare procedures",
+        "_results/systems/seeds.py",
+        "if seeds < 3:",
+        "if seeds < 2:",
+        "tests/test_errors.py",
     ),
 )

@@ -66,4 +66,32 @@ MUTANTS = (
         "jnp.log(values + floor)",
         "tests/test_aggregates.py::test_geometric_means_of_little",
     ),
+    Mutant(
+        "resamples draw lists by their index in a batch",
+        "_results/inference/bootstrap.py",
+        "sums = resampled(values, ids, seeds)",
+        "sums = resampled(values, jnp.cumsum(ids * 0 + 1, 0) - 1, seeds)",
+        "tests/test_bootstrap.py::test_any_cut_and_any_order",
+    ),
+    Mutant(
+        "a value on the lowest edge is in the bin that starts there",
+        "_states/histogram.py",
+        "includes_equal = (np.arange(len(edges)) > 0)",
+        "includes_equal = (np.arange(len(edges)) >= 0)",
+        "tests/test_aggregates.py::test_counts_of_bins",
+    ),
+    Mutant(
+        "a denominator of NaN is none below 0",
+        "_states/of_lists.py",
+        "is_wrong = ~(values >= 0) & defined",
+        "is_wrong = (values < 0) & defined",
+        "tests/test_errors.py",
+    ),
+    Mutant(
+        "undefined lists of a cluster count as 0",
+        "_states/clusters.py",
+        'values.astype(np.float64), undefined == "one")',
+        "values.astype(np.float64), 0)",
+        "tests/test_clusters.py::test_means_of_clusters",
+    ),
 )

@@ -8,8 +8,8 @@ import pytest
 
 import jax_rank_metrics as jrm
 
-pd = pytest.importorskip("pandas")
 theirs = pytest.importorskip("FairRankTune.Metrics")
+pd = pytest.importorskip("pandas")
 distance = pytest.importorskip("scipy.spatial.distance")
 
 LISTS, ITEMS, GROUPS = 8, 12, 3

@@ -5,8 +5,8 @@ import shutil
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
+from late_imports import LateImport
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,6 +20,7 @@ from jax_rank_metrics.adapters.ir_measures import (
     register,
 )
 
+pd = LateImport("pandas")
 pytestmark = pytest.mark.filterwarnings("default")
 
 GAINS = {1: 3, 2: 1}

@@ -3,10 +3,12 @@
 import jax
 import numpy as np
 import pytest
-from scipy import stats
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference.draws import draws_of_seeds
+
+stats = LateImport("scipy.stats")
 
 # Its module `library`, of bootstrap intervals, needs arch, which fails with pandas 3.
 metrics = pytest.importorskip("rliable.metrics")

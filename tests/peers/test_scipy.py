@@ -3,12 +3,13 @@
 import jax
 import numpy as np
 import pytest
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.permutations import sign_flip_test
 
-stats = pytest.importorskip("scipy.stats")
+stats = LateImport("scipy.stats")
 
 
 @pytest.fixture(params=[8, 60], ids=["exact", "sampled"])

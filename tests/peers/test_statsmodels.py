@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference.p_values import (
@@ -11,6 +11,7 @@ from jax_rank_metrics._results.inference.p_values import (
     mcnemar_test,
 )
 
+stats = LateImport("scipy.stats")
 models = pytest.importorskip("statsmodels.api")
 
 

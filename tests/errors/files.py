@@ -1,0 +1,177 @@
+"""Bad files and bad calls that read or join them."""
+
+import gzip
+import io
+import tempfile
+from pathlib import Path
+
+from late_imports import LateImport
+
+import jax_rank_metrics as jrm
+
+pandas, pl = LateImport("pandas"), LateImport("polars")
+
+QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"x": 0}}
+RUN = {"q1": {"a": 0.5}, "q3": {"x": 0.0}}
+JUDGED = b'{"query_id":1,"doc_id":2,"relevance":3}\n'
+HEADER = b"query_id,doc_id,relevance\n"
+TWICE = {"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "qid": ["q"], "docno": ["a"], "label": [0]}  # fmt: skip
+
+
+def reading(read, name, data, **options):
+    """Reads a file of text, bytes or a frame; errors begin with its name and are short."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        if hasattr(data, "write_parquet"):
+            data.write_parquet(path)
+        else:
+            path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        try:
+            read(path, **options)
+        except ValueError as error:
+            assert str(error).startswith(str(path)) and len(str(error)) < 600
+            raise
+
+
+def qrels(data, format=None, name="qrels", **options):
+    """Reads judgements that were written into a file."""
+    reading(jrm.read_qrels, name, data, format=format, **options)
+
+
+def run(data, format=None, name="run", **options):
+    """Reads a run that was written into a file."""
+    reading(jrm.read_run, name, data, format=format, **options)
+
+
+def open_as_text():
+    """Reads judgements from a file that was opened as text."""
+    with tempfile.NamedTemporaryFile("r", suffix=".csv") as file:
+        jrm.read_qrels(file)
+
+
+def svmlight():
+    """Joins judgements of svmlight with fewer scores."""
+    judged = jrm.read_qrels(
+        io.BytesIO(b"2 qid:7\n0 qid:7\n1 qid:3\n"), format="svmlight"
+    )
+    jrm.join(judged, jrm.read_run(io.BytesIO(b"0.1\n"), format="scores"))
+
+
+def series_of_two_columns():
+    """Joins a frame of pandas in which a column stands twice."""
+    names = ["query_id", "doc_id", "doc_id", "score"]
+    jrm.join(QRELS, pandas.DataFrame([["q", "a", "a", 1.0]], columns=names))
+
+
+CASES = {
+    # the first bad line
+    "too few fields": (ValueError, "qrels, line 2 .*not of the form", lambda: qrels("q 0 a 1\nq 0 b\n")),
+    "too many fields": (ValueError, "qrels, line 3 .*not of the form", lambda: qrels("q 0 a 1\n\nq 0 b 1 1\n")),
+    "no number": (ValueError, "qrels, line 2 .*'x', which is not a number", lambda: qrels("q 0 a 1\nq 0 b x\n")),
+    "NaN": (ValueError, "qrels, line 1 .*pass a finite number", lambda: qrels("q 0 a nan\n")),
+    "a repeated pair": (ValueError, "qrels, line 3 .*is there already", lambda: qrels("q 0 a 1\nr 0 a 1\nq 0 a 0\n")),
+    "bytes": (ValueError, "qrels, line 2 .*not UTF-8", lambda: qrels(b"q 0 a 1\nq 0 \xff 1\n")),
+    "a missing id": (ValueError, "qrels, line 4 .*missing", lambda: qrels(HEADER + b'"a\nb",x,1\n,x,1\n', "csv")),
+    "a missing field": (ValueError, "qrels, line 3 .*is missing", lambda: qrels(HEADER + b"\na,b\n", "csv")),
+    "nothing but commas": (ValueError, "qrels, line 3 .*missing", lambda: qrels(HEADER + b"a,b,1\n,,\n", "csv")),
+    "a field more": (ValueError, "qrels, line 2 .*more fields", lambda: qrels(HEADER + b"a,b,1,2\n", "csv")),
+    "an open quote": (ValueError, "qrels, line 2.*unexpected end", lambda: qrels(HEADER + b'a,"b,1\n', "csv")),
+    "text after a quote": (ValueError, "qrels, line 2.*expected", lambda: qrels(HEADER + b'a,"b"c,1\n', "csv")),
+    "no JSON": (ValueError, "qrels, line 3 .*not a JSON", lambda: qrels(JUDGED + b'\n{"q\n', "jsonl")),
+    "a key that is not there": (ValueError, "qrels, line 2 .*relevance is missing", lambda: qrels(JUDGED + b'{"query_id":1,"doc_id":3}\n', "jsonl")),
+    "half a character": (ValueError, "qrels, line 2 .*holds half a character", lambda: qrels(b'{"query_id":"\\ud83d\\ude00","doc_id":2,"relevance":3}\n{"query_id":"q\\ud800","doc_id":2,"relevance":3}', "jsonl")),
+    "a repeated key": (ValueError, "qrels, line 1 .*there twice", lambda: qrels(b'{"query_id":1,"doc_id":2,"relevance":3,"relevance":4}\n', "jsonl")),
+    "a repeated key that is escaped": (ValueError, "qrels, line 1 .*there twice", lambda: qrels(rb'{"query_id":1,"doc_id":2,"relevance":3,"doc\u005fid":4}', "jsonl")),
+    "bare carriage returns": (ValueError, "qrels, line 1 .*a carriage return", lambda: qrels("q 0 a 1\rq 0 b 1\r")),
+    "a carriage return in a table": (ValueError, "qrels, line 1 .*a carriage return", lambda: qrels(HEADER[:-1] + b"\ra,b,1\r", "csv")),
+    "a carriage return in JSON": (ValueError, "qrels, line 3 .*a carriage return", lambda: qrels(JUDGED + b'{"query_id":1,"doc_id":3}\n{}\r{}', "jsonl")),
+    "a lost newline in svmlight": (ValueError, "qrels, line 2 .*two lines in one", lambda: qrels("1 qid:3 1:1 # qid:4\n1 qid:3 1:1 2 qid:3 1:1\n", "svmlight")),
+    "documents judged for subtopics": (ValueError, "qrels, line 3 .*pass format='subtopics'", lambda: qrels("1 1 b 1\n1 1 a 1\n1 2 a 1\n")),
+    "a document judged twice for a subtopic": (ValueError, "qrels, line 3 ('q 1 a 0'): document 'a' of subtopic '1' of query 'q' is there", lambda: qrels("q 1 a 1\nq 2 a 1\nq 1 a 0\n", "subtopics")),
+    "svmlight without qid": (ValueError, "qrels, line 3 .*qid", lambda: qrels("# a comment\n1 qid:3 1:0.5\n1 1:2\n", "svmlight")),
+    "a long line": (ValueError, f"line 1 ('{'x' * 80}…')", lambda: run("x" * 1000)),
+    "compressed twice": (ValueError, "qrels, line 1 .* not UTF-8", lambda: qrels(gzip.compress(gzip.compress(b"q1 0 a 1\n")))),
+    "a table compressed twice": (ValueError, "qrels, line 1 .* not UTF-8", lambda: qrels(gzip.compress(gzip.compress(b"q1 0 a 1\n")), "csv")),
+    "JSON compressed twice": (ValueError, "qrels, line 1 .* not UTF-8", lambda: qrels(gzip.compress(gzip.compress(b"q1 0 a 1\n")), "jsonl")),
+    # lines of runs that hold the next one, or an id with a blank
+    "a lost newline after a tag": (ValueError, "line 1 .* two lines in one", lambda: run("q1 Q0 a 1 0.9 tq1 Q0 b 2 -1e-3 t\n")),
+    "a lost newline after a blank": (ValueError, "line 1 .* two lines in one", lambda: run("q1 Q0 a 1 0.9 t q1 Q0 b 2 -1e-3 t\n")),
+    "a lost newline without a tag": (ValueError, "line 1 .* two lines in one", lambda: run("q1 Q0 a 1 0.9  q1 Q0 b 2 -1e-3 t\n")),
+    "a document with a blank": (ValueError, "line 2 .*the rank is 'doc', which is not a number", lambda: run("q1 Q0 a 1.0 11 my tag\nq1 Q0 my doc 2 9.5 tag\n")),
+    "a query with a blank": (ValueError, "line 2 .*the rank is 'doc', which is not a number", lambda: run("q1 Q0 a 1.0 11 my tag\nq 1 Q0 doc 2 9.5 tag\n")),
+    "a dash for a rank": (ValueError, "line 2 .*the rank is '-', which is not a number", lambda: run("q1 Q0 a 1.0 11 my tag\nq1 Q0 doc - 9.5 tag\n")),
+    "NaN for a rank": (ValueError, "line 2 .*the rank is 'nan', which is not a number", lambda: run("q1 Q0 a 1.0 11 my tag\nq1 Q0 doc nan 9.5 tag\n")),
+    "a document with a blank before a number": (ValueError, "line 2 .*as if an id held a blank", lambda: run("q1 Q0 a 1.0 11 my tag\nq1 Q0 doc 7 2 9.5 tag\n")),
+    "a query with a blank before a number": (ValueError, "line 2 .*as if an id held a blank", lambda: run("q1 Q0 a 1.0 11 my tag\nq 1 Q0 7 2 9.5 tag\n")),
+    # ranks of MS MARCO
+    "a rank of 0": (ValueError, "run.tsv, line 2 ('7 3 0'): the rank is 0", lambda: run("7 4 1\n7 3 0\n", "msmarco", "run.tsv")),
+    "half a rank": (ValueError, "run.tsv, line 2 ('7 3 1.5'): the rank is 1.5", lambda: run("7 4 1\n7 3 1.5\n", "msmarco", "run.tsv")),
+    "no rank": (ValueError, "run.tsv, line 2 ('7 3 nan'): the rank is nan", lambda: run("7 4 1\n7 3 nan\n", "msmarco", "run.tsv")),
+    "a rank without end": (ValueError, "run.tsv, line 2 ('7 3 inf'): the rank is inf", lambda: run("7 4 1\n7 3 inf\n", "msmarco", "run.tsv")),
+    "a rank of text": (ValueError, "run.tsv, line 2 ('7 3 x'): the rank is x", lambda: run("7 4 1\n7 3 x\n", "msmarco", "run.tsv")),
+    "a rank below 0": (ValueError, "run.tsv, line 2 ('7 3 -1'): the rank is -1", lambda: run("7 4 1\n7 3 -1\n", "msmarco", "run.tsv")),
+    "ranks in a table": (ValueError, "pass format='msmarco', if the first", lambda: run("7\t4\t1\n7\t3\t2\n", name="run.tsv")),
+    "ranks for judgements": (ValueError, "pass columns=, the names", lambda: qrels("7\t4\t1\n7\t3\t2\n", name="run.tsv")),
+    "judgements for a run": (ValueError, "pass columns=, the names", lambda: run("7\t0\t3\t1\n", name="qrels.tsv")),
+    "ranks for scores": (ValueError, "pass format='msmarco' if its third field", lambda: run("7\t4\t1\n7\t3\t2\n", "trec", "run.tsv")),
+    # JSON by query
+    "a missing colon": (ValueError, "qrels.json, line 2 (.*): not JSON (Expecting ':'", lambda: qrels('{"q": {"a": 1},\n "r": {"a" 1}}', name="qrels.json")),
+    "a list of rows": (ValueError, "holds no JSON object; pass an object {query: {document: relevance}}", lambda: qrels('[["q", "a", 1]]', name="qrels.json")),
+    "a list of documents": (ValueError, "query 'q': holds no object; pass an object", lambda: qrels('{"q": [1]}', name="qrels.json")),
+    "a number in quotes": (ValueError, "query 'q', document 'b': relevance is \"2\", which is not", lambda: qrels('{"q": {"a": 1, "b": "2"}}', name="qrels.json")),
+    "a bool": (ValueError, "document 'a': relevance is true, which is not a number", lambda: qrels('{"q": {"a": true}}', name="qrels.json")),
+    "null": (ValueError, "document 'a': relevance is null", lambda: qrels('{"q": {"a": null}}', name="qrels.json")),
+    "a document twice": (ValueError, "query 'q', document 'a': document 'a' of query 'q' is there", lambda: qrels('{"q": {"a": 1, "a": 2}}', name="qrels.json")),
+    "NaN in JSON": (ValueError, "document 'a': relevance is .*; pass a finite number", lambda: qrels('{"q": {"a": NaN}}', name="qrels.json")),
+    "a document without a name": (ValueError, "query 'q', document '': doc_id is missing", lambda: qrels('{"q": {"": 1}}', name="qrels.json")),
+    "half a character in JSON": (ValueError, r"the id '\ud800' holds half a character", lambda: qrels('{"q": {"\\ud800": 1}}', name="qrels.json")),
+    "JSON of nothing": (ValueError, "is empty", lambda: qrels("{}", name="qrels.json")),
+    "brackets": (ValueError, "not JSON that can be read", lambda: qrels("[" * 100_000, name="qrels.json")),
+    # whole files
+    "a table without names": (ValueError, "pass format='trec', if the first line", lambda: qrels("1185869\t0\t0\t1\n", "tsv")),
+    "names with blanks": (ValueError, "not among query_id, ' doc_id', relevance;", lambda: qrels("query_id\t doc_id\trelevance\n", name="qrels.tsv")),
+    "other names": (ValueError, "'query_id' is not among user, item", lambda: qrels("user,item\n", name="qrels.csv")),
+    "names of two programs": (ValueError, "qrels.csv: the columns may be query_id, doc_id, relevance or qid, docno, label; pass columns=", lambda: qrels(",".join(TWICE) + "\nq,a,1,q,a,0\n", name="qrels.csv")),
+    "xz": (ValueError, "qrels.tsv: is compressed by xz", lambda: qrels(b"\xfd7zXZ\x00" + b"\x00\xff" * 20, name="qrels.tsv")),
+    "bzip2": (ValueError, "qrels.tsv: is compressed by bzip2", lambda: qrels(b"BZh91AY&SY" + b"\x00\xff" * 20, name="qrels.tsv")),
+    "zip": (ValueError, "qrels.tsv: is compressed by zip", lambda: qrels(b"PK\x03\x04" + b"\x00\xff" * 20, name="qrels.tsv")),
+    "nothing": (ValueError, "is empty", lambda: qrels("", "trec")),
+    "blanks": (ValueError, "is empty", lambda: qrels("\n \n", "trec")),
+    "a byte order mark": (ValueError, "is empty", lambda: qrels(b"\xef\xbb\xbf", "trec")),
+    "queries of floats": (ValueError, "row 0: query_id is Float64; pass ids that", lambda: run(pl.DataFrame({"query_id": [1.5], "doc_id": ["a"], "score": [1.0]}), name="run.parquet")),
+    "a file of text": (TypeError, "csv is open as text; open", open_as_text),
+    "an open file without a name": (ValueError, "the open file, line 1", lambda: jrm.read_qrels(io.BytesIO(b"q1 0 a\n"))),
+    "lines for a path": (TypeError, "path: got .*list; pass a path, or a file", lambda: jrm.read_qrels(["q1 0 a 1"])),
+    # options of files
+    "columns of letters": (ValueError, "columns is 'abc'; pass three names", lambda: jrm.read_qrels("qrels.csv", columns="abc")),
+    "columns of TREC": (ValueError, "have no names", lambda: jrm.read_qrels("qrels.csv", columns=("a", "b", "c"), format="trec")),
+    "judgements of scores": (ValueError, "format is 'scores'; pass None or one of trec", lambda: jrm.read_qrels("qrels.csv", format="scores")),
+    "any duplicate": (ValueError, "duplicates is 'any'", lambda: jrm.read_qrels("qrels.csv", duplicates="any")),
+    # joins
+    "judged queries alone": (ValueError, "qrels: 2 queries ('q2', 'q3') are not in run", lambda: jrm.join(QRELS, {"q1": RUN["q1"]})),
+    "a query of the run alone": (ValueError, "run: query 'new' is not in qrels", lambda: jrm.join(QRELS, {"new": {"a": 1.0}})),
+    "no common query": (ValueError, "no query in common", lambda: jrm.join(QRELS, {"new": {"a": 1.0}}, missing="skip", unjudged="skip")),
+    "a score of NaN": (ValueError, "score is nan", lambda: jrm.join({"q": {"a": 1}}, {"q": {"a": float("nan")}})),
+    "relevance beyond float32": (ValueError, "beyond float32", lambda: jrm.join({"q": {"a": 1e300}}, {"q": {"a": 1.0}})),
+    "a run of nothing": (ValueError, "run is empty", lambda: jrm.join(QRELS, {})),
+    "a score of None": (ValueError, "run, query 'q', document 'b': score is missing", lambda: jrm.join(QRELS, {"q": {"a": 1, "b": None}})),
+    "half a character of a query": (ValueError, r"run: the id 'q\ud800' holds half a character", lambda: jrm.join(QRELS, {"q\ud800": {"a": 1.0}})),
+    "half a character of a document": (ValueError, r"qrels: the id 'd\ud800' holds half a character", lambda: jrm.join({"q": {"d\ud800": 1}}, RUN)),
+    "ids of several kinds": (ValueError, "several kinds", lambda: jrm.join({"q": {"a": 1}, 1: {"a": 1}}, RUN)),
+    "ties of a join": (ValueError, "ties is 'best'", lambda: jrm.join(QRELS, RUN, ties="best")),
+    "depth of a join": (ValueError, "depth is 0", lambda: jrm.join(QRELS, RUN, depth=0)),
+    "a pair twice": (ValueError, "there twice", lambda: jrm.join(pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]}), RUN)),
+    "a column twice": (ValueError, "several columns 'doc_id'; drop or rename", series_of_two_columns),
+    "a query without documents": (ValueError, "query 'q' is not in run; pass missing='zero'", lambda: jrm.join({"q": {"a": 1}}, {"q": {}})),
+    "an integer of 131 bits": (ValueError, "an integer beyond 128 bits; pass floats", lambda: jrm.join(QRELS, {"q": {"a": 2**130}})),
+    "no relevance": (ValueError, "no column 'relevance'", lambda: jrm.join(pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN)),
+    "a frame of two programs": (ValueError, "qrels: the columns may be query_id, doc_id, relevance or qid, docno, label; drop the others", lambda: jrm.join(pl.DataFrame(TWICE), RUN)),
+    "two subtopics": (ValueError, "the subtopic may be subtopic or subtopic_id", lambda: jrm.join(pl.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1], "subtopic": ["1"], "subtopic_id": ["1"]}), RUN)),
+    "scores of fewer items": (ValueError, "run has 1 scores without query_id, and qrels 3", svmlight),
+    "a list of judgements": (TypeError, "qrels: got", lambda: jrm.join([1], RUN)),
+    "judgements of numbers": (TypeError, "query 'q' holds", lambda: jrm.join({"q": 1}, RUN)),
+    # joined lists
+    "undefined of joined lists": (ValueError, "undefined is 'none'", lambda: jrm.join(QRELS, RUN, missing="zero").evaluate("map", "none")),
+    "subtopics of joined lists": (ValueError, "alpha_ndcg reads subtopics, which", lambda: jrm.join(QRELS, RUN, missing="zero").measure(("map", "alpha_ndcg"))),
+    "unknown metric of joined lists": (ValueError, "'mapp' is unknown", lambda: jrm.join(QRELS, RUN, missing="zero").evaluate("mapp")),
+}  # fmt: skip

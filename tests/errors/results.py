@@ -1,0 +1,189 @@
+"""Bad calls of `table`, `to_frame`, the plots and `compare`, and of metric names in results."""
+
+import functools
+
+import jax
+import numpy as np
+from late_imports import LateImport
+from made_results import COMPARISON, board
+from per_lists import lists_of, state_of
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics.adapters import tensorboard
+
+pandas = LateImport("pandas")
+pyplot = LateImport("matplotlib.pyplot")
+
+
+def known(values):
+    """Values of four lists, of which the last is undefined."""
+    return lists_of(values, defined=[1, 1, 1, 0])
+
+
+A, B = known([1.0, 0.5, 0.25, 0.0]), known([0.0, 0.5, 0.5, 0.0])
+CUTS = known([[0.0, 1.0], [0.5, 1.0], [0.5, 1.0], [0.0, 0.0]])
+RUNS = {"bm25": {"mrr": A}, "noisy": {"mrr": B}}
+SINGLE = {"p@1": A, "recall@1": A}
+OF_TOOLS = dict.fromkeys("ab", {"ndcg@5": {"q1": 0.1}, "mrr": {"q1": 0}})
+MEAN = state_of(A.values)
+OF_CUTS = state_of([[0.0, 1.0]])
+USERS = dict.fromkeys((True, "warm"), {"mrr": MEAN, "p@1,5": OF_CUTS})
+STEPS = {0: {"p@1,5": CUTS, "mrr": A}}
+VALUES = np.linspace(0, 1, 12) ** 2
+JOINED = dict(zip("abc", map(lists_of, (VALUES, VALUES[::-1] + 0.3, VALUES + 0.1)), strict=True))  # fmt: skip
+IDS = [f"q{index}" for index in range(20)]
+
+
+def by_metric(lists):
+    """Runs of one metric."""
+    return {run: {"mrr": values} for run, values in lists.items()}
+
+
+@functools.cache
+def compared(pairs="baseline"):
+    """Comparisons of twelve lists."""
+    return jrm.compare(by_metric(JOINED), pairs=pairs)
+
+
+def of_other_values(pairs, runs):
+    """Marks runs by comparisons of other values."""
+    return jrm.table(by_metric(JOINED | runs), compare=compared(pairs))
+
+
+def drawn(plot, *arguments, **options):
+    """Draws in a figure that is closed at once."""
+    try:
+        getattr(jrm.plots, plot)(*arguments, **options)
+    finally:
+        pyplot.close("all")
+
+
+def groups(count=3):
+    """States of groups of lists."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *[MEAN] * count)
+
+
+def by_clusters(clusters, ids=IDS):
+    """Compares twenty lists in clusters."""
+    values = np.linspace(0, 1, 20)
+    if ids is not None:
+        values = dict(zip(ids, values, strict=True))
+    return jrm.compare(values, values, clusters=clusters)
+
+
+def unknown(name):
+    """Asks for a metric that is not there, of which the message is short."""
+    try:
+        jrm.evaluate((name,), np.zeros((2, 4)), np.zeros((2, 4)))
+    except ValueError as error:
+        assert len(str(error)) < 250
+        raise
+
+
+CASES = {
+    # tables
+    "geometric mean of seeds": (ValueError, "geometric mean", lambda: jrm.table({"gm_map": jrm.Seeds([[0.1, 0.4]] * 2)})),
+    "table format": (ValueError, "format is 'xml'", lambda: jrm.table(RUNS, format="xml")),
+    "table rows": (ValueError, "rows is 'lists'", lambda: jrm.table(RUNS, rows="lists")),
+    "table digits": (ValueError, "digits is -1", lambda: jrm.table(RUNS, digits=-1)),
+    "table level": (ValueError, "level is 2", lambda: jrm.table(RUNS, level=2)),
+    "table of nothing": (ValueError, "empty", lambda: jrm.table({})),
+    "table of a run of nothing": (ValueError, "empty", lambda: jrm.table({"a": {}})),
+    "table of a list": (TypeError, "results: got a list", lambda: jrm.table([RUNS])),
+    "table of a number": (TypeError, "'mrr' is 0.5", lambda: jrm.table({"mrr": 0.5})),
+    "table of a state": (TypeError, "run 'b' is a Mean", lambda: jrm.table({"a": RUNS["bm25"], "b": MEAN})),
+    "table of stacked states": (ValueError, "stacked", lambda: jrm.table({"a": groups()})),
+    "table with a column twice": (ValueError, "'p@1'", lambda: jrm.table({"p@1,5": OF_CUTS, "p@1": MEAN})),
+    "wilson of reciprocal ranks": (ValueError, "'mrr': method is 'wilson'.*'auto'", lambda: jrm.table({"hit@1": state_of([0.0, 1.0]), "mrr": MEAN}, method="wilson")),
+    "lower of no column": (ValueError, "lower names 'ranks'", lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("ranks",))),
+    "caption of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, caption="x")),
+    "label of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, label="x")),
+    # marks in tables
+    "marks of no run": (ValueError, "one of several runs, which are 'bm25', 'noisy'", lambda: jrm.table(RUNS, compare="bm52")),
+    "marks of one run": (ValueError, "one of several runs", lambda: jrm.table(RUNS["bm25"], compare="bm25")),
+    "marks of a metric": (ValueError, "of the form {run: {metric: values}}", lambda: jrm.table(RUNS["noisy"], compare="mrr")),
+    "marks without systems": (ValueError, "none of them is a run", lambda: jrm.table(RUNS, compare=jrm.Comparisons([COMPARISON]))),
+    "marks of numbers": (TypeError, "compare is a dict; pass the name", lambda: jrm.table(RUNS, compare={"noisy": 1.0})),
+    "marks of a level": (TypeError, "compare is 0.05; pass the name of the baseline", lambda: jrm.table(RUNS, compare=0.05)),
+    "marks of states": (TypeError, "results['bm25']['mrr'] is a Mean; pass what `measure` returns", lambda: jrm.table({run: {"mrr": MEAN} for run in RUNS}, compare="bm25")),
+    "marks of comparisons": (ValueError, "compare is for the results of runs", lambda: jrm.table(jrm.Comparisons([COMPARISON]), compare="bm25")),
+    "marks of a leaderboard": (ValueError, "compare is for the results of runs", lambda: jrm.table(board("ab", ((0, 2),)), compare="bm25")),
+    "marks of several collections": (ValueError, "comparisons of each collection: 'Robust_04'", lambda: jrm.table({"Robust_04": RUNS, "Tiny": RUNS}, compare=jrm.Comparisons([COMPARISON]))),
+    "marks of more lists": (ValueError, "over 12 lists, and the results are of 3 and 3", lambda: of_other_values("baseline", {x: y[:3] for x, y in JOINED.items()})),
+    "marks of other values": (ValueError, "difference of +0.3 .* differ by +0", lambda: of_other_values("baseline", {"b": JOINED["a"]})),
+    "letters of more lists": (ValueError, "over 12 lists, and the results are of 3 and 3", lambda: of_other_values("all", {x: y[:3] for x, y in JOINED.items()})),
+    "letters of other values": (ValueError, "difference of +0.3 .* differ by +0", lambda: of_other_values("all", {"b": JOINED["a"]})),
+    # frames
+    "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN})),
+    "frame of lists": (TypeError, "got a PerList", lambda: jrm.to_frame(A)),
+    "frame of runs": (TypeError, "pass a dict of metrics", lambda: jrm.to_frame({"a": SINGLE})),
+    "frame of nothing": (ValueError, "no metric", lambda: jrm.to_frame({})),
+    "frame of other lists": (ValueError, "2 and 4 lists", lambda: jrm.to_frame({"a": A, "b": A[:2]})),
+    "frame of fewer ids": (ValueError, "2 ids .* which has 4 lists", lambda: jrm.to_frame(SINGLE, ["a", "b"])),
+    "frame of an id twice": (ValueError, "'a' more than once", lambda: jrm.to_frame(SINGLE, list("abca"))),
+    "frame with a column twice": (ValueError, "called 'p@1'", lambda: jrm.to_frame({"p@1,5": CUTS, "p@1": A})),
+    "frame of a leaderboard with ids": (TypeError, "leave ids out", lambda: jrm.to_frame(board("ab", ((0, 2),)), [1, 2])),
+    # plots
+    "cutoffs of no metric": (ValueError, "hold no 'ndcg' at a cutoff", lambda: drawn("at_cutoffs", {"a": SINGLE}, "ndcg")),
+    "cutoffs of several metrics": (ValueError, "hold p, recall at cutoffs; pass metric=", lambda: drawn("at_cutoffs", {"a": SINGLE})),
+    "curve of cutoffs": (ValueError, "no 'p', but p@1, p@5, mrr; pass the name of one", lambda: drawn("curve", STEPS, "p")),
+    "curve without lists": (ValueError, "no list for 'mrr'", lambda: drawn("curve", {1: {"mrr": A[:0]}}, "mrr")),
+    "curve of nothing": (ValueError, "runs holds no metric; pass at least one", lambda: drawn("curve", {}, "mrr")),
+    "curve of a run of nothing": (ValueError, "runs['b'] is empty", lambda: drawn("curve", {"a": STEPS, "b": {}}, "mrr")),
+    "curve of lists": (TypeError, "runs['b']: got a PerList", lambda: drawn("curve", {"a": STEPS, "b": A}, "mrr")),
+    "curve of runs": (TypeError, "step 'a' is no finite number; pass a dict of steps", lambda: drawn("curve", {"a": SINGLE}, "p@1")),
+    "curve of metrics": (TypeError, "step 'mrr' is no finite number", lambda: drawn("curve", {"mrr": A}, "mrr")),
+    "curve at NaN": (TypeError, "step nan is no finite number", lambda: drawn("curve", {np.nan: SINGLE}, "p@1")),
+    "curve at a bool": (TypeError, "step True is no finite number", lambda: drawn("curve", {True: SINGLE}, "p@1")),
+    "curve of states": (TypeError, "pass a dict of steps to the states of each, by metric", lambda: drawn("curve", {1: MEAN}, "mrr")),
+    "curve of numbers": (ValueError, "holds one number for 'mrr'", lambda: drawn("curve", {1: {"mrr": 0.5}}, "mrr")),
+    "precision at other cutoffs": (ValueError, "'b' has no cutoff of both", lambda: drawn("precision_recall", {"b": {"p@2": A, "recall@1": A}}, "p")),
+    "differences of a comparison": (TypeError, "pass the values of both .* plots.forest", lambda: drawn("differences", COMPARISON)),
+    "differences of one run": (ValueError, "b is missing", lambda: drawn("differences", A)),
+    "differences of several metrics": (ValueError, "a holds 'ndcg@5', 'mrr'; pass metric=", lambda: drawn("differences", OF_TOOLS)),
+    "differences of other lists": (ValueError, "a has 4 lists and b has 2; pass ids=", lambda: drawn("differences", A, B[:2])),
+    "differences of no list": (ValueError, "no list that", lambda: drawn("differences", A[:0], B[:0])),
+    "differences of states": (TypeError, "a is a Mean", lambda: drawn("differences", MEAN, B)),
+    "differences of cutoffs": (ValueError, "b has several cutoffs", lambda: drawn("differences", A, CUTS)),
+    "differences of ratios": (ValueError, "ratios whose weights differ", lambda: drawn("differences", A.over(A), B.over(B))),
+    "differences of two seeds": (ValueError, "fewer than three seeds", lambda: drawn("differences", [1, 2], jrm.Seeds([[2, 5], [3, 6]]))),
+    "distribution of a state": (TypeError, "lists is a Mean", lambda: drawn("distribution", MEAN)),
+    "distribution of undefined lists": (ValueError, "run 'c' has no list", lambda: drawn("distribution", {"c": A[3:]})),
+    "groups of lists": (TypeError, "got a PerList", lambda: drawn("by_group", A)),
+    "groups of a state": (ValueError, "stacked along one axis", lambda: drawn("by_group", MEAN)),
+    "groups of cutoffs": (ValueError, "one cutoff", lambda: drawn("by_group", jax.tree.map(lambda x: x[None], OF_CUTS))),
+    "other groups of a run": (ValueError, "the same groups", lambda: drawn("by_group", {"a": groups(), "c": groups(2)})),
+    "names of other groups": (ValueError, "the same groups", lambda: drawn("by_group", {"a": groups()}, ("cold", "warm"))),
+    "other groups of users": (ValueError, "the same groups", lambda: drawn("by_group", {"a": USERS, "b": {"warm": USERS["warm"]}}, metric="mrr")),
+    "groups of several metrics": (ValueError, "group 'True' holds mrr, p@1, p@5; pass", lambda: drawn("by_group", USERS)),
+    "groups of another metric": (ValueError, "group 'True' holds mrr, p@1", lambda: drawn("by_group", USERS, metric="map")),
+    "forest of nothing": (ValueError, "pass the result of compare", lambda: drawn("forest", jrm.Comparisons(()))),
+    "forest of lists": (TypeError, "pass the result of compare", lambda: drawn("forest", {"a": A})),
+    "ranks of lists": (TypeError, "pass the result of leaderboard", lambda: drawn("ranks", {"a": A})),
+    # questions of comparisons
+    "lists without clusters": (ValueError, "20 lists have none: 0, 1, 2, 3, 4, …", lambda: by_clusters(pandas.Series([0] * 20, IDS), ids=None)),
+    "clusters of an id twice": (ValueError, "ids of clusters hold 'q0' more than once", lambda: by_clusters(pandas.Series([0] * 20, ["q0", *IDS[:-1]]))),
+    "tukey of other lists": (ValueError, "needs the same lists for all systems", lambda: jrm.compare(JOINED | {"c": lists_of(VALUES, defined=VALUES > 0)}, test="tukey", undefined="skip")),
+    "mcnemar of halves": (ValueError, "'mcnemar', but some values are not 0 or 1", lambda: jrm.compare(np.ones(9), np.full(9, 0.5), test="mcnemar")),
+    "mcnemar of weights": (ValueError, "it takes no clusters, and no weights", lambda: jrm.compare(*[lists_of(np.ones(9), np.arange(9) + 1)] * 2, test="mcnemar")),
+    "a ratio and weights": (ValueError, "list 0 has weight .*; pass lists of the same", lambda: jrm.compare(lists_of(VALUES + 1).over(lists_of(VALUES + 1)), lists_of(VALUES, VALUES + 2))),
+    # names
+    "unknown letters": (ValueError, "is unknown; .*did you mean .*ndcg", lambda: unknown("ndgc@3")),
+    "unknown word": (ValueError, "is unknown; .*did you mean recall or", lambda: unknown("recal@3")),
+    "unknown without a line": (ValueError, "is unknown; .*did you mean .*hit_rate", lambda: unknown("hitrate@3")),
+    "unknown with a line": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("NDCG_10")),
+    "unknown without @": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("ndcg10")),
+    "unknown with at": (ValueError, "is unknown; .*did you mean recall@5?", lambda: unknown("recall_at_5")),
+    "name of novelty": (ValueError, "is unknown; .*jrm.novelty(ids, counts).*evaluate_users(…, seen=…)", lambda: unknown("novelty@20")),
+    "name of coverage": (ValueError, "is unknown; .*evaluation.exposure.coverage()", lambda: unknown("coverage@20")),
+    "name of exposure": (ValueError, "is unknown; .*jrm.exposure(ids, num_items)", lambda: unknown("exposure")),
+    "name of tau": (ValueError, "is unknown; .*jrm.kendall_tau(first, second)", lambda: unknown("kendall-tau")),
+    "name of overlap": (ValueError, "is unknown; .*jrm.rank_biased_overlap(first, second)", lambda: unknown("RBO")),
+    "name of diversity": (ValueError, "is unknown; .*jrm.intra_list_diversity", lambda: unknown("ild@5")),
+    "unlike any name": (ValueError, "is unknown; .*pass a name such as 'ndcg@10'", lambda: unknown("xyzzy")),
+    "name of a count of queries": (ValueError, "'num_q': this measure of trec_eval is no metric", lambda: parse("num_q")),
+    "family with k": (ValueError, "gives k twice; pass it after @", lambda: parse("P.5,10@3")),
+    "name of no function": (AttributeError, "has no attribute 'ndgc'", lambda: jrm.ndgc),
+    "scalars of several runs": (TypeError, "several runs", lambda: tensorboard.write(None, {"one": {}, "two": {}}, 0)),
+}  # fmt: skip

@@ -1,0 +1,150 @@
+"""Bad calls of states, of values of lists, and of what makes states of them."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from error_rows import rows_of
+from per_lists import lists_of, state_of
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._states.on_host import HostSums
+
+SCALAR, COLUMN, THREE = (state_of(np.ones((4, *x))) for x in ((), (1,), (3,)))
+STACKED = jax.tree.map(lambda x: np.stack([x, x, x]), SCALAR)
+LISTS, IDS = lists_of(np.linspace(0, 1, 4)), np.arange(4)
+CUTOFFS = lists_of(np.ones((4, 2)))
+GEOMETRIC = HostSums.of_lists(LISTS, jrm.GeometricMean).state()
+P, S = np.full(3, 0.5, np.float32), np.arange(3, dtype=np.float32)
+KEY = jax.random.key(0)
+DRAWN = functools.partial(jrm.sampled_labels, "mrr", P, S)
+
+
+def HISTOGRAM(*shape, **options):
+    """Returns the shapes of a `Histogram`."""
+    empty = functools.partial(jrm.Histogram.empty, *shape, **({"bins": 10} | options))
+    return jax.eval_shape(empty)
+
+
+def BOOT(ids=IDS, samples=20):
+    """Returns the shapes of a `Bootstrap`, which are enough for what it refuses."""
+    return jax.eval_shape(lambda: jrm.bootstrap(LISTS, ids, samples=samples))
+
+
+def per_list(values, weights, defined=None, cutoff_weights=False):
+    """Makes a `PerList` of ones from shapes."""
+    arrays = np.ones(values), np.ones(weights), np.ones(defined or weights, bool)
+    return jrm.PerList(*arrays, cutoff_weights=cutoff_weights)
+
+
+def mean_of(values, weights, defined=None):
+    """Makes a `Mean` of ones from shapes."""
+    return jrm.Mean.of(np.ones(values), np.ones(weights), np.ones(defined or weights))
+
+
+def ratio(numerator, denominator):
+    """Makes the values of a ratio, with weights of each cutoff, without a program."""
+    values = np.asarray(numerator) / denominator
+    arrays = values, np.asarray(denominator), np.ones(values.shape, bool)
+    return jrm.PerList(*arrays, cutoff_weights=True)
+
+
+# Of values, weights, and where they are defined.
+SHAPES = [((3, 2), (3, 4)), ((3,), (3, 2)), ((3, 2), (3, 2), (3,)), ((3, 2), (2,)), ((3, 2, 2), (3,))]  # fmt: skip
+
+# fmt: off
+CASES = {
+    # states that do not match
+    **rows_of("states of other cutoffs", ValueError, "states differ in shape.*same cutoffs", lambda x: x.merge(THREE), SCALAR, COLUMN),
+    "a state without cutoffs into one of them": (ValueError, "states differ in shape.*same cutoffs", lambda: THREE.merge(SCALAR)),
+    **rows_of("merge other cutoffs", ValueError, "states differ in shape.*same cutoffs", lambda x: jrm.merge(*x), (SCALAR, THREE), (THREE, SCALAR), (COLUMN, THREE)),
+    "a stack with a state of cutoffs": (ValueError, "stacked along axes of shape", lambda: STACKED.merge(THREE)),
+    "a number for a state": (TypeError, "float; pass a Mean", lambda: SCALAR.merge(3.0)),
+    "a dict for a state": (TypeError, "dict; pass a Mean", lambda: SCALAR.merge({"x": SCALAR})),
+    "a list for a state": (TypeError, "list; pass a Mean", lambda: SCALAR.merge([SCALAR])),
+    "nothing for a state": (TypeError, "NoneType; pass a Mean", lambda: SCALAR.merge(None)),
+    **rows_of("merge a list", TypeError, "merge(a, b)", jrm.merge, [SCALAR, SCALAR], (SCALAR, SCALAR), [SCALAR]),
+    "a state without an axis": (ValueError, "without a leading axis", SCALAR.reduce),
+    "a distribution with a mean": (TypeError, "pass a Histogram", lambda: HISTOGRAM().merge(SCALAR)),
+    "means of both kinds": (TypeError, "pass a Mean", lambda: SCALAR.merge(GEOMETRIC)),
+    "merge a distribution with a mean": (ValueError, "differ in structure", lambda: jrm.merge(HISTOGRAM(), SCALAR)),
+    "merge means of both kinds": (ValueError, "differ in structure", lambda: jrm.merge(SCALAR, GEOMETRIC)),
+    **rows_of("other edges", ValueError, "same cutoffs and edges", lambda x: HISTOGRAM().merge(HISTOGRAM(**x)), {"bins": 5}, {"edges": (0, 1)}),
+    **rows_of("merge other edges", ValueError, "differ in structure", lambda x: jrm.merge(HISTOGRAM(), HISTOGRAM(**x)), {"bins": 5}, {"edges": (0, 1)}),
+    "a distribution of cutoffs": (ValueError, "differ in shape.*same cutoffs and edges", lambda: HISTOGRAM().merge(HISTOGRAM((2,)))),
+    "fewer resamples": (ValueError, "cutoffs and samples", lambda: BOOT().merge(BOOT(samples=9))),
+    "resamples with a mean": (TypeError, "got a Mean; pass a Bootstrap", lambda: BOOT().merge(SCALAR)),
+    "merge resamples with a mean": (ValueError, "differ in structure", lambda: jrm.merge(BOOT(), SCALAR)),
+    "pooled states of other bits": (ValueError, "the same bits", lambda: jrm.PooledRocAuc.empty(8).merge(jrm.PooledRocAuc.empty(9))),
+    "pooled states of both kinds": (TypeError, "pass a PooledRocAuc", lambda: jrm.PooledRocAuc.empty(8).merge(jrm.PooledAveragePrecision.empty(8))),
+    # numbers of states
+    "cutoffs of one name": (ValueError, "'p@1' and 'p@1,5' both hold 'p@1'", lambda: jrm.compute({"p@1": SCALAR, "p@1,5": state_of(np.ones((4, 2)))}, flat=True)),
+    **rows_of("level", TypeError, "level is .*pass a number", SCALAR.confidence_interval, "95%", "0.95", None, [0.9, 0.95]),
+    "level traced": (TypeError, "level is traced", lambda: jax.jit(SCALAR.confidence_interval)(0.9)),
+    **rows_of("level of a share", ValueError, "level is .*between 0 and 1", SCALAR.confidence_interval, 0, 1, 95, np.nan),
+    "unknown interval": (ValueError, "pass one of auto, t, normal, wilson", lambda: SCALAR.confidence_interval(method="z")),
+    "Wilson's interval of a geometric mean": (ValueError, "wilson.*pass 't'", lambda: GEOMETRIC.confidence_interval(method="wilson")),
+    "Wilson's interval of lists that are no hits": (ValueError, "method is 'wilson'", lambda: HostSums.of_lists(LISTS, jrm.Mean).estimates(0.9, "wilson")),
+    **rows_of("number of two cutoffs", TypeError, "2 cutoffs", lambda f: f(state_of(np.ones((4, 2)))), float, "{:.3f}".format),
+    **rows_of("number of a stack", TypeError, "stacked along", lambda f: f(STACKED), float, "{:.3f}".format),
+    **rows_of("q", TypeError, "q is .*vmap", lambda q: HISTOGRAM().quantile(q), "0.5", None, [0.5]),
+    **rows_of("q of a share", ValueError, "q is .*between 0 and 1", lambda q: HISTOGRAM().quantile(q), -0.1, 1.1, np.nan),
+    # axes of a mesh
+    **rows_of("reduce over no axis", ValueError, "axis_name is .*not a mesh axis", functools.partial(jrm.all_reduce, SCALAR), "data", ("data", "model")),
+    "empty over no axis": (ValueError, "axis_name is 'data'.*not a mesh axis", lambda: jax.eval_shape(lambda: jrm.empty("ndcg", "data"))),
+    "reduce over None": (TypeError, "axis_name is None", lambda: jrm.all_reduce(SCALAR, None)),
+    # what makes states
+    **rows_of("floor", ValueError, "floor is", LISTS.geometric_mean, 0, -1.0),
+    "floor as text": (TypeError, "floor is '1'", lambda: LISTS.geometric_mean("1")),
+    "floor that floats round to 0": (ValueError, "floor is 1e-320, which float.* arithmetic", lambda: LISTS.geometric_mean(1e-320)),
+    **rows_of("undefined lists", ValueError, "undefined is 'none'", lambda f: f(undefined="none"), LISTS.geometric_mean, LISTS.quantiles, functools.partial(LISTS.by, IDS, 4), functools.partial(LISTS.cluster, IDS)),
+    "undefined lists as values have it": (ValueError, "undefined is 'none'", lambda: jrm.PerList(LISTS.values, LISTS.weights, LISTS.defined, "none").mean()),
+    **rows_of("edges", ValueError, "edges are .*rising numbers", LISTS.quantiles, [0], (0, 0.5, 0.5), (1, 0), (0, np.nan, 1)),
+    **rows_of("edges of a kind", TypeError, "edges are .*rising numbers", LISTS.quantiles, 3, ("a", "b"), np.zeros((2, 2))),
+    "edges traced": (TypeError, "edges are traced", lambda: jax.jit(LISTS.quantiles)(S)),
+    "no bins": (ValueError, "bins is 0", lambda: LISTS.quantiles(bins=0)),
+    "half a bin": (TypeError, "bins is 2.5", lambda: LISTS.quantiles(bins=2.5)),
+    "groups of floats": (TypeError, "groups: dtype is float", lambda: LISTS.by(np.zeros(4, np.float32), 2)),
+    "groups of other lists": (ValueError, "groups has shape", lambda: LISTS.by(np.zeros(2, int), 2)),
+    "no groups": (ValueError, "num_groups is 0", lambda: LISTS.by(IDS, 0)),
+    "groups of a number on a device": (TypeError, "num_groups is a JAX array", lambda: LISTS.by(IDS, jnp.array(2))),
+    # clusters
+    "clusters of other lists": (ValueError, "ids have shape (5,), and the lists (4,)", lambda: LISTS.cluster(np.arange(5))),
+    "clusters of cutoffs": (ValueError, "ids have shape (4, 2)", lambda: LISTS.cluster(np.zeros((4, 2)))),
+    "one cluster of several lists": (ValueError, "ids have shape ()", lambda: LISTS.cluster(7)),
+    "traced lists of clusters": (TypeError, "lists are traced; .*outside of jax.jit", lambda: jax.jit(lambda x: x.cluster(IDS))(LISTS)),
+    "traced ids of clusters": (TypeError, "ids are traced", lambda: jax.jit(LISTS.cluster)(IDS)),
+    # resamples
+    "ids of fewer lists": (ValueError, "ids has shape", lambda: BOOT(IDS[:3])),
+    "ids of floats": (TypeError, "integers", lambda: BOOT(IDS * 1.0)),
+    "resamples of an array": (TypeError, "pytree of PerList", lambda: jrm.bootstrap(np.ones(4), IDS)),
+    "no resamples": (ValueError, "samples", lambda: BOOT(IDS, samples=0)),
+    "ids beyond 64 bits": (ValueError, "ids: .* has more than 64 bits; pass it as a", lambda: BOOT([2**64, 1, 2, 3])),
+    **rows_of("an id of no kind", TypeError, "ids: got .*; pass integers or strings", lambda x: BOOT([x, "1", "2", "3"]), None, np.nan, True),
+    "ids hashed inside a trace": (TypeError, "call hash_ids outside jax.jit", lambda: jax.jit(jrm.hash_ids)(IDS)),
+    # ratios
+    "a denominator below 0": (ValueError, "the denominator is -1 in list 3; pass values of at least 0", lambda: CUTOFFS.over(lists_of([[1, 1]] * 3 + [[1, -1]]))),
+    "a denominator of NaN": (ValueError, "the denominator is nan in list 3", lambda: CUTOFFS.over(lists_of([[1, 1]] * 3 + [[1, np.nan]]))),
+    "a denominator of other weights": (ValueError, "list 0 has weight 1 in the numerator and 2 in the denominator", lambda: CUTOFFS.over(lists_of(np.ones((4, 2)), [2] * 4))),
+    "a denominator of fewer lists": (ValueError, "numerator has lists of shape (4,)", lambda: CUTOFFS.over(CUTOFFS[:3])),
+    "a denominator of fewer cutoffs": (ValueError, "values of the same cutoffs", lambda: CUTOFFS.over(lists_of(np.ones((4, 1))))),
+    "a ratio of ratios of other cutoffs": (ValueError, "values of the same cutoffs", lambda: ratio(np.ones((4, 2)), np.ones((4, 2))).over(ratio(np.ones((4, 3)), np.ones((4, 3))))),
+    "differences of ratios of other denominators": (ValueError, "list 0 has weight 1 in a and 2 in b", lambda: jrm.paired(ratio(np.ones((4, 2)), np.ones((4, 2))), ratio(np.ones((4, 2)), np.full((4, 2), 2)))),
+    **rows_of("weights that do not fit", ValueError, "weights", lambda x: per_list(*x), *SHAPES),
+    **rows_of("weights of a mean that do not fit", ValueError, "weights", lambda x: mean_of(*x), *SHAPES),
+    **rows_of("weights of cutoffs", ValueError, "weights", lambda x: per_list(*x, cutoff_weights=True), ((3, 2), (3, 4)), ((3, 2), (3,)), ((3, 2), (3, 2), (3,))),
+    # metrics of all items at once
+    **rows_of("bits", ValueError, "bits is", lambda x: jrm.pooled_roc_auc([1, 0], [1.0, 2.0], bits=x), 7, 21),
+    "bits of a float": (TypeError, "bits is 8.0", lambda: jrm.pooled_roc_auc([1, 0], [1.0, 2.0], bits=8.0)),
+    "pooled scores of fewer items": (ValueError, "scores has shape", lambda: jrm.pooled_roc_auc([1, 0], [1.0])),
+    "pooled weights of other lists": (ValueError, "weights has shape", lambda: jrm.pooled_roc_auc([[1, 0]], [[1.0, 2.0]], None, [1.0, 2.0])),
+    # labels that are drawn
+    "one draw": (ValueError, "draws is 1", lambda: DRAWN(KEY, 1)),
+    "undefined lists of draws": (ValueError, "undefined is 'none'", lambda: DRAWN(KEY, undefined="none")),
+    "draws of subtopics": (ValueError, "column 'subtopics'", lambda: jrm.sampled_labels("alpha_ndcg", P, S, KEY)),
+    "draws of a set of metrics": (ValueError, "set of metrics", lambda: jrm.sampled_labels("official", P, S, KEY)),
+    "draws of a number": (TypeError, "is 3; pass a metric", lambda: jrm.sampled_labels(3, P, S, KEY)),
+    "draws of a seed": (TypeError, "key: got int", lambda: DRAWN(0)),
+}
+# fmt: on
