@@ -1,0 +1,36 @@
+"""Batches of queries, and their parts on devices: each query keeps what is its own."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+ROWS, ITEMS = 16, 40
+USERS = np.array([9, 2, 15, 4, 0, 11, 7, 8, 3])  # five in the first half, four after it
+
+
+def test_chosen_rows_of_a_global_table():
+    """They keep their scores and judgements, and draw ties of their own."""
+    mesh = jax.make_mesh((2,), ("q",), (AxisType.Auto,), devices=jax.devices()[:2])
+    # Each user has a favourite, below which all other items tie.
+    scores = np.eye(ROWS, ITEMS, dtype=np.float32)
+    relevant = {user: [user if user % 2 else ITEMS - 1] for user in range(ROWS)}
+    evaluation = jrm.evaluate_users(
+        "recall@1",
+        jax.device_put(scores, NamedSharding(mesh, P("q"))),
+        relevant,
+        users=USERS,
+        k=4,
+        batch_size=4,
+        ties="random",
+        key=jax.random.key(0),
+    )
+    gathered = evaluation.gather()
+    np.testing.assert_array_equal(gathered.items[:, 0], USERS)
+    np.testing.assert_array_equal(gathered.lists["recall@1"].values, USERS % 2)
+    orders = {tuple(row) for row in gathered.items[:, 1:].tolist()}
+    assert len(orders) == USERS.size
+    assert evaluation.states["recall@1"].lists == USERS.size
+    np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0])
