@@ -54,11 +54,11 @@ def labelled(problem, then, devices, **how):
 
 @pytest.mark.parametrize(
     "names, devices, block_size, k",
-    [(OF_IDS, 8, 4, 10), (OF_IDS, 2, 16, 4), (OF_LABELS, 8, 4, 10)],
-    ids=["fewer items than ranks", "a top-k of each block", "labels"],
+    [(OF_IDS, 8, 4, 10), (OF_LABELS, 2, 16, 4)],
+    ids=["ids", "labels"],
 )
 def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):
-    """Its lists are those of all its items, although a device has few of them."""
+    """Its lists are those of all its items, also where a device has fewer than ranks."""
     problem = dataclasses.replace(draw(rng), columns=("groups",))
     then = functools.partial(jrm.measure, tuple(name.format(k) for name in names))
     if names is OF_IDS:
@@ -93,8 +93,35 @@ def test_nan_of_any_block():
             jrm.evaluate_embeddings("mrr@2", query, items, [[1]], block_size=2)
 
 
+QUERY, ITEMS_OF_THREE = np.ones((1, 1), np.float32), np.array([[2], [1], [1]])
+
+
 def test_an_item_of_two_blocks():
     """The last block begins with an item of the one before it, which ties there, too."""
-    query, items = np.ones((1, 1), np.float32), np.array([[2], [1], [1]], np.float32)
-    ranking = jrm.rank_catalog(query, items, [[1]], k=None, ties="worst", block_size=2)
-    assert jrm.reciprocal_rank.of(ranking).values == np.float32(1 / 3)
+    ranked = functools.partial(jrm.rank_catalog, QUERY, ITEMS_OF_THREE, block_size=2)
+    places = ranked([[1]], k=None, ties="worst")
+    assert jrm.reciprocal_rank.of(places).values == np.float32(1 / 3)
+    first_ranks = ranked([[1]], k=3, item_mask=np.array([True, False, True]))
+    assert first_ranks.items.tolist() == [[0, 2, -1]]
+
+
+def test_a_tie_of_two_blocks():
+    """An item that ties with the last rank, but came too late for it, has half of it."""
+    items = np.array([2, 1, *[0] * 6, 1, *[0] * 7], np.float32)[:, None]
+    ranking = jrm.rank_catalog(QUERY, items, [[8]], k=2, block_size=8)
+    assert jrm.recall.of(ranking, k=2).values == 0.5
+
+
+def test_a_tie_that_a_device_cuts():
+    """Of three items that tie for two ranks, each has two thirds of a rank."""
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=make_mesh((2,), ("items",)), in_specs=P(None, "items"), out_specs=P()
+    )
+    def recall(labels, scores):
+        return jrm.recall.of(jrm.rank(labels, scores, k=2, items_axis="items"), k=2)
+
+    scores = np.array([[1, 1, 1, 0, 0, 0]], np.float32)
+    values = recall(np.eye(1, 6, 2, np.float32), scores).values
+    np.testing.assert_allclose(values, 2 / 3, rtol=1e-6)

@@ -1,0 +1,58 @@
+"""Corrections of p, influences and random signs, against their definitions."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._results.inference import draws, p_values, permutations
+from jax_rank_metrics._results.inference.means import Ratios, pseudo_values
+
+
+def test_corrections_by_loops(rng):
+    """Each p is multiplied by its rank, and is in order with all others."""
+    for p in (rng.random(9), rng.integers(1, 5, 6) / 20, np.array([0.9])):
+        n, order = len(p), np.sort(p)
+        steps = [(q, min(1, (n - rank) * q)) for rank, q in enumerate(order)]
+        expected = [max(x for q, x in steps if q <= limit) for limit in p]
+        np.testing.assert_allclose(p_values.holm(p), expected)
+        steps = [(q, n * q / rank) for rank, q in enumerate(order, 1)]
+        expected = [min(x for q, x in steps if q >= limit) for limit in p]
+        np.testing.assert_allclose(p_values.false_discovery_rate(p), expected)
+
+
+def test_pseudo_values_are_derivatives(rng):
+    """They move as the difference of two ratios does when a list weighs a little more."""
+    values, weights = rng.random((2, 5)), rng.gamma(2, size=(2, 5))
+
+    def difference(factors):
+        a, b = (
+            np.average(x, weights=w * factors)
+            for x, w in zip(values, weights, strict=True)
+        )
+        return b - a
+
+    step = 1e-6
+    nudges = 1 + step * np.eye(5)
+    slopes = [(difference(x) - difference(np.ones(5))) / step for x in nudges]
+    actual, counts = pseudo_values(Ratios(values, weights, 1e-6))
+    np.testing.assert_allclose(
+        actual, difference(np.ones(5)) + 5 * np.array(slopes), 1e-4
+    )
+    np.testing.assert_array_equal(counts, 1)
+
+
+def test_chunks_have_signs_of_their_own():
+    """Two lists in two chunks have both signs alike in half of all patterns."""
+    ones, key = jnp.ones((2, 1, 1)), random.key(0)
+    sums = permutations.random_sums(ones, key, permutations.FLIPS, 64)
+    assert {*np.asarray(sums).ravel().tolist()} == {-2, 0, 2}
+
+
+def test_blocks_have_patterns_of_their_own():
+    """Each block has another key, and the last one counts no more than the samples."""
+
+    def reached(key):
+        return random.bernoulli(key, shape=(4, 1)) | jnp.array([[True, False]])
+
+    always, sometimes = draws.count_reached(reached, random.key(0), 102)
+    assert always == 102 and 30 < sometimes < 72 and sometimes % 4
