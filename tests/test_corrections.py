@@ -1,5 +1,7 @@
 """Corrections of p, influences and random signs, against their definitions."""
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 from jax import random
@@ -48,11 +50,10 @@ def test_chunks_have_signs_of_their_own():
     assert {*np.asarray(sums).ravel().tolist()} == {-2, 0, 2}
 
 
-def test_blocks_have_patterns_of_their_own():
-    """Each block has another key, and the last one counts no more than the samples."""
-
-    def reached(key):
-        return random.bernoulli(key, shape=(4, 1)) | jnp.array([[True, False]])
-
-    always, sometimes = draws.count_reached(reached, random.key(0), 102)
-    assert always == 102 and 30 < sometimes < 72 and sometimes % 4
+def test_random_patterns_differ():
+    """Each bit of a word is of another one, and so is each block; the last one is cut."""
+    swaps = np.asarray(draws.random_swaps(random.key(0), 64, 40))
+    assert len(np.unique(swaps, axis=0)) == 64
+    coin = functools.partial(random.bernoulli, shape=(1,))
+    assert 30 < draws.count_reached(coin, random.key(0), 100) < 70
+    assert draws.count_reached(lambda key: jnp.ones(4, bool), random.key(0), 7) == 7
