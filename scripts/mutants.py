@@ -21,7 +21,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from mutating import drivers, files, formulas, results, sources, states
+from mutating import (
+    devices,
+    drivers,
+    files,
+    formulas,
+    results,
+    sources,
+    states,
+    statistics,
+    streams,
+)
 from mutating.mutant import Mutant
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +41,17 @@ import quick_compilation  # noqa: E402  (after the path)
 
 MUTANTS = tuple(
     mutant
-    for module in (formulas, sources, states, drivers, results, files)
+    for module in (
+        formulas,
+        sources,
+        streams,
+        states,
+        drivers,
+        devices,
+        results,
+        statistics,
+        files,
+    )
     for mutant in module.MUTANTS
 )
 

@@ -8,6 +8,8 @@ from jax import random
 
 from jax_rank_metrics._results.inference import draws, p_values, permutations
 from jax_rank_metrics._results.inference.means import Ratios, pseudo_values
+from jax_rank_metrics._results.inference.studentised import p_and_reach
+from jax_rank_metrics._results.systems.seed_scores import share_of_wins
 
 
 def test_corrections_by_loops(rng):
@@ -57,3 +59,19 @@ def test_random_patterns_differ():
     coin = functools.partial(random.bernoulli, shape=(1,))
     assert 30 < draws.count_reached(coin, random.key(0), 100) < 70
     assert draws.count_reached(lambda key: jnp.ones(4, bool), random.key(0), 7) == 7
+
+
+def test_resampled_t_by_hand():
+    """The data are a resample of their own, and the interval ends at the larger t."""
+    t = np.array([[-0.5], [3], [1]], np.float32)
+    p, reach = p_and_reach(t, np.array([2.0]), np.array([0.5]), 0.6, "two-sided")
+    assert (p.item(), reach.item()) == (0.25, 1.5)
+    p, _ = p_and_reach(t, np.array([1.0]), np.array([0.5]), 0.6, "greater")
+    assert p == 0.5
+
+
+def test_wins_of_runs_by_hand():
+    """Of four pairs of runs b wins three, and half of the one that ties."""
+    once = np.ones((1, 2))
+    wins = share_of_wins(np.array([1.0, 2.0]), np.array([2.0, 3.0]), once, once)
+    assert wins.tolist() == [3.5 / 4]

@@ -64,6 +64,10 @@ def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):
     if names is OF_IDS:
         actual = catalog(problem, then, block_size, (1, devices), k=k)
     else:
+        # Each of two devices has labels that the other one lacks.
+        is_second = np.arange(ITEMS) >= ITEMS // 2
+        labels = 2 * rng.integers(0, 2, problem.labels.shape) + is_second
+        problem = dataclasses.replace(problem, labels=labels.astype(np.float32))
         actual = labelled(problem, then, devices, block_size=block_size, k=k)
     k = k if names is OF_IDS else None
     check_same(actual, jax.jit(lambda: padded(problem, then, k=k))())
