@@ -8,6 +8,7 @@ from jax import random
 
 from jax_rank_metrics._results.inference import draws, p_values, permutations
 from jax_rank_metrics._results.inference.means import Ratios, pseudo_values
+from jax_rank_metrics._results.inference.ratio_swaps import swap_test
 from jax_rank_metrics._results.inference.studentised import p_and_reach
 from jax_rank_metrics._results.systems.seed_scores import share_of_wins
 
@@ -75,3 +76,11 @@ def test_wins_of_runs_by_hand():
     once = np.ones((1, 2))
     wins = share_of_wins(np.array([1.0, 2.0]), np.array([2.0, 3.0]), once, once)
     assert wins.tolist() == [3.5 / 4]
+
+
+def test_swaps_count_the_data(rng):
+    """No p of random swaps is 0, however far apart two ratios are."""
+    values = np.array([[0.1], [0.9]]) + 0.01 * rng.random((2, 16))
+    ratios = Ratios(values, rng.gamma(2, size=(2, 16)), 1e-6)
+    p, samples = swap_test([ratios], random.key(0), 99)
+    assert (p.item(), samples.item()) == (0.01, 99)

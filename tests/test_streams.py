@@ -116,16 +116,19 @@ def test_a_tie_of_two_blocks():
     assert jrm.recall.of(ranking, k=2).values == 0.5
 
 
-def test_a_tie_that_a_device_cuts():
-    """Of three items that tie for two ranks, each has two thirds of a rank."""
+def test_ties_that_devices_cut():
+    """Items that tie for two ranks share them, also those that their device drops."""
 
     @jax.jit
-    @jax.shard_map(
-        mesh=make_mesh((2,), ("items",)), in_specs=P(None, "items"), out_specs=P()
-    )
-    def recall(labels, scores):
-        return jrm.recall.of(jrm.rank(labels, scores, k=2, items_axis="items"), k=2)
+    @jax.shard_map(mesh=make_mesh((2,), ("items",)), in_specs=P("items"), out_specs=P())
+    def recall(labels, scores, items):
+        ranked = functools.partial(jrm.rank_catalog, QUERY, items, items_axis="items")
+        rankings = (
+            jrm.rank(labels[None], scores[None], k=2, items_axis="items"),
+            ranked([[2]], k=2),
+        )
+        return [jrm.recall.of(ranking, k=2).values for ranking in rankings]
 
-    scores = np.array([[1, 1, 1, 0, 0, 0]], np.float32)
-    values = recall(np.eye(1, 6, 2, np.float32), scores).values
-    np.testing.assert_allclose(values, 2 / 3, rtol=1e-6)
+    scores, ones = np.array([1, 1, 1, 0, 0, 0], np.float32), np.ones((6, 1), np.float32)
+    values = recall(np.eye(6, dtype=np.float32)[2], scores, ones)
+    np.testing.assert_allclose(values, [[2 / 3], [2 / 6]], rtol=1e-6)

@@ -115,7 +115,7 @@ MUTANTS = (
         "_ordering/streaming.py",
         "dropped = lax.psum(self._dropped_if_last",
         "dropped = lax.pmax(self._dropped_if_last",
-        "tests/test_streams.py::test_devices_that_share_a_catalogue[labels]",
+        "tests/test_streams.py::test_ties_that_devices_cut",
     ),
     Mutant(
         "tied items that are held count as dropped",
@@ -234,6 +234,6 @@ MUTANTS = (
         "_ordering/order.py",
         "order_local(raw, order, min(depth + 1, size)).candidates",
         "order_local(raw, order, min(depth, size)).candidates",
-        "tests/test_streams.py::test_a_tie_that_a_device_cuts",
+        "tests/test_streams.py::test_ties_that_devices_cut",
     ),
 )
