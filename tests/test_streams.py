@@ -26,6 +26,8 @@ OF_IDS = ("fall_out@1,{0}", "attention_weighted_rank_fairness@{0}")
 # The last one stops at the first relevant item, which streaming has to find.
 OF_LABELS = ("ndcg@1,{0}", "fall_out@1,{0}", "mrr")
 
+QUERY = np.ones((1, 1), np.float32)  # the score of an item is its only number
+
 
 def labelled(problem, then, devices, **how):
     """Ranks a catalogue that devices share, whose items a function labels."""
@@ -69,7 +71,7 @@ def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):
         labels = 2 * rng.integers(0, 2, problem.labels.shape) + is_second
         problem = dataclasses.replace(problem, labels=labels.astype(np.float32))
         actual = labelled(problem, then, devices, block_size=block_size, k=k)
-    k = k if names is OF_IDS else None
+        k = None  # rows are read beyond k, as far as the first relevant item
     check_same(actual, jax.jit(lambda: padded(problem, then, k=k))())
 
 
@@ -97,12 +99,10 @@ def test_nan_of_any_block():
             jrm.evaluate_embeddings("mrr@2", query, items, [[1]], block_size=2)
 
 
-QUERY, ITEMS_OF_THREE = np.ones((1, 1), np.float32), np.array([[2], [1], [1]])
-
-
 def test_an_item_of_two_blocks():
     """The last block begins with an item of the one before it, which ties there, too."""
-    ranked = functools.partial(jrm.rank_catalog, QUERY, ITEMS_OF_THREE, block_size=2)
+    items = np.array([[2], [1], [1]], np.float32)
+    ranked = functools.partial(jrm.rank_catalog, QUERY, items, block_size=2)
     places = ranked([[1]], k=None, ties="worst")
     assert jrm.reciprocal_rank.of(places).values == np.float32(1 / 3)
     first_ranks = ranked([[1]], k=3, item_mask=np.array([True, False, True]))
