@@ -66,10 +66,14 @@ def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):
     if names is OF_IDS:
         actual = catalog(problem, then, block_size, (1, devices), k=k)
     else:
-        # Each of two devices has labels that the other one lacks.
+        # Many items tie for the first ranks, and each device has a label of its own.
         is_second = np.arange(ITEMS) >= ITEMS // 2
-        labels = 2 * rng.integers(0, 2, problem.labels.shape) + is_second
-        problem = dataclasses.replace(problem, labels=labels.astype(np.float32))
+        labels = rng.binomial(1, 0.15, problem.labels.shape) * (2 - is_second)
+        problem = dataclasses.replace(
+            problem,
+            labels=labels.astype(np.float32),
+            scores=np.minimum(problem.scores, 1),
+        )
         actual = labelled(problem, then, devices, block_size=block_size, k=k)
         k = None  # rows are read beyond k, as far as the first relevant item
     check_same(actual, jax.jit(lambda: padded(problem, then, k=k))())
