@@ -9,9 +9,11 @@ changes must be in the package.
 """
 
 import argparse
+import importlib
 import math
 import multiprocessing
 import os
+import pkgutil
 import random
 import shutil
 import subprocess
@@ -20,17 +22,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import mutating
 import pytest
-from mutating import (
-    drivers,
-    files,
-    formulas,
-    meshes,
-    results,
-    sources,
-    states,
-    tables,
-)
 from mutating.mutant import Mutant
 
 ROOT = Path(__file__).parent.parent
@@ -40,11 +33,9 @@ import quick_compilation  # noqa: E402  (after the path)
 
 MUTANTS = tuple(
     mutant
-    for module in (
-        *(formulas, sources, states, meshes, drivers, results),
-        *(files, tables),
-    )
-    for mutant in module.MUTANTS
+    for module in pkgutil.iter_modules(mutating.__path__)
+    if module.name != "mutant"
+    for mutant in importlib.import_module(f"mutating.{module.name}").MUTANTS
 )
 
 # A process for each mutant, forked from one that has imported the slow libraries once.

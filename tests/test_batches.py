@@ -1,0 +1,75 @@
+"""Batches of queries, and their parts on devices: each query keeps what is its own."""
+
+import functools
+
+import jax
+import numpy as np
+import per_lists
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+ROWS, ITEMS = 16, 40
+USERS = np.array([9, 2, 15, 4, 0, 11, 7, 8, 3])  # five in the first half, four after it
+
+
+def test_chosen_rows_of_a_global_table():
+    """They keep their scores and judgements, and draw ties of their own."""
+    mesh = jax.make_mesh((2,), ("q",), (AxisType.Auto,), devices=jax.devices()[:2])
+    # Each user has a favourite, below which all other items tie.
+    scores = np.eye(ROWS, ITEMS, dtype=np.float32)
+    relevant = {user: [user if user % 2 else ITEMS - 1] for user in range(ROWS)}
+    evaluation = jrm.evaluate_users(
+        "recall@1,4",  # deeper than the items that are returned
+        jax.device_put(scores, NamedSharding(mesh, P("q"))),
+        relevant,
+        users=USERS,
+        k=3,
+        batch_size=4,
+        ties="random",
+        key=jax.random.key(0),
+    )
+    gathered = evaluation.gather()
+    np.testing.assert_array_equal(gathered.items[:, 0], USERS)
+    np.testing.assert_array_equal(gathered.lists["recall@1,4"].values[:, 0], USERS % 2)
+    orders = {tuple(row) for row in gathered.items[:, 1:].tolist()}
+    assert len(orders) == USERS.size
+    assert evaluation.states["recall@1,4"].lists == USERS.size
+    np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0])
+
+
+def test_chosen_users_of_a_function():
+    """They have their own scores and judgements, also where an evaluation is resumed."""
+    users, scores = np.array([7, 2, 5, 0, 3]), np.eye(9, 12, dtype=np.float32)
+    relevant = {user: [user] for user in (8, 7, 5, 2)}
+    evaluate = functools.partial(
+        *(jrm.evaluate_users, "recall@1", scores.__getitem__, relevant),
+        users=users,
+        batch_size=2,
+    )
+    saved = []
+    for evaluation in (
+        evaluate(on_batch=saved.append),
+        evaluate(resume_from=saved[1]),
+    ):
+        np.testing.assert_array_equal(evaluation.items[:, 0], users)
+        lists = evaluation.lists["recall@1"]
+        assert lists.defined.tolist() == [True, True, True, False, False]
+        assert lists.values.tolist() == [1, 1, 1, 0, 0]
+    scores[5] = np.nan
+    with pytest.raises(ValueError, match="user 5 hold nan"):
+        evaluate()
+
+
+def test_lists_of_no_group(rng):
+    """Lists whose number is below 0, or beyond the last group, are in no mean."""
+    values, weights = rng.random(20), rng.gamma(2, size=20)
+    groups = rng.integers(-2, 4, 20)
+    state = per_lists.lists_of(values, weights).by(groups, 2)
+    for group in range(2):
+        chosen = groups == group
+        expected = np.average(values[chosen], weights=weights[chosen])
+        np.testing.assert_allclose(state.compute()[group], expected, rtol=1e-6)
+        assert state.lists[group] == chosen.sum()
