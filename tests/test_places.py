@@ -542,13 +542,6 @@ def test_stops_by_chance(rng):
                 np.testing.assert_allclose(cell, expected, rtol=0, atol=1e-6)
 
 
-def test_chances_need_one_order():
-    """Stops by chance raise where items tie, since they need one definite order."""
-    ranking = jrm.rank(np.ones((2, 5), np.float32), np.zeros((2, 5), np.float32))
-    with pytest.raises(ValueError, match="ties='order'"):
-        ranking.expected_first(stop, discount, (1,))
-
-
 # Large groups.
 
 

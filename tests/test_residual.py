@@ -8,7 +8,6 @@ import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
-from jax_rank_metrics._ranking import with_labels
 
 LISTS, ITEMS = 7, 8
 LINEAR = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
@@ -29,44 +28,6 @@ def draw(rng, lists=LISTS, items=ITEMS):
     mask, judged = rng.random(shape) < 0.85, rng.random(shape) < 0.5
     mask[0], judged[1], judged[2], labels[3] = False, True, False, 0
     return labels, scores, mask, judged, rng.random(shape) < 0.85
-
-
-def test_errors():
-    """Metrics that are not linear in gains raise, and so do options at the wrong place."""
-    arguments = {"labels": np.ones(3), "scores": np.arange(3.0)}
-    columns = {"judged": np.array([True, False, True])}
-    known = "cg, dcg, insq, num_relevant_retrieved, precision, rank_biased_precision"
-    for of, message in (
-        ("ndcg", known),
-        (jrm.average_precision, known),
-        ("nothing", "of is 'nothing'"),
-        (_of(jrm.dcg, k=3), "pass k to residual"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            jrm.residual(**arguments, columns=columns, of=of)
-    with pytest.raises(ValueError, match="reads the column 'judged'"):
-        jrm.residual(**arguments)
-    for of in ("dcg", "cg"):  # their mean weight depends on the judgements
-        with pytest.raises(ValueError, match="weights weighs items, and their mean"):
-            jrm.residual(**arguments, weights=np.ones(3), columns=columns, of=of)
-    with pytest.raises(ValueError, match="linear=True"):
-        jrm.metric(columns=("judged",), linear=True)(_reads_pool)
-    relabelled = with_labels(jrm.rank_retrieved(np.ones(3)), lambda items: items.labels)
-    with pytest.raises(ValueError, match="does not read ideal_sum"):
-        _reads_pool(relabelled)
-    few = jrm.rank_places(
-        np.array([1]),
-        np.array([0]),
-        np.array([1]),
-        num_retrieved=3,
-        columns={"judged": np.array([True])},
-    )
-    with pytest.raises(ValueError, match="worth 1.0, but this ranking holds only"):
-        jrm.residual.of(few, k=3)
-
-
-def _reads_pool(ranking, *, k=None):
-    return ranking.ideal_sum(lambda items: items.labels, np.ones_like, (k,))
 
 
 def test_options_in_names():

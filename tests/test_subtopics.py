@@ -1,4 +1,4 @@
-"""Subtopics: soft ranks, counts of any axes, errors, and the ends of options."""
+"""Subtopics: soft ranks, counts of any axes, and the ends of options."""
 
 import functools
 import math
@@ -106,27 +106,6 @@ def test_counts_may_have_any_axes(rng):
 
     np.testing.assert_allclose(run(ranking), run_each(ranking), rtol=1e-6)
     assert run(ranking).any()
-
-
-@pytest.mark.parametrize(
-    "metric, subtopics, error, message",
-    [
-        ("strec", np.ones(3), ValueError, "one entry for each item and subtopic"),
-        ("strec", np.ones((3, 0)), ValueError, "one entry for each item and subtopic"),
-        ("strec", np.ones((3, 2, 1)), ValueError, "one entry for each"),
-        ("strec", np.ones((2, 2)), ValueError, "one entry per item"),
-        ("strec", np.ones((3, 2), complex), TypeError, "subtopics"),
-        ("strec", None, ValueError, "reads the column 'subtopics'"),
-        ("alpha_ndcg(alpha=1.5)", np.ones((3, 2)), ValueError, "from 0 to 1"),
-        ("err_ia(alpha=True)", np.ones((3, 2)), TypeError, "from 0 to 1"),
-        ("nrbp(p=1.0)", np.ones((3, 2)), ValueError, "below 1"),
-        ("precision_ia(denominator=n)", np.ones((3, 2)), ValueError, "denominator"),
-    ],
-)
-def test_errors(metric, subtopics, error, message):
-    columns = None if subtopics is None else {"subtopics": subtopics}
-    with pytest.raises(error, match=message):
-        jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
 
 
 def test_unknown_subtopics_are_none():

@@ -177,7 +177,7 @@ MUTANTS = (
         "_ranking/unlisted.py",
         "is_partial = GROUPS in view.data.partial_columns",
         "is_partial = False",
-        "tests/test_exposure_fairness.py::test_groups_of_relevant_items_alone",
+        "tests/test_errors.py::test_bad_calls[errors.metrics: ndkl of listed groups]",
     ),
     Mutant(
         "a user reads on where the list ends, but nobody counts",
