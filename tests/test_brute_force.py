@@ -59,9 +59,16 @@ def draw_edges(rng, lists=40, **options):
 
 
 def compare_all(measured, cases, lists, ties, ks=KS, **options):
-    """Compares every metric with its loops."""
+    """Compares the values and list weights of every metric with its loops."""
     for name, case in cases.items():
         compare(measured[name], case, lists, ties, ks, **options)
+        by_cutoff = ks if measured[name].cutoff_weights else (None,)
+        weights = [
+            [case.implied_weight(x) * case.factor(x, k) for k in by_cutoff]
+            for x in lists
+        ]
+        weights = np.reshape(weights, measured[name].weights.shape)
+        np.testing.assert_allclose(measured[name].weights, weights, 2e-6, err_msg=name)
 
 
 # A constant scorer, wherever the relevant items of a list lie; its last item is padding.
@@ -75,41 +82,56 @@ def rolled(column):
     return np.concatenate([np.stack(rows), np.stack([column[0, -1:]] * 6)], axis=1)
 
 
+# Metrics of lists whose items have weights, and those that refuse them.
+TABLES = [{n: c for n, c in CASES.items() if c.weighable is x} for x in (True, False)]
+
+
 @pytest.fixture(scope="module")
 def whole():
-    """Draws lists, appends those of the constant scorer, and measures all at once."""
-    data = draw_edges(np.random.default_rng(5))
+    """Draws lists, appends those of the constant scorer, and measures all at once.
+
+    What items hold that do not exist is garbled.
+    """
+    data = draw_edges(np.random.default_rng(5), weighted=True)
     constant = data._replace(scores=np.zeros_like(data.scores)).map(rolled)
     constant.labels[:] = np.stack([np.append(np.roll(BASE, x), -1) for x in ROLLS])
     constant.mask[:] = True
     both = jax.tree.map(lambda *parts: np.concatenate(parts), data, constant)
-    ranking = both.ranked(k=KS)
-    measured = jax.device_get(jrm.measure(metrics(KS, cases=CASES), ranking))
-    lists = oracle.lists(*both, items=ranking.items)
-    return lists[: len(data.labels)], lists[len(data.labels) :], measured
+    results = []
+    for cases, lists in zip(TABLES, (both, both._replace(weights=None)), strict=True):
+        if not cases:  # under --metric
+            continue
+        ranking = lists.garbled().ranked(k=KS)
+        measured = jax.device_get(jrm.measure(metrics(KS, cases=cases), ranking))
+        rows = oracle.lists(*lists, items=ranking.items)
+        results.append((cases, rows, measured))
+    return len(data.labels), results
 
 
 def test_whole_lists_equal_all_orders(whole):
     """Closed forms are means over all orders, with ties within and across the cut.
 
-    What has no closed form is compared with loops over the order that was taken.
+    What has no closed form is compared with loops over the order that was taken. The weight
+    of a list is what its item weights imply.
     """
-    lists, _, measured = whole
-    measured = {name: x[: len(lists)] for name, x in measured.items()}
-    compare_all(measured, CASES, lists, None)
+    number, results = whole
+    for cases, rows, measured in results:
+        measured = {name: x[:number] for name, x in measured.items()}
+        compare_all(measured, cases, rows[:number], None)
 
 
 def test_constant_scores_give_the_mean_over_all_orders(whole):
     """A constant scorer has the value of a random one, wherever relevant items lie."""
-    lists, rolls, measured = whole
-    for name, case in CLOSED.items():
-        values = measured[name].values[len(lists) :]
-        expected = case.expect(rolls[:1], "expected", KS)
-        scale = max(1.0, np.abs(expected).max())
-        expected = np.broadcast_to(expected[0], values.shape)
-        np.testing.assert_allclose(
-            values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
-        )
+    number, results = whole
+    for cases, rows, measured in results:
+        for name in cases.keys() & CLOSED.keys():
+            values = measured[name].values[number:]
+            expected = cases[name].expect(rows[number:][:1], "expected", KS)
+            scale = max(1.0, np.abs(expected).max())
+            expected = np.broadcast_to(expected[0], values.shape)
+            np.testing.assert_allclose(
+                values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
+            )
 
 
 @pytest.mark.long
