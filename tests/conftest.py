@@ -49,9 +49,7 @@ AS_USERS = {
     ),
     "test_places": (
         "test_first_stops_of_huge_groups",
-        "test_places_across_a_cut",
         "test_places_of_whole_rows",
-        "test_stops_by_chance",
         "test_sums_beyond_the_table",
         "test_sums_of_reciprocals_need_no_table",
         "test_sums_over_millions_of_ranks",

@@ -157,12 +157,16 @@ def test_a_calibrated_list():
     )
     np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
     assert lists.defined.all()
-    nothing = np.zeros((2, 0), np.int32)
-    for lists in (
-        jrm.miscalibration(ids, genres, nothing, profile_weights=np.zeros((2, 0))),
-        jrm.popularity_lift(ids, np.ones(6), nothing),
-        jrm.serendipity(nothing, ids, np.ones(6)),
-    ):
+
+    @jax.jit
+    def beside(nothing):
+        return (
+            jrm.miscalibration(ids, genres, nothing, profile_weights=nothing),
+            jrm.popularity_lift(ids, np.ones(6), nothing),
+            jrm.serendipity(nothing.astype(int), ids, np.ones(6)),
+        )
+
+    for lists in beside(np.zeros((2, 0), np.int32)):
         assert not lists.defined.any() and not lists.values.any()
 
 
