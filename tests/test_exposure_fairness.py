@@ -7,8 +7,6 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from jax.sharding import PartitionSpec as P
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import lower_is_better, parse
@@ -60,7 +58,7 @@ def numbers(state):
 
 
 def test_all_lists_together():
-    """What a state computes from its sums, by hand; states merge, and weights count."""
+    """What a state computes from its sums, by hand; weights count."""
     columns = {"groups": np.float32([[[1, 0], [0, 1]]] * 2)}
     labels, scores = np.float32([[1, 2], [1, 2]]), np.float32([[2, 1], [1, 2]])
 
@@ -88,10 +86,7 @@ def test_all_lists_together():
     }
     for name, value in numbers(state).items():
         np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
-    merged = state_of(3, 0).merge(state_of(0, 1))
-    chex.assert_trees_all_close(merged, state, rtol=1e-6)
     empty = jrm.GroupExposure.empty(2)
-    chex.assert_trees_all_equal(empty.merge(state), state)
     assert not any(np.any(value) for value in numbers(empty).values())
 
 
@@ -122,44 +117,17 @@ def test_names_stand_for_parts():
     assert lower_is_better(gap) and not lower_is_better(ratio)
 
 
-def over_devices(run, in_specs, out_specs):
-    """Maps `run` over four devices, by which arrays are sharded."""
-    mesh = make_mesh((4,), ("model",))
-    return jax.jit(
-        jax.shard_map(run, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
-    )
-
-
-def check_state(state, expected):
-    """Asserts equal sums and counts, up to rounding."""
-    chex.assert_trees_all_close(state, expected, rtol=1e-6, atol=1e-6)
-
-
 @pytest.mark.long
-def test_states_over_devices(rng):
-    """The sums of lists or items on four devices are those of all; vmap stacks states."""
+def test_sums_of_packed_lists(rng):
+    """Packed lists have the sums of rows, and stacked states a number for each state."""
     data = draw(rng, items=16)
-    for k in (None, 5):
-        expected = jrm.group_exposure(data.ranked(k=k), k=k)
-
-        def of_lists(data, k=k):
-            return jrm.all_reduce(jrm.group_exposure(data.ranked(k=k), k=k), "model")
-
-        check_state(over_devices(of_lists, P("model"), P())(data), expected)
-
-    def of_items(data):
-        return jrm.group_exposure(data.ranked(items_axis="model", k=5), k=5)
-
-    check_state(over_devices(of_items, P(None, "model"), P())(data), expected)
-    expected = jrm.group_exposure(data.ranked())
-    halves = jax.tree.map(lambda x: np.stack(np.split(x, 2)), data)
-    stacked = jax.vmap(lambda x: jrm.group_exposure(x.ranked()))(halves)
-    check_state(stacked.reduce(), expected)
-    assert stacked.parity().shape == (2,) and stacked.shares().shape == (2, GROUPS)
     ids = np.repeat(np.arange(8, dtype=np.int32), 16)
     flat = data.map(lambda x: x.reshape(-1, *x.shape[2:]))
-    packed = flat.ranked(segment_ids=ids, num_segments=8)
-    check_state(jrm.group_exposure(packed), expected)
+    packed = jrm.group_exposure(flat.ranked(segment_ids=ids, num_segments=8))
+    expected = jrm.group_exposure(data.ranked())
+    chex.assert_trees_all_close(packed, expected, rtol=1e-6, atol=1e-6)
+    stacked = jax.tree.map(lambda x: np.stack([x, x]), expected)
+    assert stacked.parity().shape == (2,) and stacked.shares().shape == (2, GROUPS)
 
 
 @pytest.mark.long

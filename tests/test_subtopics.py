@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
@@ -45,23 +43,6 @@ def test_soft_ranks(rng):
     )
     expected = np.sum(topic_values, 0) / num_topics
     np.testing.assert_allclose(results.values, expected, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.long
-def test_lists_over_devices(rng):
-    """The greedy order ends on each device when its own lists are done."""
-
-    def run(labels, scores, mask, subtopics):
-        columns = {"subtopics": subtopics}
-        return jrm.alpha_ndcg.per_list(
-            labels, scores, mask, columns=columns, ties="stable"
-        ).values
-
-    data = draw(rng, lists=8)
-    mesh = make_mesh((4,), ("model",))
-    spec = P("model")
-    over_devices = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec)
-    np.testing.assert_allclose(jax.jit(over_devices)(*data), run(*data), atol=1e-6)
 
 
 def test_counts_may_have_any_axes(rng):

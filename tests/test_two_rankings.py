@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
@@ -112,41 +110,6 @@ def test_values_of_another_library():
 
 
 @pytest.mark.long
-def test_eager_and_mapped_are_the_same(rng):
-    """Eager, vmapped and jitted calls agree, also with more leading axes."""
-    first, second = lists_of_ids(rng)
-    results = jit_two(first, second)
-    chex.assert_trees_all_close(two_functions(first, second), results, atol=1e-6)
-    chex.assert_trees_all_close(
-        jax.vmap(two_functions)(first, second), results, atol=1e-6
-    )
-    deep = jit_two(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
-    deep = jax.tree.map(lambda x: x.reshape(24, *x.shape[2:]), deep)
-    chex.assert_trees_all_close(deep, results, atol=1e-6)
-
-
-@pytest.mark.long
-def test_sharded_lists(rng):
-    """Lists are sharded inside shard_map, or by the types of the arrays of a plain call."""
-    first, second = lists_of_ids(rng)
-    results = jit_two(first, second)
-    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
-    spec = P("data")
-    sharded = jax.device_put((first, second), NamedSharding(mesh, spec))
-    mapped = jax.shard_map(
-        two_functions, mesh=mesh, in_specs=(spec, spec), out_specs=spec
-    )
-    for lists in (jax.jit(mapped)(*sharded), jit_two(sharded[0], second)):
-        chex.assert_trees_all_close(jax.device_get(lists), results, atol=1e-6)
-        assert "data" in lists["rbo"].values.sharding.spec
-    over_ranks = jax.device_put(
-        np.zeros((2, 8), np.int32), NamedSharding(mesh, P(None, "data"))
-    )
-    with pytest.raises(ValueError, match="first has its ranks sharded over devices"):
-        jrm.overlap(over_ranks, over_ranks)
-
-
-@pytest.mark.long
 def test_rankings(rng):
     """Two systems that rank the same items are compared by `ranking.items`."""
     scores = rng.random((2, 5, 30)).astype(np.float32)
@@ -205,13 +168,17 @@ def test_long_lists(rng):
 
 @pytest.mark.long
 def test_double_precision(rng):
-    """Ids may exceed int32; values are float64 where the labels of a ranking are."""
+    """Ids may exceed int32; values are float64 where the labels of a ranking are.
+
+    Lists may have several leading axes.
+    """
     first, second = lists_of_ids(rng, lists=6)
     expected = jrm.overlap(first, second, KS)
     with jax.enable_x64(True):
         first, second = first.astype(np.int64), second.astype(np.int64)
         large_ids = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
-        results = jrm.overlap(*large_ids, KS)
+        results = jrm.overlap(*(x.reshape(2, 3, -1) for x in large_ids), KS)
+        results = jax.tree.map(lambda x: x.reshape(6, *x.shape[2:]), results)
         chex.assert_trees_all_close(results, expected, atol=1e-6)
         assert not jrm.overlap(large_ids[0], second.astype(np.int32)).values.any()
         ranked = [jrm.rank_retrieved(np.ones((2, 5))) for _ in range(2)]
