@@ -15,44 +15,18 @@ from cases import (
     compare,
     metrics,
 )
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics.testing import COLUMNS, Lists
 
 KS = (2, None)
 # All metrics, and all options without a closed form.
 ALL_CASES = EVERY | {n: c for n, c in CASES.items() if n not in CLOSED}
 
 
-def draw(rng, lists, items, *, weighted=False):
-    """Draws short lists with many ties, graded labels and padding of three kinds.
-
-    Of the last lists, one has nothing relevant, one no topics, one only unknown groups, and
-    one a single group; some costs, groups and topics are unknown.
-    """
-    shape = (lists, items)
-    labels = rng.integers(-1, 4, shape).astype(np.float32)
-    labels[rng.random(lists) < 0.8, rng.integers(items)] = TOP
-    scores = rng.integers(0, 3, shape).astype(np.float32)
-    mask = rng.random(shape) > 0.2
-    weights = None
-    if weighted:
-        weights = np.round(rng.random(shape) * 3 + 0.01, 2).astype(np.float32)
-        weights[rng.random(shape) < 0.1] = 0
-    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
-    for name, unknown in (("costs", 0), ("costs", np.nan), ("propensities", 0)):
-        columns[name][rng.random(shape) < 0.1] = unknown
-    for name in ("groups", "subtopics"):
-        columns[name][rng.random(columns[name].shape) < 0.1] = np.nan
-    labels[-1] = np.minimum(labels[-1], 0)
-    columns["subtopics"][-2], columns["groups"][-3] = 0, np.nan
-    columns["groups"][-4, :, 1:] = -1
-    return Lists(labels, scores, mask, weights, columns)
-
-
 def draw_edges(rng, lists=40, **options):
     """Draws lists of up to seven items, of which four have one item, and one has none."""
-    data = draw(rng, lists, 7, **options)
+    data = draw_short(rng, lists, **options)
     data.labels[:5, 1:] = -1
     data.labels[0] = -1
     return data
@@ -188,7 +162,7 @@ def test_one_order_equals_loops(rng, lowering, name, ks):
 @pytest.mark.long
 def test_random_orders_converge_to_the_closed_form(rng):
     """The mean over 5,000 keys is the expected value, within five standard errors."""
-    data = draw(rng, 6, 7, weighted=True)
+    data = draw_short(rng, 6, weighted=True)
     means = {n: c for n, c in CLOSED.items() if c.is_mean and c.weighable}
     table = metrics((1, 3, None), cases=means)
 

@@ -7,30 +7,18 @@ import jax
 import numpy as np
 import oracle
 import pytest
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import lower_is_better, parse
-from jax_rank_metrics.testing import COLUMNS, Lists
 
-ITEMS, GROUPS = 7, 3
-
-
-def draw(rng, lists=8, items=ITEMS):
-    """Draws ties, padding, unknown groups, and lists without items or groups."""
-    shape = (lists, items)
-    columns = {"groups": COLUMNS["groups"](rng, shape)}
-    columns["groups"][rng.random((*shape, GROUPS)) < 0.1] = np.nan
-    columns["groups"][1] = np.nan
-    scores = rng.integers(0, 3, shape).astype(np.float32)
-    mask = rng.random(shape) < 0.85
-    mask[0] = False
-    labels = rng.integers(0, 3, shape).astype(np.float32)
-    return Lists(labels, scores, mask, None, columns)
+GROUPS = 3
 
 
 def test_the_sums_of_all_lists(rng):
     """They are those of loops over all orders of tied items."""
-    data = draw(rng)
+    data = draw_short(rng, 8)
+    data.mask[0] = False
     state = jrm.group_exposure(data.ranked(), k=3)
     sums = np.zeros((4, GROUPS))
     for case in oracle.lists(*data):
@@ -120,7 +108,7 @@ def test_names_stand_for_parts():
 @pytest.mark.long
 def test_sums_of_packed_lists(rng):
     """Packed lists have the sums of rows, and stacked states a number for each state."""
-    data = draw(rng, items=16)
+    data = draw_short(rng, 8, 16)
     ids = np.repeat(np.arange(8, dtype=np.int32), 16)
     flat = data.map(lambda x: x.reshape(-1, *x.shape[2:]))
     packed = jrm.group_exposure(flat.ranked(segment_ids=ids, num_segments=8))
@@ -133,13 +121,16 @@ def test_sums_of_packed_lists(rng):
 @pytest.mark.long
 def test_soft_ranks(rng):
     """The exposure of soft ranks has gradients: a larger score, more exposure."""
-    data = draw(rng)
+    data = draw_short(rng, 8)
 
     def first_share(scores):
         soft = data._replace(scores=scores).ranked(relax=jrm.sigmoid_ranks(0.5))
         return jrm.group_exposure(soft).shares()[0]
 
-    member = np.nan_to_num(data.columns["groups"]) * data.mask[..., None]
+    member = (
+        np.nan_to_num(data.columns["groups"])
+        * (data.mask & (data.labels >= 0))[..., None]
+    )
     gradient = np.asarray(jax.grad(first_share)(data.scores))
     assert gradient[(member[..., 0] == 0) & (member.sum(-1) > 0)].sum() < 0
     assert gradient[(member[..., 0] > 0) & (member[..., 1:].sum(-1) == 0)].sum() > 0

@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from cases import CASES, EVERY, FEW, ORDERS, TOP, as_if_stable, metrics
+from cases import CASES, EVERY, FEW, ORDERS, as_if_stable, metrics
+from drawn import draw
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics.testing import COLUMNS, Lists
+from jax_rank_metrics.testing import Lists
 
 KS = (1, 10)
 ALL_KS = (*KS, None)
-ITEMS = 48
-LISTS = 12
+LISTS, ITEMS = 12, 48
 KEY = 11
 
 WHOLE = {name: case for name, case in EVERY.items() if not case.has_k}
@@ -69,26 +69,7 @@ def weigh_items():
 @pytest.fixture
 def data(rng, weigh_items):
     """Labels, scores, mask, weights and columns."""
-    return draw(rng, weigh_items)
-
-
-def draw(rng, weigh_items):
-    """Draws graded labels, few distinct scores, a mask, and lists that do not count."""
-    shape = (LISTS, ITEMS)
-    labels = rng.choice([0, 0, 0, 1, 2, 0.5, 1.75], shape).astype(np.float32)
-    labels[np.arange(LISTS), rng.integers(ITEMS, size=LISTS)] = TOP
-    labels[0] = 0
-    scores = np.round(rng.normal(size=shape) * 4).astype(np.float32) / 4
-    mask = rng.random(shape) > 0.25
-    mask[1] = False
-    mask[2, :2] = True
-    mask[2, 3:] = False
-    size = shape if weigh_items else LISTS
-    weights = rng.gamma(2, size=size).astype(np.float32)
-    weights[3] = 0
-    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
-    columns["subtopics"][4], columns["groups"][5] = 0, np.nan
-    return Lists(labels, scores, mask, weights, columns)
+    return draw(rng, weigh_items=weigh_items)
 
 
 def policy(ties):

@@ -3,20 +3,19 @@
 import ast
 import functools
 import inspect
-import itertools
 import pickle
 import pydoc
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import oracle
 import pytest
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics import metric as calls
 from jax_rank_metrics._metrics.spec import SHARED
-
-LISTS, ITEMS = 5, 8
 
 
 def relevant(items):
@@ -41,34 +40,16 @@ def patient(metric_names):
     return jrm.metric(names=("patient",))(patient_precision)
 
 
-def draw(rng):
-    """Draws lists with ties and padding, one of which has nothing relevant."""
-    labels = rng.integers(0, 2, (LISTS, ITEMS)).astype(np.float32)
-    labels[0] = 0
-    scores = rng.integers(0, 4, labels.shape).astype(np.float32)
-    return labels, scores, rng.random(labels.shape) > 0.1
-
-
-def loop(labels, scores, mask, k=None, persistence=0.8):
+def loop(rows, k=None, persistence=0.8):
     """Computes the metric as a mean over all orders of tied items, list by list."""
-    actual = []
-    for row in range(len(labels)):
-        exists = sorted(np.flatnonzero(mask[row]), key=lambda i: -scores[row, i])
-        groups = [
-            list(group)
-            for _, group in itertools.groupby(exists, key=lambda i: scores[row, i])
-        ]
-        value, start = 0.0, 0
-        for group in groups:
-            orders = list(itertools.permutations(group))
-            for order in orders:
-                for rank, i in enumerate(order, start + 1):
-                    if k is None or rank <= k:
-                        gain = (1 - persistence) * persistence ** (rank - 1)
-                        value += labels[row, i] * gain / len(orders)
-            start += len(group)
-        actual.append(value)
-    return np.array(actual)
+
+    def of_order(labels, order):
+        gains = patience(persistence, np.arange(1, len(order) + 1))
+        return sum((labels[i] >= 1) * g for i, g in zip(order[:k], gains, strict=False))
+
+    return np.array(
+        [np.mean([of_order(x.labels, y) for y in x.all_orders]) for x in rows]
+    )
 
 
 def close(actual, expected):
@@ -77,23 +58,24 @@ def close(actual, expected):
 
 def test_every_way_to_call_it(rng, patient):
     """It is called directly, per list, on a ranking, by name, in a dict, as a partial."""
-    data = draw(rng)
-    values = loop(*data, 3)
+    data = draw_short(rng, 5)[:3]
+    rows = oracle.lists(*data)
+    values, whole = loop(rows, 3), loop(rows)
     close(patient.per_list(*data, k=3).values, values)
-    close(patient(*data, k=3, undefined="skip").compute(), values[1:].mean())
-    half = loop(*data, persistence=0.5)
+    close(patient(*data, k=3, undefined="skip").compute(), values[whole > 0].mean())
+    half = loop(rows, persistence=0.5)
     actual = jrm.evaluate(("patient@3", "PATIENT(persistence=0.5)"), *data)
     close(actual["patient@3"].compute(), values.mean())
     close(actual["PATIENT(persistence=0.5)"].compute(), half.mean())
     ranking = jrm.rank(*data)
-    close(patient.of(ranking, k=(3, None)).values, np.stack([values, loop(*data)], -1))
+    close(patient.of(ranking, k=(3, None)).values, np.stack([values, whole], -1))
     table = {
         "plain": patient,
         "of": functools.partial(patient, k=(3,), persistence=0.5),
     }
     lists = jrm.measure(table, ranking)
-    close(lists["plain"].values, loop(*data))
-    close(lists["of"].values[:, 0], loop(*data, 3, 0.5))
+    close(lists["plain"].values, whole)
+    close(lists["of"].values[:, 0], loop(rows, 3, 0.5))
     assert patient.__name__ == "patient_precision"
     assert isinstance(patient, jrm.Metric)
 

@@ -382,7 +382,8 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
     listed = np.take_along_axis(np.abs(labels), relevant, -1) + 1
 
     def stacked(items):
-        return jnp.stack([grade(items), items.relevant(2).astype(jnp.float32)], -1)
+        columns = [grade(items), items.relevant(2).astype(jnp.float32)]
+        return jnp.stack(columns, -1)[..., None]
 
     def mean_above(place, k):
         (above,), (tied,) = place.counted_above, place.counted_tied
@@ -408,9 +409,11 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
         ]
 
     for stacked_sums, grades, hits in run(labels, scores, mask):
-        assert stacked_sums.shape == (LISTS, 2, 2)
-        np.testing.assert_allclose(stacked_sums[..., 0], grades, rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(stacked_sums[..., 1], hits, rtol=1e-5, atol=1e-5)
+        assert stacked_sums.shape == (LISTS, 2, 2, 1)
+        np.testing.assert_allclose(
+            stacked_sums[..., 0, 0], grades, rtol=1e-5, atol=1e-5
+        )
+        np.testing.assert_allclose(stacked_sums[..., 1, 0], hits, rtol=1e-5, atol=1e-5)
         assert np.ptp(stacked_sums) > 0
 
 

@@ -5,29 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from drawn import draw
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
 
-LISTS, ITEMS = 7, 8
 LINEAR = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
 
 
 def _of(metric, **options):
     return functools.partial(metric, **options)
-
-
-def draw(rng, lists=LISTS, items=ITEMS):
-    """Draws ties and padding, an empty list, one all judged and one not judged at all.
-
-    Some items are in the pool and have no rank.
-    """
-    shape = (lists, items)
-    labels = rng.integers(0, 4, shape).astype(np.float32)
-    scores = rng.integers(0, 4, shape).astype(np.float32)
-    mask, judged = rng.random(shape) < 0.85, rng.random(shape) < 0.5
-    mask[0], judged[1], judged[2], labels[3] = False, True, False, 0
-    return labels, scores, mask, judged, rng.random(shape) < 0.85
 
 
 def test_options_in_names():
@@ -57,19 +44,20 @@ def test_documents_of_files():
 @pytest.mark.long
 def test_what_linear_metrics_promise(rng):
     """Labels of two sets of items add up; a residual is the difference of two calls."""
-    labels, scores, mask, judged, retrieved = draw(rng)
-    shared = {"mask": mask, "retrieved": retrieved}
+    labels, scores, mask, _, columns = draw(rng, 7, 8)
+    shared = {"mask": mask, "retrieved": rng.random(mask.shape) < 0.85}
+    judged = columns["judged"]
+    judged[4], judged[5] = True, False
     whole, known, unknown, filled = (
         jrm.measure(LINEAR, jrm.rank(x, scores, **shared))
         for x in (
             labels,
             np.where(judged, labels, 0),
             np.where(judged, 0, labels),
-            np.where(judged, labels, np.float32(3)),
+            np.where(judged, labels, np.float32(4)),
         )
     )
-    table = {name: _of(jrm.residual, of=x, max_label=3.0) for name, x in LINEAR.items()}
-    columns = {"judged": judged}
+    table = {name: _of(jrm.residual, of=x, max_label=4.0) for name, x in LINEAR.items()}
     residuals = jrm.measure(table, jrm.rank(labels, scores, columns=columns, **shared))
     for name in LINEAR:
         all_labels, first, second, highest = (

@@ -10,6 +10,7 @@ import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.shares import cutoff_of
+from jax_rank_metrics.testing import COLUMNS
 
 LENGTHS = (1, 3, 8, 13, 13)
 # ceil(0.3·n) of each length.
@@ -39,13 +40,8 @@ def draw(rng, topics=2):
     order = rng.permuted(np.tile(np.arange(items), (lists, 1)), axis=1)
     take = [np.take_along_axis(x, order, 1) for x in (labels, scores, mask)]
     subtopics = np.take_along_axis(subtopics, order[..., None], axis=1)
-    propensities = rng.uniform(0.1, 1, (lists, items)).astype(np.float32)
-    return *take, {
-        "subtopics": subtopics,
-        "propensities": propensities,
-        "judged": rng.random((lists, items)) < 0.7,
-        "groups": rng.random((lists, items, 2)).astype(np.float32),
-    }
+    columns = {name: column(rng, mask.shape) for name, column in COLUMNS.items()}
+    return *take, columns | {"subtopics": subtopics}
 
 
 @pytest.mark.parametrize(

@@ -1,92 +1,32 @@
-"""Subtopics: soft ranks, counts of any axes, and the ends of options."""
+"""Subtopics: soft ranks, unknown entries, and the ends of options."""
 
 import functools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
 
-LISTS, ITEMS, TOPICS = 6, 7, 3
-
-
-def draw(rng, lists=LISTS, items=ITEMS):
-    """Draws ties, padding, labels independent of topics, and a list without any topic."""
-    subtopics = (rng.random((lists, items, TOPICS)) < 0.35).astype(np.float32)
-    subtopics[0] = 0
-    subtopics[1, :, 1] = 0
-    scores = rng.integers(0, 4, (lists, items)).astype(np.float32)
-    mask = rng.random((lists, items)) < 0.8
-    labels = rng.integers(0, 2, (lists, items)).astype(np.float32)
-    subtopics[2] *= mask[2, :, None]
-    subtopics[2, 0], mask[2, 0] = 1, True
-    return labels, scores, mask, subtopics
+LISTS = 6
 
 
 def test_soft_ranks(rng):
     """Soft ranks of one topic after the other give the mean over topics."""
-    labels, scores, mask, subtopics = draw(rng)
+    data = draw_short(rng, LISTS)
     soft = jrm.sigmoid_ranks(0.5)
-    columns = {"subtopics": subtopics}
-    results = jrm.average_precision_ia.per_list(
-        labels, scores, mask, columns=columns, relax=soft
-    )
+    results = jrm.average_precision_ia.of(data.ranked(relax=soft))
+    topics = np.nan_to_num(data.columns["subtopics"])
+    exists = data.mask & (data.labels >= 0)
     topic_values = [
-        jrm.average_precision.per_list(topic, scores, mask, relax=soft).values
-        for topic in np.moveaxis(subtopics, -1, 0)
+        jrm.average_precision.per_list(topic, data.scores, exists, relax=soft).values
+        for topic in np.moveaxis(topics, -1, 0)
     ]
-    num_topics = np.maximum(
-        (subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1
-    )
-    expected = np.sum(topic_values, 0) / num_topics
+    num_topics = (topics.astype(bool) & exists[..., None]).any(1).sum(-1)
+    expected = np.sum(topic_values, 0) / np.maximum(num_topics, 1)
     np.testing.assert_allclose(results.values, expected, rtol=1e-6, atol=1e-6)
-
-
-def test_counts_may_have_any_axes(rng):
-    """Counted functions may have trailing axes: each entry counts as if it were alone."""
-    labels, scores, mask, subtopics = draw(rng)
-    columns = {"a": subtopics, "b": subtopics[..., :2] == 0}
-    ranking = jrm.rank(labels, scores, mask, columns=columns)
-
-    def combined(items):
-        return (items.columns["a"] > 0)[..., None] & items.columns["b"][..., None, :]
-
-    def entry(items, topic, column):
-        return combined(items)[..., topic, column]
-
-    def place_fn(place, k):
-        (above, labeled_above), (tied, _) = place.counted_above, place.counted_tied
-        return (above + 0.5 * tied + labeled_above) * place.within(k)
-
-    @jax.jit
-    def run(ranking):
-        return ranking.expected_sum(
-            combined,
-            place_fn,
-            (2, None),
-            counting=(combined, lambda items: items.labels > 0),
-        )
-
-    @jax.jit
-    def run_each(ranking):
-        fns = [
-            functools.partial(entry, topic=topic, column=column)
-            for topic in range(TOPICS)
-            for column in range(2)
-        ]
-        values = [
-            ranking.expected_sum(
-                fn, place_fn, (2, None), counting=(fn, lambda items: items.labels > 0)
-            )
-            for fn in fns
-        ]
-        return jnp.stack(values, -1).reshape(LISTS, 2, TOPICS, 2)
-
-    np.testing.assert_allclose(run(ranking), run_each(ranking), rtol=1e-6)
-    assert run(ranking).any()
 
 
 def test_unknown_subtopics_are_none():
