@@ -190,7 +190,7 @@ def test_double_precision(rng):
 def test_no_ranks():
     """Lists without ranks hold no id."""
     no_ids, ids = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
-    for name, lists in two_functions(no_ids, ids).items():
+    for name, lists in jit_two(no_ids, ids).items():
         assert lists.defined.tolist() == [name == "jaccard"] * 2
         assert not lists.values.any()
     assert not jrm.overlap(no_ids, no_ids).defined.any()
