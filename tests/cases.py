@@ -257,12 +257,7 @@ def _browsing(options, value="utility", **fields):
 INSQ = functools.partial(_browsing, {"target": 2}, closed_form=True, refused=())
 FORAGING = functools.partial(
     _browsing,
-    {
-        "target": 1.2,
-        "rate": 0.3,
-        "target_rationality": 3.0,
-        "rate_rationality": 3.0,
-    },
+    {"target": 1.2, "rate": 0.3, "target_rationality": 3.0, "rate_rationality": 3.0},
 )
 BEJEWELED = {
     "target": 2,

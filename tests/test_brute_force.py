@@ -122,11 +122,7 @@ def test_items_without_a_rank(rng):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name, weighted, ks",
-    [
-        ("sort", True, KS),
-        ("top_k", False, (2,)),
-        ("top_k", True, (1, 2, 4)),
-    ],
+    [("sort", True, KS), ("top_k", False, (2,)), ("top_k", True, (1, 2, 4))],
     ids=["whole-weights", "cut-2", "cut-5-weights"],
 )
 def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
@@ -143,9 +139,7 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name, ks",
-    [("top_k", (2,)), ("sort", KS)],
-    ids=["cut", "whole"],
+    "name, ks", [("top_k", (2,)), ("sort", KS)], ids=["cut", "whole"]
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):
     """Policies of one order agree with loops; item weights break ties as well."""

@@ -137,10 +137,7 @@ def test_vmap_equals_batch(cases, ks, ties, data):
             single, of_batch = (
                 jax.tree.map(lambda x, row=row: x[row], x) for x in (data, batched)
             )
-            assert_same(
-                lists_of(cases, ks, ties, single, key=keys[row]),
-                of_batch,
-            )
+            assert_same(lists_of(cases, ks, ties, single, key=keys[row]), of_batch)
     else:
         batched = jax.jit(jax.vmap(lambda x: lists_of(cases, ks, ties, x)))(data)
         assert_same(batched, lists_of(cases, ks, ties, data))

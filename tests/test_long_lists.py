@@ -29,9 +29,7 @@ def draw(rng, items, lists=3):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "ties, is_whole",
-    [("stable", True), ("expected", False)],
-    ids=["whole", "halves"],
+    "ties, is_whole", [("stable", True), ("expected", False)], ids=["whole", "halves"]
 )
 def test_long_lists_equal_loops(rng, ties, is_whole):
     """Ideal orders by counting, sums by chunks, and top-k by blocks and their tail."""

@@ -262,9 +262,7 @@ def test_places_of_items_over_devices(rng):
 
     @jax.jit
     @jax.shard_map(
-        mesh=mesh,
-        in_specs=(P(None, "model"), P(None, "model")),
-        out_specs=P(),
+        mesh=mesh, in_specs=(P(None, "model"), P(None, "model")), out_specs=P()
     )
     def run(arrays, column):
         columns = {"one_hot": column}
