@@ -116,15 +116,6 @@ def assert_same(actual, expected, exactly=False):
                 )
 
 
-@law()
-def test_jit_equals_eager(cases, ks, ties, data):
-    """Calling metrics inside `jax.jit` changes no value; outside, they are programs too."""
-    eager, names = lists_of(cases, ks, ties, data), ("ndcg", "reciprocal_rank")
-    few = metrics(ks, ties, {n: c for n, c in FEW.items() if n in names})
-    jitted = jax.jit(lambda x: jrm.measure(few, x.ranked(k=ks)))(data)
-    assert_same(jitted, {name: eager[name] for name in few})
-
-
 @law(*EACH_ANEW, RANDOM, always=FEWER)
 def test_vmap_equals_batch(cases, ks, ties, data):
     """The values of a list do not depend on its batch; under vmap each has its key."""

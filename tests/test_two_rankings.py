@@ -11,6 +11,7 @@ import jax_rank_metrics as jrm
 KS = (1, 3, None, 50)
 
 
+@jax.jit
 def all_functions(first, second):
     """Returns the results of all functions of two rankings."""
     return {
@@ -20,15 +21,6 @@ def all_functions(first, second):
         "tau": jrm.kendall_tau(first, second),
         "rho": jrm.spearman_rho(first, second),
     }
-
-
-def two_functions(first, second):
-    """Returns the results of a function that sums over depth, and of one that counts."""
-    rbo = jrm.rank_biased_overlap(first, second)
-    return {"rbo": rbo, "jaccard": jrm.jaccard(first, second, k=(2, None))}
-
-
-jit_all, jit_two = jax.jit(all_functions), jax.jit(two_functions)
 
 
 def extrapolated(a, b, p):
@@ -81,7 +73,7 @@ def test_values_are_those_of_loops(rng):
     first, second = lists_of_ids(rng)
     # As wide as the first, so that one program serves both orders.
     second = np.pad(second, ((0, 0), (0, 3)), constant_values=-1)
-    results = jax.device_get(jit_all(first, second))
+    results = jax.device_get(all_functions(first, second))
     for i in range(len(first)):
         for name, value in by_loops(first[i], second[i]).items():
             lists = results[name][i]
@@ -91,7 +83,7 @@ def test_values_are_those_of_loops(rng):
     for lists in results.values():
         np.testing.assert_array_equal(lists.weights, np.ones(len(first)))
         assert lists.values.dtype == jnp.float32
-    turned = jit_all(second, first)
+    turned = all_functions(second, first)
     for name, lists in turned.items():
         chex.assert_trees_all_close(lists, results[name], atol=1e-6)
 
@@ -190,7 +182,7 @@ def test_double_precision(rng):
 def test_no_ranks():
     """Lists without ranks hold no id."""
     no_ids, ids = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
-    for name, lists in jit_two(no_ids, ids).items():
+    for name, lists in all_functions(no_ids, ids).items():
         assert lists.defined.tolist() == [name == "jaccard"] * 2
         assert not lists.values.any()
     assert not jrm.overlap(no_ids, no_ids).defined.any()
