@@ -160,17 +160,13 @@ def test_long_lists(rng):
 
 @pytest.mark.long
 def test_double_precision(rng):
-    """Ids may exceed int32; values are float64 where the labels of a ranking are.
-
-    Lists may have several leading axes.
-    """
+    """Ids may exceed int32; values are float64 where the labels of a ranking are."""
     first, second = lists_of_ids(rng, lists=6)
     expected = jrm.overlap(first, second, KS)
     with jax.enable_x64(True):
         first, second = first.astype(np.int64), second.astype(np.int64)
         large_ids = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
-        results = jrm.overlap(*(x.reshape(2, 3, -1) for x in large_ids), KS)
-        results = jax.tree.map(lambda x: x.reshape(6, *x.shape[2:]), results)
+        results = jrm.overlap(*large_ids, KS)
         chex.assert_trees_all_close(results, expected, atol=1e-6)
         assert not jrm.overlap(large_ids[0], second.astype(np.int32)).values.any()
         ranked = [jrm.rank_retrieved(np.ones((2, 5))) for _ in range(2)]
