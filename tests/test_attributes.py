@@ -259,43 +259,6 @@ def test_what_needs_places_raises(rng):
         problem.over_devices(jrm.average_precision.of, ITEMS, k=None)
 
 
-def test_wrong_attributes_raise(rng):
-    """Messages name the argument, the leaf, and what to pass instead."""
-    scores, person = rng.random((2, 3)), np.zeros(3, int)
-    good = (lambda query, item: query[:, None] == item[None], person[:2], person)
-    of_dict = {"person": person, "camera": person[:2]}
-    with pytest.raises(
-        ValueError, match="columns is given, and relevant_ids are by att"
-    ):
-        jrm.rank_scores(scores, jrm.by_attributes(*good), columns={"judged": [[1]]})
-    label_fn, query, item = good
-    wrong = [
-        ((label_fn, None, item), "query_attributes is None"),
-        ((label_fn, query, {}), "item_attributes is empty"),
-        ((label_fn, person, item), r"shape \(3,\); .*queries, \(2,\)"),
-        ((label_fn, query, of_dict), r"item_attributes\['camera'\] has shape"),
-        ((label_fn, query, [0, 0]), r"item_attributes has shape \(2,\)"),
-        (
-            (lambda query, item: item, query, item),
-            r"label_fn gives an array of .*return labels of shape \(2, 3\)",
-        ),
-    ]
-    for arguments, message in wrong:
-        with pytest.raises(ValueError, match=message):
-            jrm.rank_scores(scores, jrm.by_attributes(*arguments))
-    wrong = [
-        (("person", query, item), "label_fn is 'person'"),
-        ((label_fn, query, ["a", "b", "c"]), "item_attributes holds strings"),
-        (
-            (lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3))), query, item),
-            r"label_fn gives float\d\d for what leaves",
-        ),
-    ]
-    for arguments, message in wrong:
-        with pytest.raises(TypeError, match=message):
-            jrm.rank_scores(scores, jrm.by_attributes(*arguments))
-
-
 @pytest.mark.parametrize(
     "item, message",
     [

@@ -240,13 +240,3 @@ def test_nothing_is_sorted(rng):
     assert not orders(count, (labels, scores, mask), flat, KEY)
     assert orders(functools.partial(jrm.rank, k=2), labels, scores, mask)
     assert orders(jrm.rank, labels, scores, mask)
-
-
-def test_counting_needs_the_scores():
-    """Retrieved lists have no scores to count by; a catalogue's cut limits cutoffs."""
-    ranking = jrm.rank_retrieved(np.array([[0, 0, 1]]))
-    assert jrm.hit_rate.of(ranking, k=2).values.tolist() == [0]
-    arrays = np.eye(2), np.ones((3, 2)), np.array([[0], [1]])
-    cut = jax.eval_shape(lambda: jrm.rank_catalog(*arrays, k=1))
-    with pytest.raises(ValueError, match="k is 2"):
-        jrm.reciprocal_rank.of(cut, k=2)

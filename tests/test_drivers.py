@@ -267,13 +267,3 @@ def test_values(name, executor, tmp_path, monkeypatch):
         assert len({*ids.tolist()}) == min(has_rank.sum(), K) and has_rank[ids].all()
         best = np.sort(scores[has_rank])[::-1][: ids.size]
         np.testing.assert_array_equal(scores[ids], best)
-
-
-@pytest.mark.parametrize("name, executor", sorted(REFUSED))
-def test_refused(name, executor, tmp_path):
-    """The message says what stands in the way."""
-    case, match = INPUTS[name](tmp_path), "items come in blocks; pass a memory-mapped"
-    if name == "attributes in one block":
-        match = "map"
-    with pytest.raises(ValueError, match=match):
-        case.driver(case.metrics, k=K, **case.arguments, **EXECUTORS[executor])

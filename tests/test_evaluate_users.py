@@ -1,10 +1,8 @@
 """`evaluate_users`: what only users have. Values are those of tests/test_drivers.py."""
 
 import itertools
-from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.sparse
@@ -73,10 +71,6 @@ def test_measures_of_recommendations(data, rng):
         expected = evaluation.lists[name].values[in_group].mean(0)
         np.testing.assert_allclose(state.compute(), expected, atol=1e-6)
     assert "cold" in jrm.table(states)
-    with pytest.raises(ValueError, match="groups has 2 entries.*11 users"):
-        evaluation.by(["a", "b"])
-    with pytest.raises(ValueError, match="groups: .* is None at 3"):
-        evaluation.by(["a", "b", "a", None] + ["a"] * (USERS - 4))
 
 
 @pytest.mark.long
@@ -340,26 +334,6 @@ def test_nan_where_nothing_is_recommended():
     assert evaluation.states["recall@2"].compute() == 1
 
 
-@pytest.mark.parametrize("name", ["relevant", "seen"])
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda labels: labels,
-        lambda labels: labels.tolist(),
-        lambda labels: jnp.asarray(labels),
-        lambda labels: dict(enumerate(labels)),
-        lambda labels: labels * 5,  # ratings
-        lambda labels: np.pad(labels, [(0, 0), (0, 4)]),  # of a larger catalogue
-    ],
-)
-def test_dense_integers(data, name, form):
-    """A matrix of labels would be read as lists of the ids 0 and 1."""
-    queries, items, labels, _ = data
-    arguments = {"relevant": sparse(labels), name: form((labels > 0).astype(np.int32))}
-    with pytest.raises(TypeError, match=rf"{name} looks like.*csr_array\({name}\)"):
-        jrm.evaluate_users("recall@2", (queries, items), **arguments)
-
-
 def test_lists_as_long_as_the_catalogue():
     """Ids that name every item, padded ids, and ids of a tiny catalogue remain lists."""
     scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]], np.float32)
@@ -387,122 +361,3 @@ def test_a_series_of_lists():
     for arguments in ({"relevant": weeks}, {"relevant": relevant, "seen": weeks}):
         with pytest.raises(ValueError, match="index holds user 1 more than once; join"):
             jrm.evaluate_users("recall@1", scores, **arguments)
-
-
-LISTS = [[0], [1]]
-MATRIX = np.zeros((2, 3), np.float32)
-
-
-@pytest.mark.parametrize(
-    "error, match, change",
-    [
-        (TypeError, "model: got", {"model": object()}),
-        (ValueError, r"model has shape \(3,\)", {"model": np.zeros(3)}),
-        (ValueError, "model has 3 parts", {"model": (MATRIX,) * 3}),
-        (ValueError, "queries of shape", {"model": (MATRIX, MATRIX[:, :2])}),
-        (ValueError, "model returned scores", {"model": lambda users: MATRIX[:1]}),
-        (ValueError, "relevant has 3 rows, but there are 2", {"relevant": [[0]] * 3}),
-        (ValueError, "relevant has users from 0 to 7", {"relevant": {0: [0], 7: []}}),
-        (ValueError, "seen has users from 3 to 9", {"seen": {3: [1], 9: [0]}}),
-        (ValueError, "seen has users from -1 to 1", {"seen": {-1: [1], 1: [0]}}),
-        (  # transposed
-            ValueError,
-            "relevant has 3 rows, but there are 2 users",
-            {"relevant": sparse(np.eye(3, 2)), "seen": sparse(np.eye(2, 3, 1))},
-        ),
-        (
-            ValueError,
-            "relevant has 3 rows, and seen has 2",
-            {
-                "model": lambda users: MATRIX[users],
-                "relevant": [[0]] * 3,
-                "seen": [[1]] * 2,
-            },
-        ),
-        (TypeError, "relevant: got a masked", {"relevant": np.ma.array([[0], [1]])}),
-        (
-            TypeError,
-            "seen of user 1: got a masked",
-            {"seen": [[1], np.ma.array([0, 2], mask=[0, 1])]},
-        ),
-        (ValueError, "users is empty", {"users": []}),
-        (TypeError, r"got csr_array.* model.toarray\(\)", {"model": sparse(MATRIX)}),
-        (
-            ValueError,
-            "tau: an item with the label 0 is worth 1.0.*rank all items with",
-            {"metrics": "tau", "k": 2},
-        ),
-        (
-            ValueError,
-            "item_groups holds -1",
-            {"metrics": "group_recall(group=0)@1", "item_groups": MATRIX.T - 1},
-        ),
-        (
-            ValueError,
-            "item_groups holds no number above 0",
-            {"metrics": "group_recall(group=0)@1", "item_groups": MATRIX.T * np.nan},
-        ),
-        (ValueError, "relevant has 1 rows, but there are 2 users", {"relevant": [[0]]}),
-        (ValueError, "seen has 3 rows, but there are 2", {"seen": [[]] * 3}),
-        (
-            ValueError,
-            "relevant has 4 columns, but there are 3",
-            {"relevant": sparse(np.eye(2, 4))},
-        ),
-        (ValueError, "seen has 4 columns", {"seen": sparse(np.eye(2, 4, 2))}),
-        (ValueError, r"model has shape \(2, 3, 1\)", {"model": MATRIX[..., None]}),
-        (
-            ValueError,
-            r"model returned scores of shape \(32, 3, 1\)",
-            {"model": lambda users: MATRIX[users][..., None]},
-        ),
-        (ValueError, "relevant has no users", {"relevant": []}),
-        (ValueError, "relevant has no users", {"relevant": {}}),
-        (TypeError, "relevant: got 3", {"relevant": 3}),
-        (TypeError, "relevant of user 1: got", {"relevant": [[0], [0.5]]}),
-        (TypeError, "relevant of user 0: got", {"relevant": MATRIX}),
-        (TypeError, "relevant has the key 'a'", {"relevant": {"a": [0]}}),
-        (
-            ValueError,
-            "relevant of user 1 holds the item 3",
-            {"relevant": [[0], [1, 3]]},
-        ),
-        (
-            ValueError,
-            "relevant of user 1 holds the id 18446744073709551615",
-            {"relevant": [[0], np.array([2**64 - 1], np.uint64)]},
-        ),
-        (
-            ValueError,
-            "'popularity@2' is among metrics",
-            {"metrics": {"popularity@2": partial(jrm.recall, k=2)}, "seen": [[], []]},
-        ),
-        (ValueError, "queries of shape", {"model": [MATRIX, MATRIX[:, :2]]}),
-        (ValueError, "relevant holds -1", {"relevant": sparse(MATRIX - 1)}),
-        (ValueError, "seen has 1 rows, but there are 2 users", {"seen": [[0]]}),
-        (ValueError, "seen of user 0 holds the item 9", {"seen": {0: [9]}}),
-        (TypeError, "seen has the key 'b'", {"seen": {"b": [1]}}),
-        (TypeError, "users: got an array of float64", {"users": [0.5]}),
-        (ValueError, "users go from -1 to 1", {"users": [1, -1]}),
-        (ValueError, "users go up to 2, but model has 2", {"users": [2]}),
-        (
-            ValueError,
-            "relevant has 1 users, but users go up to 1",
-            {"relevant": [[0]], "users": [1]},
-        ),
-        (ValueError, "no metric has a cutoff", {"metrics": "mrr"}),
-        (ValueError, "k is 0", {"k": 0}),
-        (ValueError, "batch_size is 0", {"batch_size": 0}),
-        (ValueError, "block_size is 0", {"block_size": 0}),
-        (ValueError, "undefined is 'two'", {"undefined": "two"}),
-        (ValueError, "ties is 'first'", {"ties": "first"}),
-        (ValueError, "item_mask has shape", {"item_mask": np.ones(2, bool)}),
-        (ValueError, "embeddings has shape", {"embeddings": MATRIX}),
-        (TypeError, "progress is 1", {"progress": 1}),
-    ],
-)
-def test_errors(error, match, change):
-    """Each message names the argument, before anything is compiled."""
-    arguments = {"metrics": "recall@2", "model": MATRIX, "relevant": LISTS, **change}
-    with pytest.raises(error, match=match):
-        jrm.evaluate_users(**arguments)

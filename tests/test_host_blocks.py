@@ -77,37 +77,16 @@ def test_fewer_items_than_ranks(data):
 
 
 def test_wrong_blocks_raise(data):
-    """Errors say which block is wrong, and what to pass instead."""
+    """Errors that are seen while blocks are read say which block is wrong."""
     queries, items, relevant = data
     blocks = unequal_blocks(items)
-    cases = [
-        (iter(blocks), "a function that returns a fresh iterator"),
-        ([items[:, :3], items], r"items\[1\] is float32 of shape \(333, 4\)"),
-        ([items[:0]], "items has no item"),
-        (functools.partial(iter, iter(())), "items has no item"),
-        (functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice"),
-        (
-            lambda: iter([items, items * np.nan]),
-            "nan for 333 of 666 items, such as item 333",
-        ),
-    ]
-    for source, text in cases:
-        width = 3 if isinstance(source, list) else DIMS
+    call = functools.partial(jrm.evaluate_embeddings, relevant=relevant, k=1)
+    for metric, source, text, options in (
+        ("mrr", functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice", {}),
+        ("mrr", lambda: iter([items, items * np.nan]), "nan for 333 of 666 items, such as item 333", {}),
+        ("mrr@1", [items, items[:, :3]], r"items\[1\] is float32 of shape \(333, 3\)", {}),
+        ("mrr@1", iter(blocks), "relevant of query 0 holds the item 400, but there are 333", {"relevant": [[400], *relevant[1:]]}),
+        ("mrr@1", iter(blocks), "333 items, but 40 were expected", {"relevant": [[1]] * QUERIES, "exclude_self": True}),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=text):
-            jrm.evaluate_embeddings("mrr", queries[:, :width], source, relevant, k=1)
-    with pytest.raises(
-        ValueError, match="relevant of query 0 holds the item 400, but there are 333"
-    ):
-        jrm.evaluate_embeddings("mrr@3", queries, iter(blocks), [[400], *relevant[1:]])
-    for value, text in (
-        (3, "function that returned 3; return"),
-        ([3], "the block 3; pass"),
-    ):
-        with pytest.raises(TypeError, match=text):
-            evaluate(data, lambda value=value: value)
-    with pytest.raises(ValueError, match="333 items, but 40 were expected"):
-        jrm.evaluate_embeddings(
-            "mrr@3", queries, iter(blocks), [[1]] * QUERIES, exclude_self=True
-        )
-    with pytest.raises(ValueError, match="candidates is given"):
-        evaluate(data, blocks, candidates=relevant)
+            call(metric, queries, source, **options)

@@ -4,7 +4,6 @@ For values of batches, candidates and meshes see test_drivers.py, and for ties o
 test_equal_rows.py.
 """
 
-import re
 from functools import partial
 
 import jax
@@ -142,43 +141,7 @@ def test_resumed(rng):
         call(queries, others, relevant, resume_from=checkpoints[0])
 
 
-def error(match, kind=ValueError, **changes):
-    """A call that raises, as a parameter."""
-    return pytest.param(kind, match, changes, id=match)
-
-
 TOKENS = [np.ones((2, DIMS), np.float32)] * 3
-
-
-@pytest.mark.parametrize(
-    "kind, match, changes",
-    [
-        error("pass jrm.Tokens, or a list of arrays", TypeError, items=np.ones((3, 2))),
-        error("pass arrays of one kind", items=[*TOKENS, np.ones((2, DIMS))]),
-        error("tokens of queries have 6 dims", items=[x[:, 1:] for x in TOKENS]),
-        error("at least one", items=[]),
-        error("shape (3, 2)", queries=jrm.Tokens(np.ones((3, 2)))),
-        error(
-            "queries.mask", queries=jrm.Tokens(np.ones((3, 2, DIMS)), np.ones(3) > 0)
-        ),
-        error("come in blocks", items=iter([TOKENS]), candidates=[[0]] * 3),
-    ],
-)
-def test_errors(kind, match, changes):
-    arguments = {"queries": TOKENS, "items": TOKENS, "relevant": [[0]] * 3} | changes
-    with pytest.raises(kind, match=re.escape(match)):
-        jrm.evaluate_embeddings("mrr@2", similarity="maxsim", **arguments)
-
-
-def test_errors_of_rank_catalog():
-    tokens = jrm.Tokens(jnp.ones((3, 2, DIMS)))
-    call = partial(jrm.rank_catalog, k=1, similarity="maxsim")
-    with pytest.raises(TypeError, match="pass jrm.Tokens"):
-        call(jnp.ones((3, 2, DIMS)), tokens, [[0]] * 3)
-    with pytest.raises(ValueError, match="tokens, dims"):
-        call(tokens, jrm.Tokens(jnp.ones((3, 2, DIMS + 1))), [[0]] * 3)
-    with pytest.raises(ValueError, match="relevant_ids"):
-        call(tokens, tokens, [[0]] * 4)
 
 
 def test_queries_without_tokens():

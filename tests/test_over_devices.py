@@ -245,10 +245,6 @@ def test_checkpoints_of_one_device(data):
     ):
         with pytest.raises(ValueError, match=match):
             jrm.evaluate_users(**arguments | change, resume_from=checkpoint)
-    with pytest.raises(TypeError, match="resume_from is a list; pass what on_batch"):
-        jrm.evaluate_users(**arguments, resume_from=[1])
-    with pytest.raises(TypeError, match="on_batch is 3; pass a function"):
-        jrm.evaluate_users(**arguments, on_batch=3)
 
 
 def model_of(mesh, axes):

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES
 from jax.sharding import PartitionSpec as P
 from sources import ITEMS, LISTS, check_same, draw, make_mesh, padded, scored
 
@@ -266,64 +265,7 @@ def test_no_relevant_ids_at_all():
         assert not lists.defined.any() and not lists.values.any()
 
 
-SCORES = np.zeros((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
-
-
-@pytest.mark.parametrize(
-    "call, error, text",
-    [
-        (lambda: jrm.rank_scores(np.float32(1), IDS), ValueError, "scores has shape"),
-        (lambda: jrm.rank_scores(SCORES[:, :0], IDS), ValueError, "at least one item"),
-        (lambda: jrm.rank_scores(SCORES, IDS[:1]), ValueError, "relevant_ids"),
-        (lambda: jrm.rank_scores(SCORES, IDS + 0.5), TypeError, "relevant_ids"),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, IDS[:, :0]),
-            ValueError,
-            "relevant_labels",
-        ),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, item_mask=np.ones(2, bool)),
-            ValueError,
-            "item_mask has shape",
-        ),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, item_mask=np.ones(3, np.int32)),
-            TypeError,
-            "item_mask",
-        ),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, exclude_ids=IDS[:1]),
-            ValueError,
-            "exclude",
-        ),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, list_weights=np.ones(3)),
-            ValueError,
-            "list_w",
-        ),
-        (lambda: jrm.rank_scores(SCORES, IDS, k=0), ValueError, "k is 0"),
-        (lambda: jrm.rank_scores(SCORES, IDS, ties="first"), ValueError, "ties"),
-        (lambda: jrm.rank_scores(SCORES, IDS, ties="random"), ValueError, "key"),
-        (
-            lambda: jrm.rank_scores(SCORES, IDS, items_axis="model"),
-            ValueError,
-            "items_axis",
-        ),
-        (
-            lambda: jrm.ndcg.of(
-                jrm.rank_scores(SCORES, IDS),
-                gain_fn=CASES["ndcg-own-functions"].options["gain_fn"],
-            ),
-            ValueError,
-            "label 0",
-        ),
-    ],
-)
-def test_wrong_arguments_raise(call, error, text):
-    """The error names the argument and says what to pass."""
-    with pytest.raises(error, match=text):
-        call()
 
 
 # Scores that are not products.
@@ -350,20 +292,3 @@ def test_any_score_of_a_catalogue(rng):
     for block_size in (17, 1000):
         check_same(jrm.measure(names, rank(k=None, block_size=block_size)), expected)
     np.testing.assert_array_equal(rank(k=9, block_size=3).items, order[:, :9])
-
-
-def test_wrong_scores_of_a_catalogue_raise():
-    """`similarity` must be a function that returns a score for every query and item."""
-    queries, items = jnp.zeros((2, 4)), jnp.zeros((5, 3, 2))
-    rank = functools.partial(jrm.rank_catalog, queries, items, IDS, k=None)
-    for similarity in (
-        lambda queries, items: jnp.zeros((2,)),
-        lambda queries, items: jnp.zeros((2, 5)),  # of all items, not of the block
-        lambda queries, items: (jnp.zeros((2, items.shape[0])),),
-    ):
-        with pytest.raises(ValueError, match="similarity gives"):
-            rank(similarity=similarity, block_size=3)
-    with pytest.raises(ValueError, match="similarity is 'dots'"):
-        rank(similarity="dots")
-    with pytest.raises(ValueError, match="or a function as similarity"):
-        rank()

@@ -169,47 +169,6 @@ def test_memory_bounds_batches(monkeypatch):
     assert max(np.diff(done)) <= 33
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"queries": QUERIES.astype(np.float32)}, ValueError, "items is sparse, and"),
-        ({"items": ITEMS.astype(np.float32)}, ValueError, "queries is sparse, and"),
-        ({"similarity": "cosine"}, ValueError, "similarity is 'cosine'"),
-        (
-            {"queries": scipy.sparse.csr_array((70, 11))},
-            ValueError,
-            "shape \\(70, 11\\)",
-        ),
-        ({"items": scipy.sparse.csr_array((0, 12))}, ValueError, "at least one row"),
-        ({"items": scipy.sparse.csr_array(ITEMS * 1j)}, TypeError, "complex128"),
-        (
-            {"items": scipy.sparse.csr_array(ITEMS * np.nan)},
-            ValueError,
-            "holds nan in row",
-        ),
-        (
-            {
-                "queries": scipy.sparse.csr_array(QUERIES * np.float32(1e30)),
-                "items": scipy.sparse.csr_array(ITEMS * np.float32(1e30)),
-            },
-            ValueError,
-            "products overflow",
-        ),
-        ({"batch_size": 0}, ValueError, "batch_size"),
-        ({"item_mask": MASK[:7]}, ValueError, "item_mask"),
-    ],
-)
-def test_what_is_refused(change, error, match):
-    arguments = {
-        "queries": scipy.sparse.csr_array(QUERIES),
-        "items": scipy.sparse.csr_array(ITEMS),
-        "relevant": RELEVANT,
-        **change,
-    }
-    with pytest.raises(error, match=match):
-        jrm.evaluate_embeddings("mrr@5", **arguments)
-
-
 def test_masked_items_may_hold_nan():
     """They are never read; the message about others names the row."""
     items = ITEMS.astype(np.float64)
