@@ -180,7 +180,9 @@ def test_whole_lists_by_attributes(is_cut):
     """The message for a metric without a cutoff is that of this call, which has no k."""
     mesh = jax.make_mesh((2,), ("i",), (AxisType.Auto,), devices=jax.devices()[:2])
     where = {"mesh": mesh, "items_axis": "i"} if is_cut else {"block_size": 2}
-    relevant = jrm.by_attributes(lambda x, y: x[:, None] == y, *[np.arange(3)] * 2)
+    relevant = jrm.by_attributes(
+        lambda x, y: x[:, None] == y[None], *[np.arange(3)] * 2
+    )
     cure = "map: .* no cutoff.* map@100" + " .*block_size=3" * (not is_cut)
     with pytest.raises(ValueError, match=cure):
         jrm.evaluate_embeddings("map", ITEM, ITEM, relevant, k=1, **where)
