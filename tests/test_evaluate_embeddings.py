@@ -3,13 +3,12 @@
 import copy
 import pickle
 from collections.abc import Mapping
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches
@@ -50,27 +49,6 @@ def test_batches_of_candidates():
         )
     )
     assert [(len(x.indices), x.widths) for x in whole] == [(16, (0, 5000))]
-
-
-@pytest.mark.long
-def test_all_items_as_candidates(rng):
-    """They give the ids and the values of a call without candidates, ties included."""
-    queries, items = vectors(rng)
-    every_id = np.tile(np.arange(ITEMS), (QUERIES, 1))
-    relevant = {0: [3, 7], 4: [1], 8: list(range(9))}
-    for ties in (None, "stable", "best"):
-        call = partial(
-            jrm.evaluate_embeddings, METRICS, queries, items, relevant, ties=ties
-        )
-        whole, reranked = (
-            call(similarity="l2"),
-            call(similarity="l2", candidates=every_id),
-        )
-        np.testing.assert_array_equal(reranked.items, whole.items)
-        for name, lists in whole.lists.items():
-            np.testing.assert_allclose(
-                reranked.lists[name].values, lists.values, atol=1e-6
-            )
 
 
 def test_scores_of_similarities(rng):
@@ -178,7 +156,7 @@ ITEM = np.arange(12, dtype=np.float32).reshape(3, DIMS)
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_whole_lists_by_attributes(is_cut):
     """The message for a metric without a cutoff is that of this call, which has no k."""
-    mesh = jax.make_mesh((2,), ("i",), (AxisType.Auto,), devices=jax.devices()[:2])
+    mesh = make_mesh((2,), ("i",))
     where = {"mesh": mesh, "items_axis": "i"} if is_cut else {"block_size": 2}
     relevant = jrm.by_attributes(
         lambda x, y: x[:, None] == y[None], *[np.arange(3)] * 2

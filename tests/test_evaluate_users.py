@@ -27,11 +27,6 @@ def data():
     return queries.astype(np.float32), items.astype(np.float32), labels, seen
 
 
-def sparse(table):
-    """Returns a sparse matrix of scipy."""
-    return scipy.sparse.csr_array(table)
-
-
 def test_measures_of_recommendations(data, rng):
     """Exposure, popularity and novelty are those of the items; groups have their users."""
     queries, items, labels, seen = data
@@ -39,8 +34,8 @@ def test_measures_of_recommendations(data, rng):
     evaluation = jrm.evaluate_users(
         METRICS,
         (queries, items),
-        sparse(labels),
-        seen=sparse(seen),
+        scipy.sparse.csr_array(labels),
+        seen=scipy.sparse.csr_array(seen),
         batch_size=4,
         progress=lambda *x: done.append(x),
     )
@@ -80,7 +75,7 @@ def test_chosen_users(data):
     scores, calls = queries @ items.T, []
     lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
     whole = jrm.evaluate_users(
-        METRICS, scores, sparse(labels > 0), seen=hidden, batch_size=4
+        METRICS, scores, scipy.sparse.csr_array(labels > 0), seen=hidden, batch_size=4
     )
     user_ids = np.random.default_rng(1).permutation(USERS)
 
@@ -211,37 +206,29 @@ def test_ties_and_masks(ties):
 
 @pytest.mark.long
 def test_metrics_without_a_cutoff(data):
-    """Places are counted beside the top-k; states keep their class, in groups too."""
+    """States keep their class, in groups too; there may be fewer items than ranks."""
     queries, items, labels, seen = data
-    names = ("gm_map", "recall@2", "mrr", "rprec")
-    scores = queries @ items.T
-    evaluation = jrm.evaluate_users(
-        names,
-        scores,
-        sparse(labels),
-        seen=sparse(seen),
-        batch_size=8,
-        undefined="skip",
-        k=50,
-    )
-    assert (evaluation.items[:, ITEMS:] == -1).all() and evaluation.items.shape == (
-        USERS,
-        50,
-    )
+    names, scores = ("gm_map", "rprec"), queries @ items.T
+    arguments = scores, scipy.sparse.csr_array(labels)
+    options = {"seen": scipy.sparse.csr_array(seen), "undefined": "skip", "k": 50}
+    evaluation = jrm.evaluate_users(names, *arguments, **options)
+    assert evaluation.items.shape == (USERS, 50)
+    assert (evaluation.items[:, ITEMS:] == -1).all()
     expected = jrm.evaluate(names, labels, scores, ~seen, undefined="skip")
-    for name, state in expected.items():
-        assert type(evaluation.states[name]) is type(state)
-        np.testing.assert_allclose(
-            evaluation.states[name].compute(), state.compute(), 1e-5
-        )
     [states] = evaluation.by(["all"] * USERS).values()
-    assert states["gm_map"].compute() == evaluation.states["gm_map"].compute()
+    for name, state in expected.items():
+        actual = evaluation.states[name]
+        assert type(actual) is type(state)
+        np.testing.assert_allclose(actual.compute(), state.compute(), 1e-5)
+        assert states[name].compute() == actual.compute()
 
 
 def test_values_remember_what_undefined_counts_for(data):
     """A comparison of users differs by as much as the means."""
     queries, items, labels, _ = data
-    relevant = sparse(labels * (np.arange(USERS) % 2)[:, None])  # half have no item
+    relevant = scipy.sparse.csr_array(
+        labels * (np.arange(USERS) % 2)[:, None]
+    )  # half have no item
     runs = [
         jrm.evaluate_users("mrr@5", model, relevant, undefined="skip")
         for model in ((queries, items), (-queries, items))
@@ -254,48 +241,37 @@ def test_values_remember_what_undefined_counts_for(data):
     assert compared.lists == int(runs[0].states["mrr@5"].lists) < USERS
 
 
-def test_a_warning_where_all_was_seen(capsys):
-    """Users without relevant items are not counted in it; and a bar of rich."""
+def test_warnings(capsys):
+    """Where all was seen, nothing is relevant, or users without a value seem best."""
+    scores, metrics = np.eye(3, 6), ("recall@2", "fall_out@2")
 
-    def call(relevant, **options):
-        seen = [[2, 4]] * 3
+    def call(relevant, undefined="zero", **options):
         return jrm.evaluate_users(
-            "recall@2", np.eye(3, 6), relevant, seen=seen, **options
+            metrics, scores, relevant, seen=[[2, 4]] * 3, undefined=undefined, **options
         )
 
+    # Users without relevant items are not counted in it.
     with pytest.warns(UserWarning, match="seen by 1 of 3 users, such as user 1, for"):
         evaluation = call([[1], [2, 4], []])
     assert evaluation.states["recall@2"].undefined == 2
-    pytest.importorskip("rich")
-    call([[1], [2, 3], []], progress=True)
-    assert "100%" in capsys.readouterr().out
-
-
-def test_a_warning_where_nothing_is_relevant():
-    """Means of undefined values alone are 0, which looks like a result."""
-    scores = np.eye(3, 6)
     for relevant in (
-        [[], [], []],
-        sparse(np.full((3, 6), 0.5)),  # graded, below the threshold
-    ):
+        [[]] * 3,
+        scipy.sparse.csr_array(np.full((3, 6), 0.5)),
+    ):  # below the threshold
         with pytest.warns(
             UserWarning, match=r"every one of 3 users: recall@2.*jrm\.check\("
         ):
-            evaluation = jrm.evaluate_users("recall@2", scores, relevant)
+            evaluation = call(relevant)
         assert int(evaluation.states["recall@2"].undefined) == 3
-
-
-def test_a_warning_where_undefined_users_seem_best():
-    """Zeros of a metric that is better when lower are named, unless they are left out."""
-
-    def call(undefined):
-        scores, relevant = np.eye(3, 6), [[1], [2], range(6)]
-        return jrm.evaluate_users("fall_out@2", scores, relevant, undefined=undefined)
-
+    # Zeros of a metric that is better when lower are named, unless they are left out.
+    relevant = [[1], [3], [0, 1, 3, 5]]
     with pytest.warns(UserWarning, match=r"best: fall_out@2 \(1 of 3 li") as warnings:
-        call("zero")
+        call(relevant)
     assert warnings[0].filename == __file__
-    call("skip")
+    call(relevant, "skip")
+    pytest.importorskip("rich")
+    call([[1], [2, 3], [0]], progress=True)
+    assert "100%" in capsys.readouterr().out
 
 
 NAN = np.array([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]], np.float32)

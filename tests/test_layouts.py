@@ -327,34 +327,6 @@ def test_packed_memory_grows_with_items():
 # Catalogues
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind, ties", [("integers", "stable"), ("reals", None)])
-def test_embeddings(kind, ties, rng):
-    """Integer-valued embeddings give the ids of the dense result, in blocks of any size."""
-    queries, items = rng.normal(size=(6, 16)), rng.normal(size=(300, 16))
-    if kind == "integers":
-        queries, items = np.round(queries), np.round(items)
-    queries, items = queries.astype(np.float32), items.astype(np.float32)
-    relevant = np.stack([rng.permutation(300)[:7] for _ in range(6)])
-    labels = np.zeros((6, 300), np.float32)
-    np.put_along_axis(labels, relevant, 1, axis=-1)
-    scores = queries @ items.T
-    then = functools.partial(jrm.measure, ("ndcg@1,10,20", "ap@20"))
-    expected = then(jrm.rank(labels, scores, k=20, ties=ties))
-    for block_size in (1, 64):
-        ranking = jrm.rank_catalog(
-            queries, items, relevant, k=20, ties=ties, block_size=block_size
-        )
-        actual = then(ranking)
-        if kind == "integers":
-            check_same(actual, expected)
-        for name, lists in expected.items():
-            np.testing.assert_allclose(actual[name].values, lists.values, atol=1e-5)
-        if ties == "stable":
-            order = np.argsort(-scores, axis=-1, kind="stable")[:, :20]
-            np.testing.assert_array_equal(ranking.items, order)
-
-
 @pytest.mark.parametrize("dtype", [jnp.int8, jnp.bfloat16])
 @pytest.mark.long
 def test_embeddings_of_every_type(dtype, rng):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from padded_tokens import padded
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources.token_items import TokenItems
@@ -56,9 +56,9 @@ def test_scores(rng, dtype):
 
 def padded_int(arrays, width):
     """Returns `on_device`, of integers too, which have no NaN."""
-    tokens = on_device([x.astype(np.float32) for x in arrays], width)
-    vectors = jnp.where(tokens.mask[..., None], tokens.vectors, 77)
-    return jrm.Tokens(vectors.astype(arrays[0].dtype), tokens.mask)
+    tokens = padded([x.astype(np.float32) for x in arrays], width)
+    vectors = np.where(tokens.mask[..., None], tokens.vectors, 77)
+    return jrm.Tokens(jnp.asarray(vectors, arrays[0].dtype), jnp.asarray(tokens.mask))
 
 
 @pytest.mark.long
@@ -79,7 +79,7 @@ def test_catalog_in_programs(rng):
         np.testing.assert_array_equal(ids(queries, relevant, block_size), expected)
     mapped = jax.vmap(partial(ids, block_size=24))(queries, relevant)
     np.testing.assert_array_equal(mapped, expected)
-    mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Auto,) * 2)
+    mesh = make_mesh((2, 4), ("q", "i"))
 
     @partial(
         jax.shard_map, mesh=mesh, in_specs=(P("q"), P("i"), P("q")), out_specs=P("q")

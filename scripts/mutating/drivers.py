@@ -15,7 +15,7 @@ MUTANTS = (
         "_drivers/batches.py",
         "np.full(is_id.shape, -1, np.int32)",
         "np.full(is_id.shape, 0, np.int32)",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "NaN is looked up in the first part of a mesh",
@@ -43,7 +43,7 @@ MUTANTS = (
         "_drivers/candidates.py",
         "retrieved=queries.retrieved,",
         "retrieved=exists,",
-        "tests/test_drivers.py::test_values[candidates-one device]",
+        "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
         "an evaluation that goes on with nan",
@@ -64,7 +64,7 @@ MUTANTS = (
         "_drivers/query_batches.py",
         '"query_attributes", x, batch.indices, devices.of_queries',
         '"query_attributes", x, np.arange(batch.indices.size), devices.of_queries',
-        "tests/test_drivers.py::test_values[attributes in one block-one device]",
+        "tests/test_drivers.py::test_values[dot-items-whole-by attributes]",
     ),
     Mutant(
         "the answer of a question leaves its list",
