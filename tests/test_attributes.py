@@ -18,7 +18,7 @@ from jax_rank_metrics._sources.census import MAX_LABELS
 LISTS, ITEMS, DEPTH = 8, 48, 10
 ON_DEVICES = [("people", None), ("graded", "stable")]
 FIRSTS = ("mrr", "hit_rate@1,3,30", "mrr(rel=2)@20")
-SOME = ("ndcg@1,5,10", "map@10", "recall@5,10", "mrr@5")
+SOME = ("ndcg@1,10", "map@10", "recall@10")
 
 
 def person_and_camera(query, item):

@@ -27,7 +27,7 @@ def test_repeated_ids_count_once(copies, k):
     scores = np.tile(np.float32([5, 3, 4, 1]), (2, 1))
     ids = np.tile([[2, 2, 3], [0, -1, -1]], (1, copies))
     labels = np.tile([[1, 9, 1], [1, 1, 1]], (1, copies))
-    names = ("map@3", "recall@2", "ndcg@2")
+    names = ("recall@2", "ndcg@2")
 
     def run(ids, labels):
         rankings = [
@@ -209,7 +209,7 @@ def test_programs_that_count_instead(rng, ties, num_relevant):
     ids = np.argsort(rng.random((6, 30)))[:, :num_relevant].astype(np.int32)
     ids[1] = -1
     key = jax.random.key(3) if ties == "random" else None
-    names = ("ndcg@7", "mrr@7", "hit_rate@1,3")
+    names = ("ndcg@7", "mrr@7")
 
     def lists(scores, k, names=names):
         ranking = jrm.rank_scores(
@@ -255,14 +255,14 @@ def test_an_ideal_of_all_items(metric_names):
 
 
 def test_no_relevant_ids_at_all():
-    """Lists may have no slot for a relevant item, in a program too."""
+    """Lists may have no slot for a relevant item."""
     scores, ids = np.zeros((2, 30), np.float32), np.zeros((2, 0), np.int32)
 
     def value(scores):
         return jrm.ndcg.of(jrm.rank_scores(scores, ids, k=5), k=5)
 
-    for lists in (value(scores), jax.jit(value)(scores)):
-        assert not lists.defined.any() and not lists.values.any()
+    lists = jax.jit(value)(scores)
+    assert not lists.defined.any() and not lists.values.any()
 
 
 IDS = np.zeros((2, 1), np.int32)
