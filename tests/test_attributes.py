@@ -16,7 +16,6 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._sources.census import MAX_LABELS
 
 LISTS, ITEMS, DEPTH = 8, 48, 10
-ON_DEVICES = [("people", None), ("graded", "stable")]
 FIRSTS = ("mrr", "hit_rate@1,3,30", "mrr(rel=2)@20")
 SOME = ("ndcg@1,10", "map@10", "recall@10")
 
@@ -155,55 +154,16 @@ def test_items_in_one_block_are_rows(rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind, ties", ON_DEVICES)
-def test_without_a_depth_first_stops_count(kind, ties, rng):
-    """Hit rate and reciprocal rank stream the items twice, on one device or on eight."""
-    problem, read = Problem(rng, kind), functools.partial(jrm.measure, FIRSTS)
-    expected = read(problem.dense(ties=ties))
-    check_same(read(problem.by_attributes(k=None, ties=ties)), expected)
+@pytest.mark.parametrize("kind, ties", [("people", None), ("graded", "stable")])
+@pytest.mark.parametrize("k, names", [(None, FIRSTS), (DEPTH, SOME + FIRSTS)])
+def test_labels_over_devices(kind, ties, k, names, rng):
+    """Devices agree on which labels there are; without a depth, first stops count."""
+    problem, read = Problem(rng, kind), functools.partial(jrm.measure, names)
+    expected = read(problem.dense(k=k, ties=ties))
+    check_same(read(problem.by_attributes(k=k, ties=ties)), expected)
     for block_size in (4, ITEMS):
-        actual = problem.over_devices(read, block_size, k=None, ties=ties)
+        actual = problem.over_devices(read, block_size, k=k, ties=ties)
         check_same(actual, expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind, ties", ON_DEVICES)
-def test_labels_over_devices(kind, ties, rng):
-    """Devices with parts of the items agree on which labels there are."""
-    problem = Problem(rng, kind)
-    read = functools.partial(jrm.measure, SOME + FIRSTS)
-    expected = read(problem.dense(k=DEPTH, ties=ties))
-    for block_size in (4, ITEMS):
-        actual = problem.over_devices(read, block_size, k=DEPTH, ties=ties)
-        check_same(actual, expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("block_size", [7, ITEMS])
-def test_other_axes_of_lists(block_size, rng):
-    """Lists may have several axes, or none, and be mapped over; a model may score."""
-    problem = Problem(rng, "people")
-    expected = jrm.measure(SOME, problem.dense(k=DEPTH))
-    of_lists = {x: problem.options[x] for x in ("exclude_ids", "list_weights")}
-    queries = np.eye(LISTS, dtype=np.float32)
-
-    def run(queries, query, of_lists):
-        ranking = jrm.rank_catalog(
-            *(queries, problem.scores.T),
-            jrm.by_attributes(person_and_camera, query, problem.item),
-            k=DEPTH,
-            similarity=lambda queries, items: queries @ items.T,
-            item_mask=problem.options["item_mask"],
-            block_size=block_size,
-            **of_lists,
-        )
-        return jrm.measure(SOME, ranking)
-
-    arguments = (queries, problem.query, of_lists)
-    check_same(jax.vmap(run)(*arguments), expected)
-    shaped = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), arguments)
-    actual = run(*shaped)
-    check_same(jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), actual), expected)
 
 
 def test_too_many_labels():

@@ -67,73 +67,25 @@ def test_no_remarks_on_packed_lists_and_ids(rng):
     assert jrm.check(**relevant, relevant_labels=rng.integers(0, 2, (LISTS, 5))) == []
 
 
+# fmt: off
 ODD = {
-    "swapped": (
-        lambda y, s, m, rng: (s + 3, y),
-        r"labels hold \d+ values, most of them fractions, and scores only 3 whole ones "
-        "from 0 to 2; pass labels before scores",
-    ),
-    "swapped, small": (
-        lambda y, s, m, rng: (
-            [[0.9, 0.1, 0.3, 0.8], [0.4, 0.3, 0.2, 0.1]],
-            [[3, 2, 0, 1], [0, 0, 1, 0]],
-        ),
-        "labels hold 6 values, .* from 0 to 3",
-    ),
-    "fractions below 1": (
-        lambda y, s, m, rng: (rng.random(y.shape) / 2, s),
-        "none of 720 items is relevant: the largest label is 0.4.*, and "
-        "relevance_threshold is 1; pass a lower",
-    ),
-    "ratings": (
-        lambda y, s, m, rng: (y + 1, s),
-        "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;",
-    ),
-    "dislikes": (
-        lambda y, s, m, rng: (y - 1, s),
-        r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking",
-    ),
-    "a last axis of 1": (
-        lambda y, s, m, rng: (y[..., None], s[..., None]),
-        "every one of 720 lists has a single item, .*; pass arrays",
-    ),
-    "pointwise": (
-        lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]),
-        "every one of 60 lists has a single item",
-    ),
-    "logits as labels": (
-        lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s),
-        r"\d+ of 720 labels are negative, as -",
-    ),
-    "a constant model": (
-        lambda y, s, m, rng: (y, np.zeros_like(s), m),
-        "all scores are equal in 60 of 60 lists, as in list 0; pass scores",
-    ),
-    "a cold list": (
-        lambda y, s, m, rng: (y, np.where(np.arange(LISTS)[:, None] == 7, 0.5, s)),
-        "all scores are equal in 1 of 60 lists, as in list 7;",
-    ),
-    "one constant list": (
-        lambda y, s, m, rng: ([1, 0], [0.5, 0.5]),
-        "all scores are equal in the list;",
-    ),
-    "ranks": (
-        lambda y, s, m, rng: (y, np.argsort(np.argsort(-s - 3 * y)) + 1),
-        "relevant items score below the others in .. of .. lists, .*: pass -scores",
-    ),
-    "distances": (
-        lambda y, s, m, rng: (y, np.exp(s - 3 * y), m),
-        "relevant items score below the others in .. of .. lists",
-    ),
-    "a mask of padding": (
-        lambda y, s, m, rng: (y, s, ~(m | (np.arange(LISTS) % 3 == 0)[:, None])),
-        "the mask hides every item of 2. of 60 lists, as in list 0; pass ~mask",
-    ),
-    "all hidden": (
-        lambda y, s, m, rng: (y, s, np.zeros_like(m)),
-        "the mask hides every item of every list; pass ~mask",
-    ),
+    "swapped": (lambda y, s, m, rng: (s + 3, y), r"labels hold \d+ values, most of them fractions, and scores only 3 whole ones from 0 to 2; pass labels before scores"),
+    "swapped, small": (lambda y, s, m, rng: ([[0.9, 0.1, 0.3, 0.8], [0.4, 0.3, 0.2, 0.1]], [[3, 2, 0, 1], [0, 0, 1, 0]]), "labels hold 6 values, .* from 0 to 3"),
+    "fractions below 1": (lambda y, s, m, rng: (rng.random(y.shape) / 2, s), "none of 720 items is relevant: the largest label is 0.4.*, and relevance_threshold is 1; pass a lower"),
+    "ratings": (lambda y, s, m, rng: (y + 1, s), "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;"),
+    "dislikes": (lambda y, s, m, rng: (y - 1, s), r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking"),
+    "a last axis of 1": (lambda y, s, m, rng: (y[..., None], s[..., None]), "every one of 720 lists has a single item, .*; pass arrays"),
+    "pointwise": (lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]), "every one of 60 lists has a single item"),
+    "logits as labels": (lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s), r"\d+ of 720 labels are negative, as -"),
+    "a constant model": (lambda y, s, m, rng: (y, np.zeros_like(s), m), "all scores are equal in 60 of 60 lists, as in list 0; pass scores"),
+    "a cold list": (lambda y, s, m, rng: (y, np.where(np.arange(LISTS)[:, None] == 7, 0.5, s)), "all scores are equal in 1 of 60 lists, as in list 7;"),
+    "one constant list": (lambda y, s, m, rng: ([1, 0], [0.5, 0.5]), "all scores are equal in the list;"),
+    "ranks": (lambda y, s, m, rng: (y, np.argsort(np.argsort(-s - 3 * y)) + 1), "relevant items score below the others in .. of .. lists, .*: pass -scores"),
+    "distances": (lambda y, s, m, rng: (y, np.exp(s - 3 * y), m), "relevant items score below the others in .. of .. lists"),
+    "a mask of padding": (lambda y, s, m, rng: (y, s, ~(m | (np.arange(LISTS) % 3 == 0)[:, None])), "the mask hides every item of 2. of 60 lists, as in list 0; pass ~mask"),
+    "all hidden": (lambda y, s, m, rng: (y, s, np.zeros_like(m)), "the mask hides every item of every list; pass ~mask"),
 }
+# fmt: on
 
 
 @pytest.mark.parametrize("name", ODD)

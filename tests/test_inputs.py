@@ -88,24 +88,17 @@ PADDED = (  # labels, scores, mask, weights; what is masked is NaN
     np.array([[True, True, False]]),
     np.array([[1, 1, NAN]], np.float32),
 )
+# fmt: off
 CALLS = {
     "rows": lambda y, s, m, w: jrm.ndcg(y, s, m, w, k=2),
     "lists": lambda y, s, m, w: jrm.precision(y.tolist(), s.tolist(), m.tolist(), k=2),
     "no label": lambda y, s, m, w: jrm.precision(y, s),
-    "packed": lambda y, s, m, w: jrm.precision(
-        *(jax.device_get(x)[0] for x in (y, s, m, w)),
-        segment_ids=np.zeros(3, int),
-        num_segments=1,
-        k=2,
-    ),
+    "packed": lambda y, s, m, w: jrm.precision(*(jax.device_get(x)[0] for x in (y, s, m, w)), segment_ids=np.zeros(3, int), num_segments=1, k=2),
     "retrieved": lambda y, s, m, w: jrm.precision.of(jrm.rank_retrieved(y, m, w), k=2),
-    "scores": lambda y, s, m, w: jrm.recall.of(
-        jrm.rank_scores(s, [[1]], item_mask=m, k=2), k=2
-    ),
-    "columns": lambda y, s, m, w: jrm.subtopic_recall(
-        y, s, m, k=2, columns={"subtopics": np.stack([y, y], axis=-1)}
-    ),
+    "scores": lambda y, s, m, w: jrm.recall.of(jrm.rank_scores(s, [[1]], item_mask=m, k=2), k=2),
+    "columns": lambda y, s, m, w: jrm.subtopic_recall(y, s, m, k=2, columns={"subtopics": np.stack([y, y], axis=-1)}),
 }
+# fmt: on
 
 
 @pytest.mark.parametrize("kind", CALLS)

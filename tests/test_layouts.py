@@ -243,31 +243,11 @@ def test_packed_ids(problem):
             **options,
         )
         check_same(then(ranking), expected)
-
-
-@pytest.mark.long
-def test_packed_with_leading_axes(problem):
-    """There may be several rows of packed lists, or none."""
-    arrays, options = problem.rows()
-    then = functools.partial(jrm.measure, ("map", "mrr"))
-    rows = [x.reshape(2, -1) for x in arrays]
-    ids = np.tile(np.repeat(np.arange(LISTS // 2, dtype=np.int32), ITEMS), (2, 1))
-    weights = options["list_weights"].reshape(2, -1)
-
-    def run(arrays, ids, weights):
-        return then(
-            jrm.rank(
-                *arrays, segment_ids=ids, num_segments=LISTS // 2, list_weights=weights
-            )
-        )
-
-    expected = padded(problem, then)
-    actual = run(rows, ids, weights)
-    assert actual["map"].values.shape == (2, LISTS // 2)
-    together = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), actual)
-    check_same(together, expected)
-    nothing = run([x[:, :0] for x in rows], ids[:, :0], weights)
-    assert all((x.values == 0).all() and not x.weights.any() for x in nothing.values())
+    none = jrm.rank(
+        *(x[:0] for x in map(flat, arrays)), segment_ids=ids[:0], num_segments=LISTS
+    )
+    lists = jrm.average_precision.of(none)
+    assert not lists.values.any() and not lists.weights.any()
 
 
 def test_empty_segments_do_not_count():

@@ -324,6 +324,7 @@ def test_nan_on_a_mesh():
         jrm.evaluate_users("recall@1", model, RELEVANT)
 
 
+@pytest.mark.long
 def test_x64():
     """Counts and ids stay int32 on a mesh, and where blocks are labelled."""
     classes = {"class": np.arange(16) % 8}

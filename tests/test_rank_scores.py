@@ -3,13 +3,10 @@
 `test_layouts.py` compares every metric on them with rows.
 """
 
-import functools
-
 import jax
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
-from sources import LISTS, check_same, draw, make_mesh, padded, scored
+from sources import LISTS, check_same, draw, padded, scored
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
@@ -143,37 +140,6 @@ def test_a_mask_for_every_list(problem):
     np.testing.assert_array_equal(actual.length, expected.length)
     np.testing.assert_array_equal(actual.held.above, expected.held.above)
     np.testing.assert_array_equal(actual.held.tied, expected.held.tied)
-
-
-@pytest.mark.long
-def test_scores_over_devices(problem):
-    """Each device counts its items; any device may hold the relevant ones."""
-    mesh = make_mesh((4,), ("model",))
-    options = {
-        "relevant_labels": problem.relevant_labels,
-        "exclude_ids": problem.exclude_ids,
-        "list_weights": problem.list_weights,
-    }
-
-    @jax.jit
-    @jax.shard_map(
-        mesh=mesh, in_specs=(P(None, "model"), P("model"), P(), P()), out_specs=P()
-    )
-    def run(scores, item_mask, relevant_ids, options):
-        rank = functools.partial(
-            jrm.rank_scores,
-            *(scores, relevant_ids),
-            **options,
-            item_mask=item_mask,
-            items_axis="model",
-        )
-        return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
-
-    actual, items = run(
-        problem.scores, problem.item_mask, problem.relevant_ids, options
-    )
-    check_same(actual, jrm.measure(SOME, scored(problem)))
-    np.testing.assert_array_equal(items, scored(problem, k=10, ties="worst").items)
 
 
 def test_in_batch_negatives():
