@@ -203,7 +203,7 @@ LEVELS = (
     SCORES,
     EXECUTORS,
     (None, "stable", "best", "worst"),
-    ("nothing", "lists", "items", "lists and items", "itself"),
+    ("none", "lists", "items", "lists and items", "itself"),
     HELD,
     ("listed", "by attributes", "candidates"),
 )

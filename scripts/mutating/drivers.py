@@ -127,7 +127,7 @@ MUTANTS = (
         "_drivers/candidates.py",
         "        ties=plan.ties,\n",
         "",
-        "tests/test_drivers.py::test_values[tokens-items cut-worst-nothing-whole-candidates]",
+        "tests/test_drivers.py::test_values[tokens-items cut-worst-none-whole-candidates]",
     ),
     Mutant(
         "blocks of the host on a mesh",
