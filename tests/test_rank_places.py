@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import EVERY, TOP, metrics
-from sources import check_same
+from sources import check_same, count_places
 from test_compilation import sorts
 
 import jax_rank_metrics as jrm
@@ -39,24 +39,17 @@ class Lists:
 
     def places(self):
         """Returns the arguments of `rank_places`, `[lists, items]`."""
-        above, tied, num_retrieved = count(self.scores, self.mask & self.retrieved)
+        has_rank = self.mask & self.retrieved
+        above, tied = count_places(self.scores, has_rank)
+        # Odd numbers where an item has no rank.
+        above, tied = np.where(has_rank, above, -7), np.where(has_rank, tied, 99)
         arrays = {"labels": self.labels, "above": above, "tied": tied}
         return arrays | {
             "mask": self.mask & self.is_listed,
             "retrieved": self.retrieved,
-            "num_retrieved": num_retrieved,
+            "num_retrieved": has_rank.sum(-1),
             "columns": self.columns,
         }
-
-
-def count(scores, has_rank):
-    """Counts the places of all items by loops; odd numbers where an item has no rank."""
-    above, tied = np.full(scores.shape, -7), np.full(scores.shape, 99)
-    for index in np.argwhere(has_rank):
-        ranked = scores[index[0]][has_rank[index[0]]]
-        above[tuple(index)] = sum(ranked > scores[tuple(index)])
-        tied[tuple(index)] = sum(ranked == scores[tuple(index)])
-    return above, tied, has_rank.sum(-1)
 
 
 def draw(rng, *, tied):

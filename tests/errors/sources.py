@@ -23,22 +23,17 @@ FLAT = np.zeros(5, np.float32)
 WIDE = np.array([2**32 + 5, 7])
 
 
-def shape_of(call):
-    """Returns what a call gives, without its numbers, which nothing has to compute."""
-    return jax.eval_shape(call)
-
-
 def scores(*arguments, **changes):
     """Ranks two lists of three items by a matrix of scores."""
     arguments += (SCORES, IDS)[len(arguments) :]
-    return shape_of(lambda: jrm.rank_scores(*arguments, **changes))
+    return jax.eval_shape(lambda: jrm.rank_scores(*arguments, **changes))
 
 
 def catalog(similarity=None, queries=SCORES, items=TOPICS, **changes):
     """Ranks items of two axes, whose scores a function has to give."""
     options = {"k": None, "block_size": 1} | changes
     options |= {} if similarity is None else {"similarity": similarity}
-    return shape_of(lambda: jrm.rank_catalog(queries, items, IDS, **options))
+    return jax.eval_shape(lambda: jrm.rank_catalog(queries, items, IDS, **options))
 
 
 def places(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options):
@@ -126,8 +121,8 @@ CASES = {
     "an axis of scores": (ValueError, "items_axis", lambda: scores(items_axis="model")),
     "gains of unlisted items": (ValueError, "label 0", lambda: jrm.ndcg.of(scores(), gain_fn=METRICS["ndcg-own-functions"].options["gain_fn"])),
     "an order of counts": (ValueError, "has no order", lambda: scores().items),
-    "segments of rows": (ValueError, "not packed", lambda: shape_of(lambda: jrm.rank_retrieved(np.ones(3))).segment_ids),
-    "a cut that limits counts": (ValueError, "k is 2", lambda: jrm.reciprocal_rank.of(shape_of(lambda: jrm.rank_catalog(np.eye(2), np.ones((3, 2)), IDS, k=1)), k=2)),
+    "segments of rows": (ValueError, "not packed", lambda: jax.eval_shape(lambda: jrm.rank_retrieved(np.ones(3))).segment_ids),
+    "a cut that limits counts": (ValueError, "k is 2", lambda: jrm.reciprocal_rank.of(jax.eval_shape(lambda: jrm.rank_catalog(np.eye(2), np.ones((3, 2)), IDS, k=1)), k=2)),
     # similarities
     "scores of no item": (ValueError, "similarity gives", lambda: catalog(lambda queries, items: jnp.zeros((2,)))),
     "scores of all items": (ValueError, "similarity gives", lambda: catalog(lambda queries, items: jnp.zeros((2, 2)))),  # not of the block
@@ -156,11 +151,11 @@ CASES = {
     "a mask of places": (TypeError, "mask: dtype is int", lambda: places(mask=ONES)),
     "weights of places": (ValueError, "list_weights has shape", lambda: places(list_weights=np.ones(2))),
     "columns of places": (ValueError, "columns['judged'] has shape", lambda: places(columns={"judged": ONES[0]})),
-    "an order of places": (ValueError, "has no order; rank with a k, or by rank_ids", lambda: shape_of(places).items),
-    "gains of unlisted places": (ValueError, "with the label 0 is worth .*rank all items", lambda: jrm.ndcg.of(shape_of(places), gain_fn=jnp.ones_like)),
+    "an order of places": (ValueError, "has no order; rank with a k, or by rank_ids", lambda: jax.eval_shape(places).items),
+    "gains of unlisted places": (ValueError, "with the label 0 is worth .*rank all items", lambda: jrm.ndcg.of(jax.eval_shape(places), gain_fn=jnp.ones_like)),
     "tied places of an order": (ValueError, "err: tied is above 1.*break ties first", lambda: jrm.measure(("err",), places(above=[[0, 3, 3]], tied=[[1, 2, 2]]))),
     "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items()))),
-    "parity of places": (ValueError, "pass item_groups.*(rank_places takes none", lambda: jrm.exposure_parity.of(shape_of(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]})))),
+    "parity of places": (ValueError, "pass item_groups.*(rank_places takes none", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]})))),
     # relevance by attributes
     "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(columns={"judged": [[1]]})),
     "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None)),
@@ -181,7 +176,7 @@ CASES = {
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((2, 2)))),
     "groups as a column": (ValueError, "item_groups alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_groups=np.ones((3, 2)))),
     "groups beside attributes": (ValueError, "item_groups is given, and relevant_ids are by attributes", lambda: by(item_groups=np.ones((3, 2)))),
-    "parity of listed items": (ValueError, "pass item_groups", lambda: jrm.exposure_parity.of(shape_of(lambda: jrm.rank_ids(IDS, IDS, columns={"groups": np.ones((2, 1, 2))})), k=2)),
+    "parity of listed items": (ValueError, "pass item_groups", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: jrm.rank_ids(IDS, IDS, columns={"groups": np.ones((2, 1, 2))})), k=2)),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group))
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))
@@ -197,7 +192,7 @@ CASES = {
     "the column of another metric": (ValueError, "reads the column 'subtopics'", lambda: jrm.subtopic_recall(SCORES, SCORES, columns={"judged": SCORES > 0})),
     "a column too many": (ValueError, "'other', which no metric", lambda: jrm.subtopic_recall(SCORES, SCORES, columns={"subtopics": TOPICS, "other": SCORES})),
     "a column too many for lists": (ValueError, "'other', which no metric", lambda: jrm.subtopic_recall.per_list(SCORES, SCORES, columns={"subtopics": TOPICS, "other": SCORES})),
-    "no column of a ranking": (ValueError, "reads the column 'subtopics'", lambda: jrm.subtopic_recall.of(shape_of(lambda: jrm.rank_retrieved(SCORES)))),
+    "no column of a ranking": (ValueError, "reads the column 'subtopics'", lambda: jrm.subtopic_recall.of(jax.eval_shape(lambda: jrm.rank_retrieved(SCORES)))),
     "a column that nobody reads": (ValueError, "'judged', which no metric", lambda: jrm.evaluate(("ndcg",), SCORES, SCORES, columns={"judged": SCORES > 0})),
     "a column of two items": (ValueError, "columns['judged'] has shape (2, 2)", lambda: jrm.rank(SCORES, SCORES, columns={"judged": SCORES[:, :2]})),
     "a column of one list": (ValueError, "columns['judged'] has shape (3,)", lambda: jrm.rank(SCORES, SCORES, columns={"judged": SCORES[0]})),
@@ -207,7 +202,7 @@ CASES = {
     "a column of all items": (ValueError, "columns['topics']", lambda: scores(columns={"topics": TOPICS})),
     "retrieved items of one list": (ValueError, "retrieved has shape", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES[0] > 0)),
     "retrieved items of floats": (TypeError, "retrieved", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES)),
-    "another reading of ranks": (ValueError, "rank is 'mean'; pass None or one of realistic", lambda: jrm.hit_rate.of(shape_of(lambda: jrm.rank(SCORES, SCORES)), rank="mean")),
+    "another reading of ranks": (ValueError, "rank is 'mean'; pass None or one of realistic", lambda: jrm.hit_rate.of(jax.eval_shape(lambda: jrm.rank(SCORES, SCORES)), rank="mean")),
     # packed ids
     "no id": (ValueError, "query_ids is None at 1; pass an id for every item", lambda: jrm.pack([1, None])),
     "nan as an id": (ValueError, "query_ids is nan at 1", lambda: jrm.pack([1.0, np.nan, 2.0])),
