@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from mutating import drivers, files, formulas, results, sources, states
+from mutating import drivers, files, formulas, meshes, results, sources, states
 from mutating.mutant import Mutant
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +31,7 @@ import quick_compilation  # noqa: E402  (after the path)
 
 MUTANTS = tuple(
     mutant
-    for module in (formulas, sources, states, drivers, results, files)
+    for module in (formulas, sources, states, meshes, drivers, results, files)
     for mutant in module.MUTANTS
 )
 
