@@ -65,7 +65,7 @@ def by_numbers(*numbers):
     item = {"x": np.array(numbers)}
     relevant = jrm.by_attributes(lambda *_: LABELS, np.zeros(1), item)
     with jax.enable_x64(False):
-        return jrm.rank_scores(SCORES[:1], relevant)
+        return jrm.rank_scores(SCORES[:1], relevant, list_weights=np.ones(1))
 
 
 def column_of_lists():
