@@ -74,7 +74,7 @@ def test_wrong_blocks_raise(data):
     call = functools.partial(jrm.evaluate_embeddings, relevant=relevant, k=1)
     for metric, source, text, options in (
         ("mrr", functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice", {}),
-        ("mrr", lambda: iter([items, items * np.nan]), "nan for 333 of 666 items, such as item 333", {}),
+        ("mrr@1", lambda: iter([items, items * np.nan]), "nan for 333 of 666 items, such as item 333", {}),
         ("mrr@1", [items, items[:, :3]], r"items\[1\] is float32 of shape \(333, 3\)", {}),
         ("mrr@1", iter(blocks), "relevant of query 0 holds the item 400, but there are 333", {"relevant": [[400], *relevant[1:]]}),
         ("mrr@1", iter(blocks), "333 items, but 40 were expected", {"relevant": [[1]] * QUERIES, "exclude_self": True}),

@@ -117,7 +117,7 @@ def test_nan_and_masks(rng):
     queries, items = draw(rng, [2, 3]), draw(rng, [2, 4, 1, 5])
     items[2][0, 0] = np.nan
     call = partial(
-        jrm.evaluate_embeddings, "mrr", relevant=[[0], [3]], similarity="maxsim", k=2
+        jrm.evaluate_embeddings, "mrr@2", relevant=[[0], [3]], similarity="maxsim"
     )
     mask = np.arange(4) != 2
     for forms in ((queries, items), (on_device(queries, 3), on_device(items, 5))):

@@ -61,11 +61,11 @@ def by(label_fn=by_person, query=PERSON[:2], item=PERSON, **changes):
 
 
 def by_numbers(*numbers):
-    """Ranks a list of three items, which have numbers in double precision."""
-    item = {"x": np.array(numbers)}
-    relevant = jrm.by_attributes(lambda *_: LABELS, np.zeros(1), item)
+    """Ranks three items, which have numbers in double precision, as queries have."""
+    item, table = np.array(numbers), np.eye(3)
+    relevant = jrm.by_attributes(lambda *_: table, 0 * np.nan_to_num(item), {"x": item})
     with jax.enable_x64(False):
-        return jrm.rank_scores(SCORES[:1], relevant, list_weights=np.ones(1))
+        return jrm.rank_scores(table, relevant)
 
 
 def column_of_lists():
