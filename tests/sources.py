@@ -270,9 +270,9 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
 
 def count_places(scores, has_rank):
     """Counts, for every item, those above it and those that tie with it."""
-    others, own = scores[..., None, :], scores[..., None]
+    others, scores = scores[..., None, :], scores[..., None]
     exists = has_rank[..., None, :]
-    return ((others > own) & exists).sum(-1), ((others == own) & exists).sum(-1)
+    return ((others > scores) & exists).sum(-1), ((others == scores) & exists).sum(-1)
 
 
 def places(problem, then=lambda ranking: ranking, k=None, ties=None):

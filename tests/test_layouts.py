@@ -243,10 +243,10 @@ def test_packed_ids(problem):
             **options,
         )
         check_same(then(ranking), expected)
-    none = jrm.rank(
+    empty = jrm.rank(
         *(x[:0] for x in map(flat, arrays)), segment_ids=ids[:0], num_segments=LISTS
     )
-    lists = jrm.average_precision.of(none)
+    lists = jrm.average_precision.of(empty)
     assert not lists.values.any() and not lists.weights.any()
 
 
