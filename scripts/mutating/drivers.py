@@ -101,4 +101,11 @@ MUTANTS = (
         'np.searchsorted(rows.indptr, entries, side="right")',
         "tests/test_sparse_vectors.py::test_masked_items_may_hold_nan",
     ),
+    Mutant(
+        "what users have seen is recommended again",
+        "_drivers/evaluate_users.py",
+        "judgements = Judgements(relevant_rows, seen_rows)",
+        "judgements = Judgements(relevant_rows, None)",
+        "tests/test_evaluate_users.py::test_measures_of_recommendations",
+    ),
 )
