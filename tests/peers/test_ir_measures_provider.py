@@ -124,7 +124,7 @@ def test_judged(runs):
         if query in qrels
     }
     qrels = {q: {d: max(x, 0) for d, x in docs.items()} for q, docs in qrels.items()}
-    joined = jrm.join(qrels, run, missing="skip", unjudged="zero")
+    joined = jrm.join(qrels, run, missing="skip")
     for name, measure in {
         "judged@5": irm.Judged @ 5,
         "judged@40": irm.Judged @ 40,
