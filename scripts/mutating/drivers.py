@@ -150,4 +150,11 @@ MUTANTS = (
         "(items, items, EVERYWHERE, items, EVERYWHERE, EVERYWHERE, EVERYWHERE)",
         "tests/test_over_devices.py::test_global_arrays_and_checkpoints",
     ),
+    Mutant(
+        "what users have seen is recommended again",
+        "_drivers/evaluate_users.py",
+        "judgements = Judgements(relevant_rows, seen_rows)",
+        "judgements = Judgements(relevant_rows, None)",
+        "tests/test_evaluate_users.py::test_measures_of_recommendations",
+    ),
 )
