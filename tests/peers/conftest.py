@@ -18,6 +18,24 @@ import numpy as np
 import pytest
 
 
+# What these record is compared by default; all other peers run with the long tests.
+BY_DEFAULT = (
+    "test_recommenders",
+    "test_scipy",
+    "test_tf_ranking",
+    "test_top_k",
+    "test_torchmetrics",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of other peers as long, before pytest selects tests by their marks."""
+    for item in items:
+        if item.path.parent.name == "peers" and item.path.stem not in BY_DEFAULT:
+            item.add_marker("long")
+
+
 class Lists(NamedTuple):
     """A batch of lists without tied scores; arrays are `[lists, items]`."""
 
