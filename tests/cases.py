@@ -257,12 +257,7 @@ def _browsing(options, value="utility", **fields):
 INSQ = functools.partial(_browsing, {"target": 2}, closed_form=True, refused=())
 FORAGING = functools.partial(
     _browsing,
-    {
-        "target": 1.2,
-        "rate": 0.3,
-        "target_rationality": 3.0,
-        "rate_rationality": 3.0,
-    },
+    {"target": 1.2, "rate": 0.3, "target_rationality": 3.0, "rate_rationality": 3.0},
 )
 BEJEWELED = {
     "target": 2,
@@ -340,222 +335,128 @@ _LINEAR, _EXPONENTIAL = {"gain_fn": jrm.linear_gain}, {"gain_fn": jrm.exponentia
 _GRADED = {"relevance_threshold": 2}
 _HELD_WHOLE = {"bounded": False, "defined": differ_twice, "refused": ("places",)}
 
-CASES: dict[str, Case] = dict(
-    _named(
-        {
-            # Gains.
-            "cg": Case(_LINEAR, **_GAINS),
-            "cg-exponential": Case(_EXPONENTIAL, **_GAINS),
-            "dcg": Case(_EXPONENTIAL, **_GAINS),
-            "dcg-linear-reciprocal": Case(
-                _LINEAR | {"discount_fn": jrm.reciprocal_discount}, **_GAINS
-            ),
-            "ndcg": Case(_EXPONENTIAL, weighted=True),
-            "ndcg-linear": Case(_LINEAR, weighted=True),
-            "ndcg-own-functions": Case(
-                {"gain_fn": halved, "discount_fn": LOG3}, weighted=True
-            ),
-            # Relevant items among the first ranks.
-            "precision": Case(),
-            "precision-k": Case({"denominator": "k"}),
-            "precision-graded": Case(_GRADED),
-            "recall": Case(),
-            "recall-attainable": Case({"denominator": "attainable"}),
-            "f_score": Case(),
-            "f_score-2": Case({"beta": 2.0}),
-            "hit_rate": Case(),
-            "fall_out": Case(
-                ordered=False,
-                defined=lambda case: any(case.labels[i] < 1 for i in case.pool),
-            ),
-            "r_precision": Case(),
-            "set_average_precision": Case(_GRADED),
-            "utility": Case({"worth": 2, "cost": 0.5}, bounded=False, defined=always),
-            "precision_at_multiples": Case({"multiples": 1.6}),
-            "precision_at_multiples-0.5": Case({"multiples": 0.5}),
-            # The places of relevant items.
-            "average_precision": Case(weighted=True),
-            "average_precision-attainable": Case(
-                {"denominator": "attainable"}, weighted=True
-            ),
-            "average_precision-k": Case({"denominator": "k"}, weighted=True),
-            "average_precision-hits": Case(
-                {"denominator": "hits"}, closed_form=False, weighted=True
-            ),
-            "map_at_r": Case(weighted=True),
-            "reciprocal_rank": Case(),
-            "reciprocal_rank-graded": Case(_GRADED),
-            "inverse_negative_penalty": Case(defined=has_ranked_all),
-            "average_relevance_position": Case(
-                bounded=False,
-                ordered=False,
-                defined=functools.partial(has_ranked, threshold=1e-9),
-            ),
-            "interpolated_precision": Case({"recall_levels": 0.3}, closed_form=False),
-            "eleven_point_precision": Case(closed_form=False),
-            # Users who read on by chance.
-            "rank_biased_precision-graded": Case(
-                {"p": 0.5, "max_label": 2}, defined=gained
-            ),
-            "rank_biased_precision": Case(),
-            "expected_reciprocal_rank-normalized": Case(
-                {"normalized": True, "max_label": 2}, closed_form=False, defined=gained
-            ),
-            "expected_reciprocal_rank": Case(closed_form=False, defined=gained),
-            "inst": _browsing({}),
-            "insq": INSQ(),
-            "insq-total_utility": INSQ("total_utility"),
-            "insq-total_cost": INSQ("total_cost"),
-            "bejeweled_player_model": _browsing(BEJEWELED),
-            "time_biased_gain": _browsing({"half_life": 5}),
-            "information_foraging": FORAGING(),
-            "information_foraging-total_utility": FORAGING("total_utility"),
-            "information_foraging-cost": FORAGING("cost"),
-            "information_foraging-total_cost": FORAGING("total_cost"),
-            "information_foraging-items": FORAGING("items"),
-            # Pairs of items, and many labels.
-            "ordered_pair_accuracy": Case(defined=differ),
-            "roc_auc": Case(defined=has_two_classes),
-            "gauc": Case(
-                loops=oracle.roc_auc,
-                defined=has_two_classes,
-                factor=items_of_two_classes,
-            ),
-            "tau": Case(**_HELD_WHOLE),
-            "rho": Case(**_HELD_WHOLE),
-            "label_ranking_average_precision": Case(),
-            "coverage_error": Case(bounded=False, defined=has_ranked),
-            "label_ranking_loss": Case(defined=has_two_classes),
-            # Pools of which not every item was judged.
-            "bpref": Case(),
-            "inferred_average_precision": Case(closed_form=False),
-            "judged": Case(defined=always, ordered=False),
-            "num_nonrelevant_retrieved": Case(
-                bounded=False, ordered=False, defined=always
-            ),
-            "num_relevant_retrieved": Case(bounded=False, defined=always),
-            "num_retrieved": Case(bounded=False, defined=always),
-            "num_relevant": Case(bounded=False, defined=always),
-            "residual": _residual(
-                functools.partial(jrm.rank_biased_precision, p=0.6, max_label=4),
-                lambda label, rank, depth: 0.4 * 0.6 ** (rank - 1) * label / 4,
-            ),
-            "residual-dcg": _residual(
-                "dcg",
-                lambda label, rank, depth: (
-                    oracle.exponential(label) * oracle.log2(rank)
-                ),
-                weighable=False,
-            ),
-            "residual-unit": _residual(
-                functools.partial(jrm.cg, gain_fn=one_more),
-                lambda label, rank, depth: label + 1,
-                weighable=False,
-            ),
-            "residual-precision": _residual(
-                "precision", lambda label, rank, depth: (label >= 1) / depth
-            ),
-            # One item to be found.
-            "hit_rate-realistic": _of_target(
-                {"rank": "realistic"}, loops=oracle.realistic_hit_rate
-            ),
-            "reciprocal_rank-realistic": _of_target(
-                {"rank": "realistic"}, loops=oracle.realistic_reciprocal_rank
-            ),
-            "adjusted_mean_rank_index": _of_target(
-                bounded=False,
-                defined=functools.partial(has_ranked, threshold=TOP),
-                factor=lambda case, k: max(len(case.pool) - 1, 0) / 2,
-            ),
-            "adjusted_hit_rate": _of_target(
-                bounded=False,
-                factor=lambda case, k: 1 - _hits_by_chance(len(case.pool), k),
-            ),
-            "adjusted_reciprocal_rank": _of_target(
-                bounded=False,
-                factor=lambda case, k: (
-                    1 - _reciprocal_rank_by_chance(len(case.pool), k)
-                ),
-            ),
-            # Early recognition.
-            "enrichment_factor": Case(bounded=False),
-            "rie": Case({"alpha": 3.5}, bounded=False),
-            "bedroc": Case({"alpha": 3.5}),
-            "bedroc-graded": Case({"alpha": 3.5} | _GRADED),
-            "log_auc": Case({"min_fpr": 0.4}, defined=pool_has_two_classes),
-            "log_auc-adjusted": Case(
-                {"min_fpr": 0.4, "adjusted": True},
-                bounded=False,
-                defined=pool_has_two_classes,
-            ),
-            # Measures of NTCIR.
-            "q_measure": Case({"beta": 2}, closed_form=False),
-            "q_measure-attainable": Case(
-                {"denominator": "attainable"} | _GRADED, closed_form=False
-            ),
-            "p_plus": Case({"gain_fn": above_one}, closed_form=False),
-            "p_plus-binary": Case({"beta": 0} | _GRADED, closed_form=False),
-            "o_measure": Case(_EXPONENTIAL, closed_form=False),
-            # Subtopics.
-            "alpha_dcg": _of_topics({"alpha": 0.3}, bounded=False),
-            "alpha_ndcg": _of_topics(  # the greedy order may not be the best
-                {"alpha": 0.3},
-                bounded=False,
-                refused=("places", "catalog", "sharded"),
-            ),
-            "err_ia": _of_topics({"alpha": 0.3}),
-            "nrbp": _of_topics({"p": 0.8, "alpha": 0.3}),
-            "subtopic_recall": _of_topics(),
-            "precision_ia": _mean_over_topics(oracle.precision, denominator="k"),
-            "precision_ia-retrieved": _mean_over_topics(oracle.precision),
-            "average_precision_ia": _mean_over_topics(oracle.average_precision),
-            # Groups of items, and propensities of labels.
-            "group_recall": Case(
-                {"group": 1},
-                columns=("groups",),
-                ordered=False,
-                defined=lambda case: case.group_totals(relevant)[1] > 0,
-            ),
-            "attention_weighted_rank_fairness": _of_groups(
-                {"target": "relevant"},
-                defined=lambda case: case.group_totals(relevant).sum() > 0,
-            ),
-            "attention_weighted_rank_fairness-pool": _of_groups(),
-            "attention_weighted_rank_fairness-shares": _of_groups(
-                {"target": SHARES, "discount_fn": jrm.reciprocal_discount}
-            ),
-            "expected_exposure": _of_groups(  # squares the difference of large sums
-                {"target": "relevant"}, bounded=False, rtol=1e-5
-            ),
-            "expected_exposure-pool": _of_groups(bounded=False),
-            "expected_exposure-disparity": _of_groups(
-                {"part": "disparity"}, bounded=False
-            ),
-            "expected_exposure-relevance": _of_groups(
-                {"part": "relevance", "target": SHARES}, bounded=False
-            ),
-            "exposure_parity": _of_groups(bounded=False, defined=has_several_groups),
-            "exposure_parity-ratio": _of_groups(
-                {"comparison": "ratio"}, defined=has_several_groups
-            ),
-            "disparate_treatment_ratio": _of_groups(
-                defined=functools.partial(has_several_groups, worth=oracle.linear)
-            ),
-            "disparate_impact_ratio": _of_groups(
-                _EXPONENTIAL,
-                defined=functools.partial(has_several_groups, worth=oracle.exponential),
-                refused=(),  # the clicks of items of the label 0 are 0
-            ),
-            "ndkl": _of_groups(closed_form=False, bounded=False),
-            "ndkl-shares": _of_groups(
-                {"target": SHARES}, closed_form=False, bounded=False
-            ),
-            "propensity_scored_precision": _by_propensity("precision"),
-            "propensity_scored_ndcg": _by_propensity("ndcg"),
-            "propensity_scored_recall": _by_propensity("recall", 2.0),
-        }
-    )
-)
+# fmt: off
+CASES: dict[str, Case] = dict(_named({
+    # Gains.
+    "cg": Case(_LINEAR, **_GAINS),
+    "cg-exponential": Case(_EXPONENTIAL, **_GAINS),
+    "dcg": Case(_EXPONENTIAL, **_GAINS),
+    "dcg-linear-reciprocal": Case(_LINEAR | {"discount_fn": jrm.reciprocal_discount}, **_GAINS),
+    "ndcg": Case(_EXPONENTIAL, weighted=True),
+    "ndcg-linear": Case(_LINEAR, weighted=True),
+    "ndcg-own-functions": Case({"gain_fn": halved, "discount_fn": LOG3}, weighted=True),
+    # Relevant items among the first ranks.
+    "precision": Case(),
+    "precision-k": Case({"denominator": "k"}),
+    "precision-graded": Case(_GRADED),
+    "recall": Case(),
+    "recall-attainable": Case({"denominator": "attainable"}),
+    "f_score": Case(),
+    "f_score-2": Case({"beta": 2.0}),
+    "hit_rate": Case(),
+    "fall_out": Case(ordered=False, defined=lambda case: any(case.labels[i] < 1 for i in case.pool)),
+    "r_precision": Case(),
+    "set_average_precision": Case(_GRADED),
+    "utility": Case({"worth": 2, "cost": 0.5}, bounded=False, defined=always),
+    "precision_at_multiples": Case({"multiples": 1.6}),
+    "precision_at_multiples-0.5": Case({"multiples": 0.5}),
+    # The places of relevant items.
+    "average_precision": Case(weighted=True),
+    "average_precision-attainable": Case({"denominator": "attainable"}, weighted=True),
+    "average_precision-k": Case({"denominator": "k"}, weighted=True),
+    "average_precision-hits": Case({"denominator": "hits"}, closed_form=False, weighted=True),
+    "map_at_r": Case(weighted=True),
+    "reciprocal_rank": Case(),
+    "reciprocal_rank-graded": Case(_GRADED),
+    "inverse_negative_penalty": Case(defined=has_ranked_all),
+    "average_relevance_position": Case(bounded=False, ordered=False, defined=functools.partial(has_ranked, threshold=1e-9)),
+    "interpolated_precision": Case({"recall_levels": 0.3}, closed_form=False),
+    "eleven_point_precision": Case(closed_form=False),
+    # Users who read on by chance.
+    "rank_biased_precision-graded": Case({"p": 0.5, "max_label": 2}, defined=gained),
+    "rank_biased_precision": Case(),
+    "expected_reciprocal_rank-normalized": Case({"normalized": True, "max_label": 2}, closed_form=False, defined=gained),
+    "expected_reciprocal_rank": Case(closed_form=False, defined=gained),
+    "inst": _browsing({}),
+    "insq": INSQ(),
+    "insq-total_utility": INSQ("total_utility"),
+    "insq-total_cost": INSQ("total_cost"),
+    "bejeweled_player_model": _browsing(BEJEWELED),
+    "time_biased_gain": _browsing({"half_life": 5}),
+    "information_foraging": FORAGING(),
+    "information_foraging-total_utility": FORAGING("total_utility"),
+    "information_foraging-cost": FORAGING("cost"),
+    "information_foraging-total_cost": FORAGING("total_cost"),
+    "information_foraging-items": FORAGING("items"),
+    # Pairs of items, and many labels.
+    "ordered_pair_accuracy": Case(defined=differ),
+    "roc_auc": Case(defined=has_two_classes),
+    "gauc": Case(loops=oracle.roc_auc, defined=has_two_classes, factor=items_of_two_classes),
+    "tau": Case(**_HELD_WHOLE),
+    "rho": Case(**_HELD_WHOLE),
+    "label_ranking_average_precision": Case(),
+    "coverage_error": Case(bounded=False, defined=has_ranked),
+    "label_ranking_loss": Case(defined=has_two_classes),
+    # Pools of which not every item was judged.
+    "bpref": Case(),
+    "inferred_average_precision": Case(closed_form=False),
+    "judged": Case(defined=always, ordered=False),
+    "num_nonrelevant_retrieved": Case(bounded=False, ordered=False, defined=always),
+    "num_relevant_retrieved": Case(bounded=False, defined=always),
+    "num_retrieved": Case(bounded=False, defined=always),
+    "num_relevant": Case(bounded=False, defined=always),
+    "residual": _residual(functools.partial(jrm.rank_biased_precision, p=0.6, max_label=4), lambda label, rank, depth: 0.4 * 0.6 ** (rank - 1) * label / 4),
+    "residual-dcg": _residual("dcg", lambda label, rank, depth: oracle.exponential(label) * oracle.log2(rank), weighable=False),
+    "residual-unit": _residual(functools.partial(jrm.cg, gain_fn=one_more), lambda label, rank, depth: label + 1, weighable=False),
+    "residual-precision": _residual("precision", lambda label, rank, depth: (label >= 1) / depth),
+    # One item to be found.
+    "hit_rate-realistic": _of_target({"rank": "realistic"}, loops=oracle.realistic_hit_rate),
+    "reciprocal_rank-realistic": _of_target({"rank": "realistic"}, loops=oracle.realistic_reciprocal_rank),
+    "adjusted_mean_rank_index": _of_target(bounded=False, defined=functools.partial(has_ranked, threshold=TOP), factor=lambda case, k: max(len(case.pool) - 1, 0) / 2),
+    "adjusted_hit_rate": _of_target(bounded=False, factor=lambda case, k: 1 - _hits_by_chance(len(case.pool), k)),
+    "adjusted_reciprocal_rank": _of_target(bounded=False, factor=lambda case, k: 1 - _reciprocal_rank_by_chance(len(case.pool), k)),
+    # Early recognition.
+    "enrichment_factor": Case(bounded=False),
+    "rie": Case({"alpha": 3.5}, bounded=False),
+    "bedroc": Case({"alpha": 3.5}),
+    "bedroc-graded": Case({"alpha": 3.5} | _GRADED),
+    "log_auc": Case({"min_fpr": 0.4}, defined=pool_has_two_classes),
+    "log_auc-adjusted": Case({"min_fpr": 0.4, "adjusted": True}, bounded=False, defined=pool_has_two_classes),
+    # Measures of NTCIR.
+    "q_measure": Case({"beta": 2}, closed_form=False),
+    "q_measure-attainable": Case({"denominator": "attainable"} | _GRADED, closed_form=False),
+    "p_plus": Case({"gain_fn": above_one}, closed_form=False),
+    "p_plus-binary": Case({"beta": 0} | _GRADED, closed_form=False),
+    "o_measure": Case(_EXPONENTIAL, closed_form=False),
+    # Subtopics.
+    "alpha_dcg": _of_topics({"alpha": 0.3}, bounded=False),
+    "alpha_ndcg": _of_topics({"alpha": 0.3}, bounded=False, refused=("places", "catalog", "sharded")),  # the greedy order may not be the best
+    "err_ia": _of_topics({"alpha": 0.3}),
+    "nrbp": _of_topics({"p": 0.8, "alpha": 0.3}),
+    "subtopic_recall": _of_topics(),
+    "precision_ia": _mean_over_topics(oracle.precision, denominator="k"),
+    "precision_ia-retrieved": _mean_over_topics(oracle.precision),
+    "average_precision_ia": _mean_over_topics(oracle.average_precision),
+    # Groups of items, and propensities of labels.
+    "group_recall": Case({"group": 1}, columns=("groups",), ordered=False, defined=lambda case: case.group_totals(relevant)[1] > 0),
+    "attention_weighted_rank_fairness": _of_groups({"target": "relevant"}, defined=lambda case: case.group_totals(relevant).sum() > 0),
+    "attention_weighted_rank_fairness-pool": _of_groups(),
+    "attention_weighted_rank_fairness-shares": _of_groups({"target": SHARES, "discount_fn": jrm.reciprocal_discount}),
+    "expected_exposure": _of_groups({"target": "relevant"}, bounded=False, rtol=1e-5),  # squares the difference of large sums
+    "expected_exposure-pool": _of_groups(bounded=False),
+    "expected_exposure-disparity": _of_groups({"part": "disparity"}, bounded=False),
+    "expected_exposure-relevance": _of_groups({"part": "relevance", "target": SHARES}, bounded=False),
+    "exposure_parity": _of_groups(bounded=False, defined=has_several_groups),
+    "exposure_parity-ratio": _of_groups({"comparison": "ratio"}, defined=has_several_groups),
+    "disparate_treatment_ratio": _of_groups(defined=functools.partial(has_several_groups, worth=oracle.linear)),
+    "disparate_impact_ratio": _of_groups(_EXPONENTIAL, defined=functools.partial(has_several_groups, worth=oracle.exponential), refused=()),  # the clicks of items of the label 0 are 0
+    "ndkl": _of_groups(closed_form=False, bounded=False),
+    "ndkl-shares": _of_groups({"target": SHARES}, closed_form=False, bounded=False),
+    "propensity_scored_precision": _by_propensity("precision"),
+    "propensity_scored_ndcg": _by_propensity("ndcg"),
+    "propensity_scored_recall": _by_propensity("recall", 2.0),
+}))
+# fmt: on
 
 CLOSED = {name: case for name, case in CASES.items() if case.closed_form}
 

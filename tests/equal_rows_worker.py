@@ -24,41 +24,23 @@ AUTO = jax.make_mesh((8,), ("q",), axis_types=(AxisType.Auto,))
 CUT = jax.make_mesh((4, 2), ("q", "i"))
 
 # How items are scored, and the options of the driver. In most of them a product has one query.
+# fmt: off
 CALLS = {
     "alone": ("dot", {"batch_size": 1}),
     "alone, in blocks": ("l2", {"batch_size": 1, "block_size": 21}),
     "alone, beside a count": ("cosine", {"batch_size": 1, "metrics": ("mrr@2", "mrr")}),
-    "one on each device": (
-        "dot",
-        {"batch_size": 8, "mesh": DEVICES, "queries_axis": "q"},
-    ),
-    "on a mesh": (
-        "l2",
-        {"batch_size": 4, "mesh": CUT, "queries_axis": "q", "items_axis": "i"},
-    ),
-    "blocks of the host": (
-        "dot",
-        {"batch_size": 1, "block_size": 50, "items": [EQUAL[:9], EQUAL[9:]]},
-    ),
+    "one on each device": ("dot", {"batch_size": 8, "mesh": DEVICES, "queries_axis": "q"}),
+    "on a mesh": ("l2", {"batch_size": 4, "mesh": CUT, "queries_axis": "q", "items_axis": "i"}),
+    "blocks of the host": ("dot", {"batch_size": 1, "block_size": 50, "items": [EQUAL[:9], EQUAL[9:]]}),
     "candidates": ("dot", {"candidates": [range(ITEMS)] * 8}),
     "candidates in pairs": ("l2", {"candidates": [range(ITEMS)] * 8, "batch_size": 2}),
-    "candidates on devices": (
-        "dot",
-        {
-            "candidates": [range(ITEMS)] * 8,
-            "batch_size": 8,
-            "mesh": DEVICES,
-            "queries_axis": "q",
-        },
-    ),
+    "candidates on devices": ("dot", {"candidates": [range(ITEMS)] * 8, "batch_size": 8, "mesh": DEVICES, "queries_axis": "q"}),
     "users": ("model", {"batch_size": 1, "block_size": 13}),
     "tokens": ("maxsim", {"batch_size": 1, "block_size": 21}),
-    "tokens on devices": (
-        "maxsim",
-        {"batch_size": 8, "mesh": CUT, "queries_axis": "q", "items_axis": "i"},
-    ),
+    "tokens on devices": ("maxsim", {"batch_size": 8, "mesh": CUT, "queries_axis": "q", "items_axis": "i"}),
     "tokens of candidates": ("maxsim", {"candidates": [range(ITEMS)] * 8}),
-}  # fmt: skip
+}
+# fmt: on
 
 
 def evaluate(similarity, metrics=("mrr@50",), items=EQUAL, **options):

@@ -424,11 +424,7 @@ def _pairs(case, groups, differ):
         for j in items
         if differ(case.labels[i], case.labels[j])
     ]
-    return (
-        sum(a < b for a, b in pairs),
-        sum(a == b for a, b in pairs),
-        len(pairs),
-    )
+    return (sum(a < b for a, b in pairs), sum(a == b for a, b in pairs), len(pairs))
 
 
 def ordered_pair_accuracy(case, order, k):
@@ -1056,13 +1052,7 @@ def residual(case, order, k, of, worth, max_label):
 
 
 def lists(
-    labels,
-    scores,
-    mask=None,
-    weights=None,
-    columns=None,
-    retrieved=None,
-    items=None,
+    labels, scores, mask=None, weights=None, columns=None, retrieved=None, items=None
 ):
     """Returns a `List` for each row; `items` are those of a ranking, if one took them."""
 

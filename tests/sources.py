@@ -268,22 +268,27 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
     )
 
 
+def count_places(scores, has_rank):
+    """Counts, for every item, those above it and those that tie with it."""
+    others, scores = scores[..., None, :], scores[..., None]
+    exists = has_rank[..., None, :]
+    return ((others > scores) & exists).sum(-1), ((others == scores) & exists).sum(-1)
+
+
 def places(problem, then=lambda ranking: ranking, k=None, ties=None):
     """Counts the places of listed items, and passes nothing else."""
     del k
-    ids, shape = np.maximum(problem.relevant_ids, 0), problem.relevant_ids.shape
-    above, tied = np.zeros(shape, int), np.ones(shape, int)
-    for row, exists in enumerate(problem.mask):
-        labels, scores = problem.labels[row], problem.scores[row]
-        for column, item in enumerate(ids[row]):
-            is_tied = exists & (scores == scores[item])
-            above[row, column] = (exists & (scores > scores[item])).sum()
-            if ties is None:
-                tied[row, column] = max(is_tied.sum(), 1)
-                continue
-            sign = {"stable": 0, "best": -1, "worst": 1}[ties]
-            order = sorted(np.flatnonzero(is_tied), key=lambda i: sign * labels[i])
-            above[row, column] += order.index(item) if exists[item] else 0
+    ids, exists = np.maximum(problem.relevant_ids, 0), problem.mask
+    above, tied = (
+        np.take_along_axis(x, ids, 1) for x in count_places(problem.scores, exists)
+    )
+    if ties is None:
+        tied = np.maximum(tied, 1)
+    else:
+        # Items by score, then as the policy says, then by index.
+        signs = {"stable": 0, "best": -1, "worst": 1}[ties] * problem.labels
+        order = np.lexsort((signs, -problem.scores, ~exists))
+        above, tied = np.take_along_axis(order.argsort(-1), ids, 1), np.ones_like(tied)
     is_listed = problem.relevant_ids >= 0
     columns, groups = problem.columns_beside_ids()
     return then(

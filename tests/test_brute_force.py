@@ -15,53 +15,34 @@ from cases import (
     compare,
     metrics,
 )
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics.testing import COLUMNS, Lists
 
 KS = (2, None)
 # All metrics, and all options without a closed form.
 ALL_CASES = EVERY | {n: c for n, c in CASES.items() if n not in CLOSED}
 
 
-def draw(rng, lists, items, *, weighted=False):
-    """Draws short lists with many ties, graded labels and padding of three kinds.
-
-    Of the last lists, one has nothing relevant, one no topics, one only unknown groups, and
-    one a single group; some costs, groups and topics are unknown.
-    """
-    shape = (lists, items)
-    labels = rng.integers(-1, 4, shape).astype(np.float32)
-    labels[rng.random(lists) < 0.8, rng.integers(items)] = TOP
-    scores = rng.integers(0, 3, shape).astype(np.float32)
-    mask = rng.random(shape) > 0.2
-    weights = None
-    if weighted:
-        weights = np.round(rng.random(shape) * 3 + 0.01, 2).astype(np.float32)
-        weights[rng.random(shape) < 0.1] = 0
-    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
-    for name, unknown in (("costs", 0), ("costs", np.nan), ("propensities", 0)):
-        columns[name][rng.random(shape) < 0.1] = unknown
-    for name in ("groups", "subtopics"):
-        columns[name][rng.random(columns[name].shape) < 0.1] = np.nan
-    labels[-1] = np.minimum(labels[-1], 0)
-    columns["subtopics"][-2], columns["groups"][-3] = 0, np.nan
-    columns["groups"][-4, :, 1:] = -1
-    return Lists(labels, scores, mask, weights, columns)
-
-
 def draw_edges(rng, lists=40, **options):
     """Draws lists of up to seven items, of which four have one item, and one has none."""
-    data = draw(rng, lists, 7, **options)
+    data = draw_short(rng, lists, **options)
     data.labels[:5, 1:] = -1
     data.labels[0] = -1
     return data
 
 
 def compare_all(measured, cases, lists, ties, ks=KS, **options):
-    """Compares every metric with its loops."""
+    """Compares the values and list weights of every metric with its loops."""
     for name, case in cases.items():
         compare(measured[name], case, lists, ties, ks, **options)
+        by_cutoff = ks if measured[name].cutoff_weights else (None,)
+        weights = [
+            [case.implied_weight(x) * case.factor(x, k) for k in by_cutoff]
+            for x in lists
+        ]
+        weights = np.reshape(weights, measured[name].weights.shape)
+        np.testing.assert_allclose(measured[name].weights, weights, 2e-6, err_msg=name)
 
 
 # A constant scorer, wherever the relevant items of a list lie; its last item is padding.
@@ -75,41 +56,56 @@ def rolled(column):
     return np.concatenate([np.stack(rows), np.stack([column[0, -1:]] * 6)], axis=1)
 
 
+# Metrics of lists whose items have weights, and those that refuse them.
+TABLES = [{n: c for n, c in CASES.items() if c.weighable is x} for x in (True, False)]
+
+
 @pytest.fixture(scope="module")
 def whole():
-    """Draws lists, appends those of the constant scorer, and measures all at once."""
-    data = draw_edges(np.random.default_rng(5))
+    """Draws lists, appends those of the constant scorer, and measures all at once.
+
+    What items hold that do not exist is garbled.
+    """
+    data = draw_edges(np.random.default_rng(5), weighted=True)
     constant = data._replace(scores=np.zeros_like(data.scores)).map(rolled)
     constant.labels[:] = np.stack([np.append(np.roll(BASE, x), -1) for x in ROLLS])
     constant.mask[:] = True
     both = jax.tree.map(lambda *parts: np.concatenate(parts), data, constant)
-    ranking = both.ranked(k=KS)
-    measured = jax.device_get(jrm.measure(metrics(KS, cases=CASES), ranking))
-    lists = oracle.lists(*both, items=ranking.items)
-    return lists[: len(data.labels)], lists[len(data.labels) :], measured
+    results = []
+    for cases, lists in zip(TABLES, (both, both._replace(weights=None)), strict=True):
+        if not cases:  # under --metric
+            continue
+        ranking = lists.garbled().ranked(k=KS)
+        measured = jax.device_get(jrm.measure(metrics(KS, cases=cases), ranking))
+        rows = oracle.lists(*lists, items=ranking.items)
+        results.append((cases, rows, measured))
+    return len(data.labels), results
 
 
 def test_whole_lists_equal_all_orders(whole):
     """Closed forms are means over all orders, with ties within and across the cut.
 
-    What has no closed form is compared with loops over the order that was taken.
+    What has no closed form is compared with loops over the order that was taken. The weight
+    of a list is what its item weights imply.
     """
-    lists, _, measured = whole
-    measured = {name: x[: len(lists)] for name, x in measured.items()}
-    compare_all(measured, CASES, lists, None)
+    number, results = whole
+    for cases, rows, measured in results:
+        measured = {name: x[:number] for name, x in measured.items()}
+        compare_all(measured, cases, rows[:number], None)
 
 
 def test_constant_scores_give_the_mean_over_all_orders(whole):
     """A constant scorer has the value of a random one, wherever relevant items lie."""
-    lists, rolls, measured = whole
-    for name, case in CLOSED.items():
-        values = measured[name].values[len(lists) :]
-        expected = case.expect(rolls[:1], "expected", KS)
-        scale = max(1.0, np.abs(expected).max())
-        expected = np.broadcast_to(expected[0], values.shape)
-        np.testing.assert_allclose(
-            values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
-        )
+    number, results = whole
+    for cases, rows, measured in results:
+        for name in cases.keys() & CLOSED.keys():
+            values = measured[name].values[number:]
+            expected = cases[name].expect(rows[number:][:1], "expected", KS)
+            scale = max(1.0, np.abs(expected).max())
+            expected = np.broadcast_to(expected[0], values.shape)
+            np.testing.assert_allclose(
+                values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
+            )
 
 
 @pytest.mark.long
@@ -126,11 +122,7 @@ def test_items_without_a_rank(rng):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name, weighted, ks",
-    [
-        ("sort", True, KS),
-        ("top_k", False, (2,)),
-        ("top_k", True, (1, 2, 4)),
-    ],
+    [("sort", True, KS), ("top_k", False, (2,)), ("top_k", True, (1, 2, 4))],
     ids=["whole-weights", "cut-2", "cut-5-weights"],
 )
 def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
@@ -147,9 +139,7 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name, ks",
-    [("top_k", (2,)), ("sort", KS)],
-    ids=["cut", "whole"],
+    "name, ks", [("top_k", (2,)), ("sort", KS)], ids=["cut", "whole"]
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):
     """Policies of one order agree with loops; item weights break ties as well."""
@@ -166,7 +156,7 @@ def test_one_order_equals_loops(rng, lowering, name, ks):
 @pytest.mark.long
 def test_random_orders_converge_to_the_closed_form(rng):
     """The mean over 5,000 keys is the expected value, within five standard errors."""
-    data = draw(rng, 6, 7, weighted=True)
+    data = draw_short(rng, 6, weighted=True)
     means = {n: c for n, c in CLOSED.items() if c.is_mean and c.weighable}
     table = metrics((1, 3, None), cases=means)
 

@@ -67,73 +67,25 @@ def test_no_remarks_on_packed_lists_and_ids(rng):
     assert jrm.check(**relevant, relevant_labels=rng.integers(0, 2, (LISTS, 5))) == []
 
 
+# fmt: off
 ODD = {
-    "swapped": (
-        lambda y, s, m, rng: (s + 3, y),
-        r"labels hold \d+ values, most of them fractions, and scores only 3 whole ones "
-        "from 0 to 2; pass labels before scores",
-    ),
-    "swapped, small": (
-        lambda y, s, m, rng: (
-            [[0.9, 0.1, 0.3, 0.8], [0.4, 0.3, 0.2, 0.1]],
-            [[3, 2, 0, 1], [0, 0, 1, 0]],
-        ),
-        "labels hold 6 values, .* from 0 to 3",
-    ),
-    "fractions below 1": (
-        lambda y, s, m, rng: (rng.random(y.shape) / 2, s),
-        "none of 720 items is relevant: the largest label is 0.4.*, and "
-        "relevance_threshold is 1; pass a lower",
-    ),
-    "ratings": (
-        lambda y, s, m, rng: (y + 1, s),
-        "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;",
-    ),
-    "dislikes": (
-        lambda y, s, m, rng: (y - 1, s),
-        r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking",
-    ),
-    "a last axis of 1": (
-        lambda y, s, m, rng: (y[..., None], s[..., None]),
-        "every one of 720 lists has a single item, .*; pass arrays",
-    ),
-    "pointwise": (
-        lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]),
-        "every one of 60 lists has a single item",
-    ),
-    "logits as labels": (
-        lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s),
-        r"\d+ of 720 labels are negative, as -",
-    ),
-    "a constant model": (
-        lambda y, s, m, rng: (y, np.zeros_like(s), m),
-        "all scores are equal in 60 of 60 lists, as in list 0; pass scores",
-    ),
-    "a cold list": (
-        lambda y, s, m, rng: (y, np.where(np.arange(LISTS)[:, None] == 7, 0.5, s)),
-        "all scores are equal in 1 of 60 lists, as in list 7;",
-    ),
-    "one constant list": (
-        lambda y, s, m, rng: ([1, 0], [0.5, 0.5]),
-        "all scores are equal in the list;",
-    ),
-    "ranks": (
-        lambda y, s, m, rng: (y, np.argsort(np.argsort(-s - 3 * y)) + 1),
-        "relevant items score below the others in .. of .. lists, .*: pass -scores",
-    ),
-    "distances": (
-        lambda y, s, m, rng: (y, np.exp(s - 3 * y), m),
-        "relevant items score below the others in .. of .. lists",
-    ),
-    "a mask of padding": (
-        lambda y, s, m, rng: (y, s, ~(m | (np.arange(LISTS) % 3 == 0)[:, None])),
-        "the mask hides every item of 2. of 60 lists, as in list 0; pass ~mask",
-    ),
-    "all hidden": (
-        lambda y, s, m, rng: (y, s, np.zeros_like(m)),
-        "the mask hides every item of every list; pass ~mask",
-    ),
+    "swapped": (lambda y, s, m, rng: (s + 3, y), r"labels hold \d+ values, most of them fractions, and scores only 3 whole ones from 0 to 2; pass labels before scores"),
+    "swapped, small": (lambda y, s, m, rng: ([[0.9, 0.1, 0.3, 0.8], [0.4, 0.3, 0.2, 0.1]], [[3, 2, 0, 1], [0, 0, 1, 0]]), "labels hold 6 values, .* from 0 to 3"),
+    "fractions below 1": (lambda y, s, m, rng: (rng.random(y.shape) / 2, s), "none of 720 items is relevant: the largest label is 0.4.*, and relevance_threshold is 1; pass a lower"),
+    "ratings": (lambda y, s, m, rng: (y + 1, s), "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;"),
+    "dislikes": (lambda y, s, m, rng: (y - 1, s), r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking"),
+    "a last axis of 1": (lambda y, s, m, rng: (y[..., None], s[..., None]), "every one of 720 lists has a single item, .*; pass arrays"),
+    "pointwise": (lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]), "every one of 60 lists has a single item"),
+    "logits as labels": (lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s), r"\d+ of 720 labels are negative, as -"),
+    "a constant model": (lambda y, s, m, rng: (y, np.zeros_like(s), m), "all scores are equal in 60 of 60 lists, as in list 0; pass scores"),
+    "a cold list": (lambda y, s, m, rng: (y, np.where(np.arange(LISTS)[:, None] == 7, 0.5, s)), "all scores are equal in 1 of 60 lists, as in list 7;"),
+    "one constant list": (lambda y, s, m, rng: ([1, 0], [0.5, 0.5]), "all scores are equal in the list;"),
+    "ranks": (lambda y, s, m, rng: (y, np.argsort(np.argsort(-s - 3 * y)) + 1), "relevant items score below the others in .. of .. lists, .*: pass -scores"),
+    "distances": (lambda y, s, m, rng: (y, np.exp(s - 3 * y), m), "relevant items score below the others in .. of .. lists"),
+    "a mask of padding": (lambda y, s, m, rng: (y, s, ~(m | (np.arange(LISTS) % 3 == 0)[:, None])), "the mask hides every item of 2. of 60 lists, as in list 0; pass ~mask"),
+    "all hidden": (lambda y, s, m, rng: (y, s, np.zeros_like(m)), "the mask hides every item of every list; pass ~mask"),
 }
+# fmt: on
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -185,76 +137,6 @@ def test_remarks_on_ids(rng):
     distances = rng.random((LISTS, 10)) + (np.arange(10) != relevant)
     [remark] = jrm.check(scores=distances, relevant_ids=relevant)
     assert remark.startswith("relevant items score below the others in 60 of 60 lists")
-
-
-ONE = np.zeros((2, 1), int)
-BAD = {
-    "a twice relevant id": (
-        "relevant_ids holds 4 more than once in list 1; pass each id of a list once",
-        {"relevant_ids": [[4, 5, -1, -1], [4, 3, 4, -1]]},
-    ),
-    "an id beyond the items": (
-        r"relevant_ids is 9 at \(1, 0\); there are 9 items; pass ids from 0",
-        {"relevant_ids": [[4], [9]], "num_items": 9},
-    ),
-    "an excluded id beyond": (
-        r"exclude_ids is 9 at \(0, 0\); there are 5 items",
-        {"relevant_ids": ONE, "exclude_ids": ONE + 9, "scores": np.ones((2, 5))},
-    ),
-    "scores of ids": (
-        r"scores is nan at \(1, 2\)",
-        {
-            "relevant_ids": ONE,
-            "scores": np.where(np.arange(10).reshape(2, 5) == 7, np.nan, 1),
-        },
-    ),
-    "labels of ids": (
-        r"gain of labels is inf at \(0, 0\)",
-        {"relevant_ids": ONE, "relevant_labels": ONE + 200},
-    ),
-    "a label of ids": (
-        r"relevant_labels is nan at \(0, 0\)",
-        {"relevant_ids": ONE, "relevant_labels": ONE + np.nan},
-    ),
-    "a segment": (
-        r"segment_ids is 30 at \(0,\), but num_segments is 2",
-        {
-            "labels": [1, 0],
-            "scores": [0.1, 0.2],
-            "segment_ids": [30, 30],
-            "num_segments": 2,
-        },
-    ),
-    "nothing": ("labels and relevant_ids are both None", {}),
-    "two numbers of items": (
-        "num_items is 9, but scores has 5 items; leave num_items out",
-        {"relevant_ids": ONE, "scores": np.ones((2, 5)), "num_items": 9},
-    ),
-    "a number of segments alone": (
-        "num_segments is given but labels is None",
-        {"relevant_ids": ONE, "num_segments": 3},
-    ),
-    "a mask alone": (
-        "mask is given but labels is None",
-        {"mask": [True], "relevant_ids": ONE},
-    ),
-    "ids alone": (
-        "exclude_ids is given but relevant_ids is None",
-        {"labels": [1, 0], "exclude_ids": ONE},
-    ),
-    "a threshold": (
-        "relevance_threshold is 0; pass a positive",
-        {"labels": [1, 0], "relevance_threshold": 0},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_impossible_values_raise(name):
-    """The error names the first index, and says what to pass."""
-    text, arguments = BAD[name]
-    with pytest.raises(ValueError, match=text):
-        jrm.check(**arguments)
 
 
 def test_thresholds_are_those_of_metrics():

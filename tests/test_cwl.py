@@ -2,7 +2,6 @@
 
 import functools
 
-import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
@@ -38,29 +37,6 @@ def test_binary_gains_without_costs(items, max_rank, rng):
             case, case.ranked, None, oracle.inst, value, max_rank, threshold=2
         )
         np.testing.assert_allclose(results[value].values, [expected], rtol=1e-5)
-
-
-def test_what_raises():
-    """Options are checked, and rankings that hold only listed items are refused."""
-    labels, scores = jnp.array([1.0, 0.0]), jnp.array([0.9, 0.8])
-    for metric, options, message in (
-        (jrm.inst, {"target": 0.4}, "at least 0.5"),
-        (jrm.inst, {"value": "effort"}, "total_utility"),
-        (jrm.inst, {"max_rank": 0}, "max_rank"),
-        (jrm.time_biased_gain, {"half_life": 0}, "half_life"),
-        (jrm.bejeweled_player_model, {"median_gain": 2}, "median_gain"),
-        (jrm.information_foraging, {"target": None, "rate": None}, "at least one"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            metric(labels, scores, **options)
-    with pytest.raises(ValueError, match="'costs' has shape"):
-        jrm.inst(labels, scores, columns={"costs": jnp.ones((2, 1))})
-    ids = jnp.array([0])
-    with pytest.raises(ValueError, match="only the items"):
-        jrm.inst.of(jrm.rank_scores(scores, ids))
-    costs = {"costs": jnp.ones(1)}
-    with pytest.raises(ValueError, match="'costs' is known of the listed items alone"):
-        jrm.inst.of(jrm.rank_scores(scores, ids, k=2, columns=costs), k=2)
 
 
 def test_direction():

@@ -2,22 +2,20 @@
 
 import functools
 import itertools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 import pytest
 import scipy.sparse
-from jax.sharding import AxisType
 from padded_tokens import padded
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources import host_blocks
 
 QUERIES, ITEMS, DIMS, K = 45, 99, 4, 5
-ONE_BLOCK = ("ndcg@3", "recall@1,5", "mrr", "map")
-METRICS = ONE_BLOCK[:3]  # these need not all items at once, whatever is relevant
+METRICS = ("ndcg@3", "recall@1,5", "mrr", "map")
 
 RNG = np.random.default_rng(3)
 # Small integers, so that many scores tie, and float32 holds them exactly.
@@ -34,11 +32,6 @@ CANDIDATES = RNG.random((QUERIES, ITEMS)) < 0.2
 CANDIDATES[[3, 4]] = False
 CLASSES = RNG.integers(0, 5, QUERIES), RNG.integers(0, 5, ITEMS)
 SHOPS = RNG.integers(0, 3, QUERIES), RNG.integers(0, 3, ITEMS)
-
-
-def sparse(table):
-    """Returns a sparse matrix of scipy."""
-    return scipy.sparse.csr_array(table)
 
 
 def lists_of(table):
@@ -77,180 +70,199 @@ MAXSIM = np.array(
     ]
 )
 
-
-def in_a_file(tokens, folder):
-    """The same tokens, with vectors in a file that is mapped."""
-    tokens.vectors.tofile(folder / "tokens")
-    shape = tokens.vectors.shape
-    vectors = np.memmap(folder / "tokens", np.float32, "r", shape=shape)
-    return jrm.Tokens(vectors, tokens.mask)
-
-
-class Input(NamedTuple):
-    """The arguments of a driver, and the dense rows that they stand for."""
-
-    driver: Callable[..., jrm.Evaluation]
-    arguments: dict[str, Any]
-    labels: np.ndarray = LABELS
-    scores: np.ndarray = PRODUCTS
-    pool: np.ndarray = np.ones(LABELS.shape, bool)
-    ranked: np.ndarray = np.ones(LABELS.shape, bool)
-    metrics: tuple[str, ...] = ONE_BLOCK
-
-
-def of_users(model, relevant=LABELS, **options):
-    """Users who have seen what is excluded."""
-    options |= {"seen": sparse(EXCLUDED), "item_mask": MASK}
-    arguments = {"model": model, "relevant": sparse(relevant), **options}
-    return Input(jrm.evaluate_users, arguments, relevant, pool=~EXCLUDED & MASK)
-
-
-def of_queries(items=CATALOG, **options):
-    """Queries whose items are scored by products, some of them excluded."""
-    arguments = {"queries": VECTORS, "items": items, "relevant": sparse(LABELS)}
-    arguments |= {"exclude": lists_of(EXCLUDED), "block_size": 16, **options}
-    return Input(jrm.evaluate_embeddings, arguments, pool=~EXCLUDED)
-
-
-def by_class(items=CATALOG, **options):
-    """Queries to whom items are relevant by attributes, in blocks."""
-    case = of_queries(items, relevant=BY_CLASS, exclude=None, **options)
-    return case._replace(labels=OF_CLASS, pool=OTHER_SHOP, metrics=METRICS)
-
-
-def of_gallery():
-    """Vectors that are ranked for one another, but not for themselves."""
-    is_same = CLASSES[0][:, None] == CLASSES[0]
-    case = of_queries(
-        VECTORS, relevant=sparse(is_same), exclude=None, exclude_self=True
-    )
-    others, whole = ~np.eye(QUERIES, dtype=bool), np.ones((QUERIES, QUERIES), bool)
-    return Input(*case[:2], is_same, VECTORS @ VECTORS.T, others, whole)
-
-
-def of_tokens(queries=QUERY_TOKENS, items=ITEM_TOKENS, **options):
-    """Queries and items with a vector for each token."""
-    options |= {"queries": queries, "similarity": "maxsim", "item_mask": MASK}
-    case = of_queries(items, **options)
-    return case._replace(scores=MAXSIM, pool=~EXCLUDED & MASK)
-
-
-def memory_map(folder):
-    """Writes the items to a file, and maps it."""
-    CATALOG.tofile(folder / "items")
-    return np.memmap(folder / "items", np.float32, "r", shape=CATALOG.shape)
-
-
-def blocks():
-    """Yields items in unequal blocks, of which one is empty."""
-    yield from np.split(CATALOG, [40, 40, 77])
-
-
-INPUTS = {
-    "embeddings of users": lambda _: of_users((VECTORS, CATALOG)),
-    "a matrix": lambda _: of_users(PRODUCTS),
-    "a function": lambda _: of_users(lambda users: PRODUCTS[users]),
-    "queries": lambda _: of_queries(item_mask=MASK)._replace(pool=~EXCLUDED & MASK),
-    "l2": lambda _: of_queries(similarity="l2")._replace(scores=-DISTANCES),
-    "a similarity": lambda _: of_queries(similarity=product),
-    "candidates": lambda _: of_queries(candidates=lists_of(CANDIDATES))._replace(
-        ranked=CANDIDATES
-    ),
-    "attributes": lambda _: by_class(),
-    "attributes in one block": lambda _: by_class(block_size=None)._replace(
-        metrics=ONE_BLOCK
-    ),
-    "a gallery": lambda _: of_gallery(),
-    "a list of blocks": lambda _: of_queries([*blocks()], item_mask=MASK)._replace(
-        pool=~EXCLUDED & MASK
-    ),
-    "a function of blocks": lambda _: of_queries(blocks, similarity="l2")._replace(
-        scores=-DISTANCES
-    ),
-    "an iterator": lambda _: by_class(blocks())._replace(metrics=METRICS[:2]),
-    "a memory map": lambda folder: of_queries(memory_map(folder)),
-    "lists of tokens": lambda _: of_tokens(),
-    "tokens on devices": lambda _: of_tokens(
-        *(padded(x, wrap=jax.numpy.asarray) for x in (QUERY_TOKENS, ITEM_TOKENS))
-    ),
-    "tokens in a file": lambda folder: of_tokens(
-        padded(QUERY_TOKENS), in_a_file(padded(ITEM_TOKENS), folder)
-    ),
-    "an iterator of tokens": lambda _: of_tokens(
-        items=(ITEM_TOKENS[i : i + 30] for i in range(0, ITEMS, 30))
-    ),
-    "tokens of candidates": lambda _: of_tokens(
-        candidates=lists_of(CANDIDATES)
-    )._replace(ranked=CANDIDATES),
-}
-MESH = {"mesh": jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Auto,) * 2)}
+MESH = {"mesh": make_mesh((2, 4), ("q", "i"))}
 EXECUTORS = {
     "one device": {},
     "queries cut": MESH | {"queries_axis": "q"},
     "items cut": MESH | {"items_axis": "i"},
     "both cut": MESH | {"queries_axis": "q", "items_axis": "i"},
 }
-# Blocks are read by one device, and labels of whole lists need all items on each.
-REFUSED = {
-    *itertools.product(
-        ("a list of blocks", "a function of blocks", "an iterator"), [*EXECUTORS][1:]
-    ),
-    *itertools.product(["attributes in one block"], ("items cut", "both cut")),
+SCORES = {
+    "embeddings of users": PRODUCTS,
+    "a matrix": PRODUCTS,
+    "a function": PRODUCTS,
+    "dot": PRODUCTS,
+    "l2": -DISTANCES,
+    "a similarity": PRODUCTS,
+    "tokens": MAXSIM,
+    "padded tokens": MAXSIM,
 }
-# Cells that no other one proves; `pytest -m long` runs the rest.
-SHORT = {
-    ("embeddings of users", "both cut"),
-    ("a function", "one device"),
-    ("queries", "one device"),
-    ("candidates", "one device"),
-    ("attributes in one block", "one device"),
-    ("a function of blocks", "one device"),
-    ("a matrix", "items cut"),
-    ("lists of tokens", "one device"),
-    ("tokens on devices", "both cut"),
+USERS, TOKENS = [*SCORES][:3], [*SCORES][-2:]
+READ = ("blocks", "a function of blocks", "an iterator")  # by the host
+HELD = ("whole", "cut in 16", *READ, "a memory map")
+
+
+class Cell(NamedTuple):
+    """A level of each factor."""
+
+    scorer: str
+    executor: str = "one device"
+    ties: str | None = None
+    excluded: str = "lists and items"
+    held: str = "cut in 16"
+    judged: str = "listed"
+
+    def name(self):
+        """Returns the levels that are not the usual ones."""
+        usual = Cell("")
+        return "-".join(x for x, y in zip(self, usual, strict=True) if x != y)
+
+    def is_legal(self):
+        """Whether a driver takes it."""
+        return not (
+            (self.held in READ and self.executor != "one device")
+            or (self.scorer in USERS and (self.held not in HELD[:2] or self.judged != "listed"))
+            or (self.scorer == "tokens" and self.held in ("blocks", "a memory map"))
+            or (self.scorer == "padded tokens" and self.held in READ)
+            or (self.judged == "candidates" and self.held in READ)
+            or (self.excluded == "itself" and (self.scorer in [*USERS, *TOKENS] or self.judged != "listed"))
+        )  # fmt: skip
+
+    def metrics(self):
+        """The metrics that need neither all items at once nor a second reading of them."""
+        by_attributes = self.judged == "by attributes"
+        if self.held == "an iterator" or (self.held in READ and by_attributes):
+            return METRICS[:2]
+        in_one = self.held == "whole" and "items_axis" not in EXECUTORS[self.executor]
+        return METRICS[: 3 if by_attributes and not in_one else 4]
+
+    def rows(self):
+        """Returns labels, scores, what exists and what is ranked, `[queries, items]`."""
+        shape = (QUERIES, ITEMS)
+        labels, scores, pool = LABELS, SCORES[self.scorer], np.ones(shape, bool)
+        if self.judged == "by attributes":
+            labels, pool = OF_CLASS, OTHER_SHOP
+        if "lists" in self.excluded:
+            pool = pool & ~EXCLUDED
+        if "items" in self.excluded:
+            pool = pool & MASK
+        ranked = CANDIDATES if self.judged == "candidates" else np.ones(shape, bool)
+        if self.excluded == "itself":  # queries are items; the others do not exist
+            scores = scores.copy()
+            scores[:, :QUERIES] = SCORES_OF_QUERIES[self.scorer]
+            pool = np.arange(ITEMS) < QUERIES
+            pool = pool & (np.arange(QUERIES)[:, None] != np.arange(ITEMS))
+            labels = labels * (np.arange(ITEMS) < QUERIES)
+        return labels, scores, pool, ranked
+
+    def evaluate(self, folder, **options):
+        """Calls the driver."""
+        options |= {"ties": self.ties} | EXECUTORS[self.executor]
+        lists = "seen" if self.scorer in USERS else "exclude"
+        options |= {lists: lists_of(EXCLUDED)} if "lists" in self.excluded else {}
+        options |= {"item_mask": MASK} if "items" in self.excluded else {}
+        options |= {"block_size": 16} if self.held != "whole" else {}
+        relevant = scipy.sparse.csr_array(self.rows()[0])
+        if self.scorer in USERS:
+            model = {"embeddings of users": (VECTORS, CATALOG), "a matrix": PRODUCTS}
+            model = model.get(self.scorer, PRODUCTS.__getitem__)
+            return jrm.evaluate_users(self.metrics(), model, relevant, **options)
+        if self.judged == "candidates":
+            options["candidates"] = lists_of(CANDIDATES)
+        queries, items, options["similarity"] = VECTORS, CATALOG, self.scorer
+        if self.scorer == "a similarity":
+            options["similarity"] = product
+        elif self.scorer in TOKENS:
+            queries, items, options["similarity"] = QUERY_TOKENS, ITEM_TOKENS, "maxsim"
+        if self.scorer == "padded tokens":
+            wrap = np.asarray if self.held == "a memory map" else jax.numpy.asarray
+            queries, items = (padded(x, wrap=wrap) for x in (queries, items))
+        if self.excluded == "itself":
+            items, options["exclude_self"] = VECTORS, True
+            relevant = relevant[:, :QUERIES]
+        if self.judged == "by attributes":
+            relevant = BY_CLASS
+        items = held(items, self.held, folder)
+        return jrm.evaluate_embeddings(
+            self.metrics(), queries, items, relevant, **options
+        )
+
+
+def held(items, how, folder):
+    """Returns items in memory, in blocks of unequal sizes, or in a file that is mapped."""
+
+    def blocks():
+        cuts = [0, 40, 40, 77, len(items)]
+        return (items[slice(*cut)] for cut in itertools.pairwise(cuts))
+
+    if how == "a memory map":
+        array = items.vectors if isinstance(items, jrm.Tokens) else items
+        array.tofile(folder / "items")
+        mapped = np.memmap(folder / "items", np.float32, "r", shape=array.shape)
+        return jrm.Tokens(mapped, items.mask) if items is not array else mapped
+    made = {"blocks": lambda: [*blocks()], "a function of blocks": lambda: blocks}
+    return (made | {"an iterator": blocks}).get(how, lambda: items)()
+
+
+SCORES_OF_QUERIES = {
+    "dot": VECTORS @ VECTORS.T,
+    "a similarity": VECTORS @ VECTORS.T,
+    "l2": -np.square(VECTORS[:, None] - VECTORS).sum(-1),
 }
-# Forms of tokens, whose scores are known before any device sees them.
-SAME_SCORES = {
-    *itertools.product(
-        ("tokens in a file", "an iterator of tokens", "tokens of candidates"),
-        ("queries cut", "items cut"),
-    )
-}
-CELLS = [
-    pytest.param(*cell, marks=[pytest.mark.long] * (cell not in SHORT))
-    for cell in itertools.product(INPUTS, EXECUTORS)
-    if cell not in REFUSED | SAME_SCORES
-]
+LEVELS = (
+    SCORES,
+    EXECUTORS,
+    (None, "stable", "best", "worst"),
+    ("none", "lists", "items", "lists and items", "itself"),
+    HELD,
+    ("listed", "by attributes", "candidates"),
+)
+
+
+def pairwise_cover(cells, chosen):
+    """Chooses cells that hold each pair of levels which any holds, beside chosen ones."""
+    numbers, pairs = {}, {}
+    for cell in cells:
+        of_cell = itertools.combinations(enumerate(cell), 2)
+        pairs[cell] = sum(1 << numbers.setdefault(x, len(numbers)) for x in of_cell)
+    missing = (1 << len(numbers)) - 1
+    for cell in chosen:
+        missing &= ~pairs[cell]
+    while missing:
+        best = max(cells, key=lambda cell: (pairs[cell] & missing).bit_count())
+        missing &= ~pairs[best]
+        yield best
+
+
+# Cells that no other one proves; `pytest -m long` runs a cover of all pairs.
+SHORT = (
+    Cell("dot"),
+    Cell("dot", judged="candidates"),
+    Cell("dot", held="whole", judged="by attributes", excluded="items"),
+    Cell("l2", ties="stable", held="a function of blocks", excluded="lists"),
+    Cell("a function", ties="stable"),
+    Cell("tokens", ties="stable"),
+    Cell("a matrix", "both cut"),
+)
+ALL = itertools.starmap(Cell, itertools.product(*LEVELS))
+LONG = pairwise_cover([cell for cell in ALL if cell.is_legal()], SHORT)
+CELLS = [*SHORT, *(pytest.param(cell, marks=pytest.mark.long) for cell in LONG)]
 
 
 @functools.cache
-def measured(metrics):
+def measured(metrics, ties):
     """A function that measures dense rows, of which one program serves all inputs."""
 
     def measure(labels, scores, pool, ranked):
         arrays = labels.astype(np.float32), scores.astype(np.float32)
-        return jrm.measure(metrics, jrm.rank(*arrays, pool, retrieved=ranked))
+        return jrm.measure(
+            metrics, jrm.rank(*arrays, pool, retrieved=ranked, ties=ties)
+        )
 
     return measure
 
 
-@pytest.mark.parametrize("name, executor", CELLS)
-def test_values(name, executor, tmp_path, monkeypatch):
+@pytest.mark.parametrize("cell", CELLS, ids=Cell.name)
+def test_values(cell, tmp_path, monkeypatch):
     """They are those of `rank`, and items are in the order of their scores."""
     monkeypatch.setattr(host_blocks, "PART_BYTES", 32 * DIMS * 4)
-    case, done = INPUTS[name](tmp_path), []
-    evaluation = case.driver(
-        case.metrics,
-        k=K,
-        batch_size=16,
-        progress=lambda *numbers: done.append(numbers),
-        **case.arguments,
-        **EXECUTORS[executor],
+    done = []
+    evaluation = cell.evaluate(
+        tmp_path, k=K, batch_size=16, progress=lambda *numbers: done.append(numbers)
     )
     assert done[-1] == (QUERIES, QUERIES) and sorted(done) == done
-    gathered = evaluation.gather()
-    rows = case.labels, case.scores, case.pool, case.ranked
-    for metric, lists in measured(case.metrics)(*rows).items():
+    gathered, rows = evaluation.gather(), cell.rows()
+    for metric, lists in measured(cell.metrics(), cell.ties)(*rows).items():
         actual = gathered.lists[metric]
         assert isinstance(actual.values, np.ndarray)
         np.testing.assert_allclose(actual.values, lists.values, atol=1e-6)
@@ -260,20 +272,14 @@ def test_values(name, executor, tmp_path, monkeypatch):
         np.testing.assert_allclose(state.compute(), mean.compute(), rtol=1e-6)
         np.testing.assert_allclose(state.std_error(), mean.std_error(), rtol=1e-5)
         np.testing.assert_array_equal(state.counts, mean.counts)
-    for items, scores, has_rank in zip(
-        gathered.items, case.scores, case.pool & case.ranked, strict=True
+    _, scores, pool, ranked = rows
+    for items, of_query, has_rank in zip(
+        gathered.items, scores, pool & ranked, strict=True
     ):
         ids = items[items >= 0]
         assert len({*ids.tolist()}) == min(has_rank.sum(), K) and has_rank[ids].all()
-        best = np.sort(scores[has_rank])[::-1][: ids.size]
-        np.testing.assert_array_equal(scores[ids], best)
-
-
-@pytest.mark.parametrize("name, executor", sorted(REFUSED))
-def test_refused(name, executor, tmp_path):
-    """The message says what stands in the way."""
-    case, match = INPUTS[name](tmp_path), "items come in blocks; pass a memory-mapped"
-    if name == "attributes in one block":
-        match = "map"
-    with pytest.raises(ValueError, match=match):
-        case.driver(case.metrics, k=K, **case.arguments, **EXECUTORS[executor])
+        order = np.argsort(-of_query, kind="stable")
+        order = order[has_rank[order]][: ids.size]
+        np.testing.assert_array_equal(of_query[ids], of_query[order])
+        if cell.ties == "stable":
+            np.testing.assert_array_equal(ids, order)

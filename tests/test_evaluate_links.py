@@ -195,34 +195,3 @@ def test_progress_and_numpy_scores(graph):
     )
     assert found["both"].items.shape == (2 * EVALUATED, 0)
     assert seen[-1] == (2 * EVALUATED, 2 * EVALUATED) and len(seen) == 6
-
-
-def test_bad_arguments(graph):
-    """Errors name the argument and what to pass."""
-    known, evaluated, scores = graph
-
-    look_up = score_fn_of(scores)
-
-    def call(triples=evaluated, known=known, function=look_up, **options):
-        options.setdefault("num_entities", ENTITIES)
-        return jrm.evaluate_links("mrr", function, triples, known=known, **options)
-
-    with_nan = np.where(np.arange(ENTITIES) == 7, np.nan, scores).astype(np.float32)
-    for error, match, options in (
-        (ValueError, r"triples has shape \(70, 2\)", {"triples": evaluated[:, :2]}),
-        (ValueError, "triples is empty", {"triples": []}),
-        (TypeError, "triples: got float64", {"triples": evaluated / 2}),
-        (ValueError, r"known\[1\] has shape", {"known": (known, known[:, :2])}),
-        (ValueError, "known holds .* tail is not", {"known": known + [0, 0, 20]}),
-        (ValueError, "head is not a number from 0 to 4", {"num_entities": 5}),
-        (TypeError, "score_fn: got", {"function": scores}),
-        (ValueError, "for 32 lists and 23", {"function": lambda *x: np.ones((32, 9))}),
-        (
-            ValueError,
-            "for triple .* nan where the head",
-            {"function": score_fn_of(with_nan)},
-        ),
-        (ValueError, "k is 0", {"k": 0}),
-    ):
-        with pytest.raises(error, match=match):
-            call(batch_size=32, **{"triples": evaluated, **options})

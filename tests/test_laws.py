@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from cases import CASES, EVERY, FEW, ORDERS, TOP, as_if_stable, metrics
+from cases import CASES, EVERY, FEW, ORDERS, as_if_stable, metrics
+from drawn import draw
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics.testing import COLUMNS, Lists
+from jax_rank_metrics.testing import Lists
 
 KS = (1, 10)
 ALL_KS = (*KS, None)
-ITEMS = 48
-LISTS = 12
+LISTS, ITEMS = 12, 48
 KEY = 11
 
 WHOLE = {name: case for name, case in EVERY.items() if not case.has_k}
@@ -32,15 +32,19 @@ def setting(name, cases, ks, ties=None, weigh_items=True, marks=()):
     return pytest.param(cases, ks, ties, weigh_items, id=name, marks=marks)
 
 
-# Between them these walk over every metric.
+# A law of rankings, which `lax.top_k` cuts, is tested on every metric with a cutoff that needs
+# no column. What cut rankings carry along is tested on a metric of each column; the program
+# of these metrics, which is smaller, serves where a law has to compile its own.
 ALWAYS = setting("top-k", OF_LABELS, KS)
-COLUMNED = setting("columns", OF_COLUMNS, KS)
-UNCUT = setting("uncut", WHOLE, (None,))
-# The same where a law has to compile its own programs.
-ANEW = [
+CARRIED = ("judged", "group_recall", "propensity_scored_ndcg", "subtopic_recall")
+FEW_CASES = FEW | {name: case for name, case in CUT.items() if name in CARRIED}
+FEWER = setting("few", FEW_CASES, KS)
+# `test_brute_force.py` compares the others with loops, which obey the laws.
+COLUMNED, UNCUT = ANEW = [
     setting("columns", OF_COLUMNS, KS, marks=pytest.mark.long),
     setting("uncut", WHOLE, (None,), marks=pytest.mark.long),
 ]
+EACH_ANEW = [setting("top-k", OF_LABELS, KS, marks=pytest.mark.long), *ANEW]
 # With weights per list; with ties broken by a key; with a full sort, and ties broken by
 # labels and weights.
 OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
@@ -50,10 +54,10 @@ OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
 ]
 
 
-def law(*settings):
+def law(*settings, always=ALWAYS):
     """Tests a law on a shallow cut, which `lax.top_k` serves, and on further settings."""
     names = "cases, ks, ties, weigh_items"
-    return pytest.mark.parametrize(names, [ALWAYS, *settings])
+    return pytest.mark.parametrize(names, [always, *settings])
 
 
 @pytest.fixture
@@ -65,26 +69,7 @@ def weigh_items():
 @pytest.fixture
 def data(rng, weigh_items):
     """Labels, scores, mask, weights and columns."""
-    return draw(rng, weigh_items)
-
-
-def draw(rng, weigh_items):
-    """Draws graded labels, few distinct scores, a mask, and lists that do not count."""
-    shape = (LISTS, ITEMS)
-    labels = rng.choice([0, 0, 0, 1, 2, 0.5, 1.75], shape).astype(np.float32)
-    labels[np.arange(LISTS), rng.integers(ITEMS, size=LISTS)] = TOP
-    labels[0] = 0
-    scores = np.round(rng.normal(size=shape) * 4).astype(np.float32) / 4
-    mask = rng.random(shape) > 0.25
-    mask[1] = False
-    mask[2, :2] = True
-    mask[2, 3:] = False
-    size = shape if weigh_items else LISTS
-    weights = rng.gamma(2, size=size).astype(np.float32)
-    weights[3] = 0
-    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
-    columns["subtopics"][4], columns["groups"][5] = 0, np.nan
-    return Lists(labels, scores, mask, weights, columns)
+    return draw(rng, weigh_items=weigh_items)
 
 
 def policy(ties):
@@ -131,16 +116,7 @@ def assert_same(actual, expected, exactly=False):
                 )
 
 
-@law()
-def test_jit_equals_eager(cases, ks, ties, data):
-    """Calling metrics inside `jax.jit` changes no value; outside, they are programs too."""
-    eager, names = lists_of(cases, ks, ties, data), ("ndcg", "reciprocal_rank")
-    few = metrics(ks, ties, {n: c for n, c in FEW.items() if n in names})
-    jitted = jax.jit(lambda x: jrm.measure(few, x.ranked(k=ks)))(data)
-    assert_same(jitted, {name: eager[name] for name in few})
-
-
-@law(*ANEW, RANDOM)
+@law(*EACH_ANEW, RANDOM, always=FEWER)
 def test_vmap_equals_batch(cases, ks, ties, data):
     """The values of a list do not depend on its batch; under vmap each has its key."""
     if ties == "random":
@@ -152,16 +128,13 @@ def test_vmap_equals_batch(cases, ks, ties, data):
             single, of_batch = (
                 jax.tree.map(lambda x, row=row: x[row], x) for x in (data, batched)
             )
-            assert_same(
-                lists_of(cases, ks, ties, single, key=keys[row]),
-                of_batch,
-            )
+            assert_same(lists_of(cases, ks, ties, single, key=keys[row]), of_batch)
     else:
         batched = jax.jit(jax.vmap(lambda x: lists_of(cases, ks, ties, x)))(data)
         assert_same(batched, lists_of(cases, ks, ties, data))
 
 
-@law(COLUMNED, UNCUT, *OTHERS)
+@law(FEWER, COLUMNED, UNCUT, *OTHERS)
 def test_padding_is_never_read(cases, ks, ties, data):
     """NaN, inf and extreme values of masked items change no value."""
     labels, scores, mask = (x.copy() for x in data[:3])
@@ -207,7 +180,7 @@ def test_all_ways_to_mask_agree(cases, ks, ties, data):
             check(weights=np.where(data.mask, data.weights, np.float32(padding)))
 
 
-@law(COLUMNED, UNCUT, WORST)
+@law(FEWER, COLUMNED, UNCUT, WORST)
 def test_order_of_items_changes_nothing(cases, ks, ties, data, rng):
     """Shuffled items give the same values, except where a policy reads positions."""
     order = np.argsort(rng.random((LISTS, ITEMS)), axis=1)
@@ -227,7 +200,7 @@ def test_order_of_items_changes_nothing(cases, ks, ties, data, rng):
     assert_same(actual, expected)
 
 
-@law(COLUMNED, UNCUT, RANDOM, WORST)
+@law(FEWER, COLUMNED, UNCUT, RANDOM, WORST)
 def test_only_the_order_of_scores_matters(cases, ks, ties, data):
     """An increasing function of the scores changes no bit."""
     increased = np.exp2(data.scores) - 7
@@ -371,7 +344,7 @@ def test_list_weights(cases, ks, ties, data):
         )
 
 
-@law(COLUMNED, UNCUT, RANDOM, WORST)
+@law(FEWER, COLUMNED, UNCUT, RANDOM, WORST)
 def test_implied_list_weights(cases, ks, ties, data):
     """A list weighs w̄ = Σ w·r / Σ r, or the mean weight where nothing is relevant."""
     rows = lists_of_oracle(data)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from evaluations import check_same
 
 import jax_rank_metrics as jrm
 
@@ -29,14 +30,6 @@ def pairs_of(rng, matrix, names=("user", "item", "label")):
     rows = rng.permutation(np.append(rows, rows[:3]))
     columns = users[rows], items[rows], matrix[users, items][rows]
     return dict(zip(names, columns, strict=False))
-
-
-def check_same(actual, expected):
-    np.testing.assert_array_equal(actual.items, expected.items)
-    assert list(actual.lists) == list(expected.lists)
-    for name, lists in expected.lists.items():
-        np.testing.assert_array_equal(actual.lists[name].values, lists.values)
-        np.testing.assert_array_equal(actual.lists[name].defined, lists.defined)
 
 
 def test_users(rng, frame_of, model):

@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._one_off import one_off_jit
@@ -83,32 +81,6 @@ def test_nothing_returned():
         assert lists.values.tolist() == [0, 0]
         assert lists.defined.tolist() == [True, False]
     assert not jrm.neighbor_recall(nearest, empty).defined.any()
-
-
-@pytest.mark.long
-def test_sharded_lists(rng):
-    """Lists are sharded inside shard_map, or by the types of the arrays of a plain call."""
-    arrays = draw(rng)
-
-    def of_all(distances, nearest, ids):
-        return jrm.neighbor_recall(distances, nearest, (2, 6), 0.1, ids)
-
-    expected = of_all(*arrays)
-    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
-    spec = P("data")
-    sharded = jax.device_put(arrays, NamedSharding(mesh, spec))
-    mapped = jax.shard_map(of_all, mesh=mesh, in_specs=(spec,) * 3, out_specs=spec)
-    for lists in (
-        jax.jit(mapped)(*sharded),
-        of_all(*sharded),
-        of_all(arrays[0], sharded[1], arrays[2]),
-        of_all(sharded[0], *arrays[1:]),
-    ):
-        chex.assert_trees_all_close(jax.device_get(lists), expected, atol=1e-6)
-        assert "data" in lists.values.sharding.spec
-    over_ranks = jax.device_put(np.zeros((2, 8)), NamedSharding(mesh, P(None, "data")))
-    with pytest.raises(ValueError, match="its neighbours sharded over devices"):
-        jrm.neighbor_recall(over_ranks, over_ranks)
 
 
 @pytest.mark.long

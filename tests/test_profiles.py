@@ -6,8 +6,6 @@ import chex
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
@@ -157,48 +155,32 @@ def test_a_calibrated_list():
     )
     np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
     assert lists.defined.all()
-    nothing = np.zeros((2, 0), np.int32)
-    for lists in (
-        jrm.miscalibration(ids, genres, nothing, profile_weights=np.zeros((2, 0))),
-        jrm.popularity_lift(ids, np.ones(6), nothing),
-        jrm.serendipity(nothing, ids, np.ones(6)),
-    ):
+
+    @jax.jit
+    def beside(nothing):
+        return (
+            jrm.miscalibration(ids, genres, nothing, profile_weights=nothing),
+            jrm.popularity_lift(ids, np.ones(6), nothing),
+            jrm.serendipity(nothing.astype(int), ids, np.ones(6)),
+        )
+
+    for lists in beside(np.zeros((2, 0), np.int32)):
         assert not lists.defined.any() and not lists.values.any()
 
 
 @pytest.mark.long
-def test_mapped_sharded_and_wide(rng):
-    """vmap, several leading axes, sharded lists and x64 give the same values."""
+def test_double_precision_and_axes(rng):
+    """In float64, lists with several leading axes agree with loops to 1e-12."""
     arrays = draw(rng)
-    actual = of_lists(*arrays)
-    mapped = jax.vmap(of_lists, (0, 0, 0, 0, None, None))(*arrays)
-    chex.assert_trees_all_close(mapped, actual, atol=1e-5)
-    halves = [x.reshape(2, 5, -1) for x in arrays[:4]]
-    folded = of_lists(*halves, *arrays[4:])
-    for name, lists in folded.items():
-        np.testing.assert_allclose(
-            lists.values.reshape(10, -1), actual[name].values, atol=1e-5
-        )
-    mesh = jax.make_mesh((5,), ("data",), (AxisType.Explicit,))
-    over_lists, whole = (NamedSharding(mesh, spec) for spec in (P("data"), P()))
-    tables = [jax.device_put(x, whole) for x in arrays[4:]]
-    for sharded in ([0], [1, 2, 3]):  # the others are whole on every device
-        cut = [
-            jax.device_put(x, over_lists if at in sharded else whole)
-            for at, x in enumerate(arrays[:4])
-        ]
-        values = jax.device_get(of_lists(*cut, *tables))
-        chex.assert_trees_all_close(values, jax.device_get(actual), atol=1e-5)
+    wide = [x.astype(np.int64 if at < 3 else float) for at, x in enumerate(arrays)]
     with jax.enable_x64(True):
-        wide = [*(x.astype(np.int64) for x in arrays[:3]), *arrays[3:]]
-        wide[3:] = [x.astype(float) for x in wide[3:]]
-        actual = jax.device_get(of_lists(*wide))
+        folded = [x.reshape(2, 5, -1) for x in wide[:4]]
+        actual = jax.device_get(of_lists(*folded, *wide[4:]))
     for name, lists in actual.items():
         assert lists.values.dtype == np.float64
-        for u in range(len(wide[0])):
-            user = [x[u] for x in wide[:4]]
-            value = by_loops(*user, wide[4], None)[name] or 0
-            np.testing.assert_allclose(lists.values[u, -1], value, atol=1e-12)
+        for u, values in enumerate(lists.values.reshape(10, -1)):
+            value = by_loops(*(x[u] for x in wide[:4]), wide[4], None)[name] or 0
+            np.testing.assert_allclose(values[-1], value, atol=1e-12)
 
 
 def test_novelty_by_users_compiles_around_counts():
@@ -221,5 +203,6 @@ def test_rankings_are_read_by_their_items(rng):
         lambda x: jrm.popularity_lift(x, counts, profiles, 3),
         lambda x: jrm.miscalibration(x, genres, profiles, 3, profile_weights=weights),
         lambda x: jrm.novelty(x, counts, 3, "users", 99),
+        lambda x: jrm.exposure(x, ITEMS),
     ):
         chex.assert_trees_all_equal(metric(ranking), metric(ids))

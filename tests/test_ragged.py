@@ -70,15 +70,6 @@ def test_pack_by_a_vocabulary(kind):
     assert jrm.pack(ids[:0], known=train.ids).num_segments == 2
 
 
-def test_ids_that_are_not_known():
-    """An id that is not in the vocabulary, or twice, is named."""
-    match = "query_ids is 'q9' at 1, which is not in known, as are 2 of 3 ids; pass the"
-    with pytest.raises(ValueError, match=match):
-        jrm.pack(["a", "q9", "b"], known=["a", "c"])
-    with pytest.raises(ValueError, match="known holds 'a' more than once"):
-        jrm.pack(["a"], known=["a", "c", "a"])
-
-
 def test_packed_ids_measure_what_rows_do(rng):
     """Large ids, with the items of a list together, as in MSLR files."""
     lengths = rng.integers(1, 9, 40)
@@ -99,66 +90,6 @@ def test_packed_ids_measure_what_rows_do(rng):
     ]
     padded = jrm.reciprocal_rank.per_list(*jrm.pad_lists(*rows, lists=40), k=5)
     np.testing.assert_allclose(flat.values, padded.values, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "ids, error, text",
-    [
-        ([1, None], ValueError, "query_ids is None at 1; pass an id for every item"),
-        ([1.0, np.nan, 2.0], ValueError, "query_ids is nan at 1"),
-        (np.array([1, 1.5]), ValueError, "query_ids is 1.5 at 1; pass integers"),
-        (np.float32([2**24]), ValueError, "below 16777216, where float32"),
-        (np.ones((2, 3), int), ValueError, "query_ids has shape .2, 3.; pass one axis"),
-        ([[1], [2]], TypeError, r"query_ids holds \[1\] at 0, which cannot be"),
-    ],
-)
-def test_ids_that_are_none(ids, error, text):
-    """The error names the id that is missing or ambiguous, and its index."""
-    with pytest.raises(error, match=text):
-        jrm.pack(ids)
-
-
-def test_traced_arguments():
-    """Both functions make shapes of values, and traced arrays have no values."""
-    with pytest.raises(TypeError, match="query_ids is traced; call pack outside"):
-        jax.jit(jrm.pack)(jnp.arange(3))
-    with pytest.raises(TypeError, match="argument 1 is traced; call pad_lists outside"):
-        jax.jit(lambda x: jrm.pad_lists([[1]], x))(jnp.ones((1, 1)))
-    with pytest.raises(TypeError, match="list 1 of argument 0 is traced"):
-        jax.jit(lambda x: jrm.pad_lists([[1], x]))(jnp.ones(2))
-    with pytest.raises(TypeError, match="list 0 of argument 0 is traced"):
-        jax.jit(lambda x: jrm.pad_lists([[x, x]]))(1.0)
-
-
-KNOWN = {
-    "array": np.array([0, 0, 2, 1, -1]),
-    "list": [0, 0, 2, 1, -1],
-    "jax": jnp.array([0, 0, 2, 1, -1], jnp.int32),
-    "narrow": np.array([0, 0, 2, 1, -1], np.int8),
-    "unsigned": np.array([0, 0, 2, 1, 0], np.uint32),
-}
-
-
-@pytest.mark.parametrize("kind", KNOWN)
-def test_ids_of_no_list_raise(kind):
-    """They raise in every call that takes them, where their values are known."""
-    options = {"segment_ids": KNOWN[kind], "num_segments": 2}
-    for call in (jrm.rank, jrm.ndcg, jrm.recall.per_list):
-        with pytest.raises(
-            ValueError,
-            match=r"segment_ids is 2 at \(2,\), but num_segments is 2; .*jrm.pack",
-        ):
-            call(Y, S, **options)
-    with pytest.raises(ValueError, match="segment_ids is 2"):
-        jrm.evaluate("map", Y, S, **options)
-    with pytest.raises(ValueError, match="segment_ids is 2"):
-        jax.jit(lambda y: jrm.ndcg(y, S, **options))(Y)  # closed over, and so known
-
-
-def test_ids_of_queries_beyond_int32_raise():
-    """The error says what to do instead of naming dtypes."""
-    with pytest.raises(ValueError, match="segment_ids is 1099511627776 at .*jrm.pack"):
-        jrm.ndcg(Y, S, segment_ids=np.array([0, 1, 2**40, 1, 0]), num_segments=2)
 
 
 def test_traced_ids_of_no_list_are_masked():
@@ -210,51 +141,6 @@ def test_padding():
     assert jrm.pad_lists([])[0].shape == (1, 1)
     ids, _ = jrm.pad_lists([[5, 6], [7]], fill=-1)
     assert ids.tolist() == [[5, 6], [7, -1]]
-
-
-@pytest.mark.parametrize(
-    "args, options, error, text",
-    [
-        (
-            ([[1], [1, 2]], [[1], [2]]),
-            {},
-            ValueError,
-            "list 1 has 1 items in argument 1, but 2 in argument 0",
-        ),
-        (([[1]], [[1], [2]]), {}, ValueError, "argument 1 has 2 lists, .* 0 has 1"),
-        (
-            ([[1], [1, 2, 3]],),
-            {"items": 2},
-            ValueError,
-            "items is 2, but list 1 has 3 items; pass items=3",
-        ),
-        (([[1], [1]],), {"lists": 1}, ValueError, "lists is 1, but there are 2 lists"),
-        (([[1]],), {"items": 0}, ValueError, "items is 0; pass an int of at least 1"),
-        (([1, 2],), {}, ValueError, r"list 0 of argument 0 has shape \(\)"),
-        (([[1], [[1], [2, 3]]],), {}, ValueError, "list 1 of .* differ in length"),
-        (([["a"]],), {}, TypeError, "list 0 of argument 0 is <U1; pass a list"),
-        ((3,), {}, TypeError, "argument 0: got int; pass a sequence of lists"),
-        ((), {}, ValueError, "pad_lists got no lists"),
-        (([[True]],), {"fill": -1}, ValueError, "fill is -1, which bool cannot hold"),
-        (
-            ([[True, False], [True]],),
-            {"fill": float("nan")},
-            ValueError,
-            "fill is nan, which bool cannot hold",
-        ),
-        (
-            (np.ones((1, 1), np.uint8),),
-            {"fill": -1},
-            ValueError,
-            "which uint8 cannot hold",
-        ),
-        (([[1]],), {"fill": "x"}, ValueError, "fill is 'x', which int64 cannot hold"),
-    ],
-)
-def test_lists_that_cannot_be_padded(args, options, error, text):
-    """The error names the list and the argument that differ."""
-    with pytest.raises(error, match=text):
-        jrm.pad_lists(*args, **options)
 
 
 def draw(rng, lists, longest):

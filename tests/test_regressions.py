@@ -19,26 +19,6 @@ def test_gains_need_no_pool():
     np.testing.assert_allclose(
         results["dcg"].values, [1 + 3 / 2, 1 / np.log2(3)], rtol=1e-6
     )
-    with pytest.raises(ValueError, match="pool_labels"):
-        jrm.ndcg.of(ranking)
-
-
-@pytest.mark.long
-def test_packed_rankings_go_through_vmap():
-    """Packed rankings may be made under vmap and read after it, as rankings of rows may."""
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, 3, (3, 20)).astype(np.float32)
-    scores = rng.integers(0, 9, labels.shape).astype(np.float32)
-    ids = rng.integers(0, 5, labels.shape).astype(np.int32)
-
-    def rank(labels, scores, ids):
-        return jrm.rank(labels, scores, segment_ids=ids, num_segments=5)
-
-    rankings = jax.vmap(rank)(labels, scores, ids)
-    after = jrm.recall.of(rankings, k=2).values
-    rows = jrm.recall.of(rank(labels, scores, ids), k=2).values
-    assert after.shape == (3, 5)
-    np.testing.assert_allclose(after, rows, rtol=1e-6)
 
 
 WEIGHTED_METRICS = ("ndcg", "map", "ndcg(gain_fn=linear_gain)", "dcg", "cg")

@@ -5,68 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from drawn import draw
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
-from jax_rank_metrics._ranking import with_labels
 
-LISTS, ITEMS = 7, 8
 LINEAR = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
 
 
 def _of(metric, **options):
     return functools.partial(metric, **options)
-
-
-def draw(rng, lists=LISTS, items=ITEMS):
-    """Draws ties and padding, an empty list, one all judged and one not judged at all.
-
-    Some items are in the pool and have no rank.
-    """
-    shape = (lists, items)
-    labels = rng.integers(0, 4, shape).astype(np.float32)
-    scores = rng.integers(0, 4, shape).astype(np.float32)
-    mask, judged = rng.random(shape) < 0.85, rng.random(shape) < 0.5
-    mask[0], judged[1], judged[2], labels[3] = False, True, False, 0
-    return labels, scores, mask, judged, rng.random(shape) < 0.85
-
-
-def test_errors():
-    """Metrics that are not linear in gains raise, and so do options at the wrong place."""
-    arguments = {"labels": np.ones(3), "scores": np.arange(3.0)}
-    columns = {"judged": np.array([True, False, True])}
-    known = "cg, dcg, insq, num_relevant_retrieved, precision, rank_biased_precision"
-    for of, message in (
-        ("ndcg", known),
-        (jrm.average_precision, known),
-        ("nothing", "of is 'nothing'"),
-        (_of(jrm.dcg, k=3), "pass k to residual"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            jrm.residual(**arguments, columns=columns, of=of)
-    with pytest.raises(ValueError, match="reads the column 'judged'"):
-        jrm.residual(**arguments)
-    for of in ("dcg", "cg"):  # their mean weight depends on the judgements
-        with pytest.raises(ValueError, match="weights weighs items, and their mean"):
-            jrm.residual(**arguments, weights=np.ones(3), columns=columns, of=of)
-    with pytest.raises(ValueError, match="linear=True"):
-        jrm.metric(columns=("judged",), linear=True)(_reads_pool)
-    relabelled = with_labels(jrm.rank_retrieved(np.ones(3)), lambda items: items.labels)
-    with pytest.raises(ValueError, match="does not read ideal_sum"):
-        _reads_pool(relabelled)
-    few = jrm.rank_places(
-        np.array([1]),
-        np.array([0]),
-        np.array([1]),
-        num_retrieved=3,
-        columns={"judged": np.array([True])},
-    )
-    with pytest.raises(ValueError, match="worth 1.0, but this ranking holds only"):
-        jrm.residual.of(few, k=3)
-
-
-def _reads_pool(ranking, *, k=None):
-    return ranking.ideal_sum(lambda items: items.labels, np.ones_like, (k,))
 
 
 def test_options_in_names():
@@ -96,19 +44,20 @@ def test_documents_of_files():
 @pytest.mark.long
 def test_what_linear_metrics_promise(rng):
     """Labels of two sets of items add up; a residual is the difference of two calls."""
-    labels, scores, mask, judged, retrieved = draw(rng)
-    shared = {"mask": mask, "retrieved": retrieved}
+    labels, scores, mask, _, columns = draw(rng, 7, 8)
+    shared = {"mask": mask, "retrieved": rng.random(mask.shape) < 0.85}
+    judged = columns["judged"]
+    judged[4], judged[5] = True, False
     whole, known, unknown, filled = (
         jrm.measure(LINEAR, jrm.rank(x, scores, **shared))
         for x in (
             labels,
             np.where(judged, labels, 0),
             np.where(judged, 0, labels),
-            np.where(judged, labels, np.float32(3)),
+            np.where(judged, labels, np.float32(4)),
         )
     )
-    table = {name: _of(jrm.residual, of=x, max_label=3.0) for name, x in LINEAR.items()}
-    columns = {"judged": judged}
+    table = {name: _of(jrm.residual, of=x, max_label=4.0) for name, x in LINEAR.items()}
     residuals = jrm.measure(table, jrm.rank(labels, scores, columns=columns, **shared))
     for name in LINEAR:
         all_labels, first, second, highest = (

@@ -10,6 +10,7 @@ import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.shares import cutoff_of
+from jax_rank_metrics.testing import COLUMNS
 
 LENGTHS = (1, 3, 8, 13, 13)
 # ceil(0.3·n) of each length.
@@ -39,13 +40,8 @@ def draw(rng, topics=2):
     order = rng.permuted(np.tile(np.arange(items), (lists, 1)), axis=1)
     take = [np.take_along_axis(x, order, 1) for x in (labels, scores, mask)]
     subtopics = np.take_along_axis(subtopics, order[..., None], axis=1)
-    propensities = rng.uniform(0.1, 1, (lists, items)).astype(np.float32)
-    return *take, {
-        "subtopics": subtopics,
-        "propensities": propensities,
-        "judged": rng.random((lists, items)) < 0.7,
-        "groups": rng.random((lists, items, 2)).astype(np.float32),
-    }
+    columns = {name: column(rng, mask.shape) for name, column in COLUMNS.items()}
+    return *take, columns | {"subtopics": subtopics}
 
 
 @pytest.mark.parametrize(
@@ -60,14 +56,14 @@ def test_metrics_at_a_share_and_at_ranks(rng, metrics):
     names = [f"{name}@30%,{','.join(map(str, ends))}" for name in metrics]
     ranking = jrm.rank(labels, scores, mask, columns=columns)
     slots = [1 + ends.index(rank) for rank in CUTOFFS]
-    for name, found in jrm.measure(names, ranking).items():
-        expected = found.values[np.arange(len(LENGTHS)), slots]
+    for name, lists in jax.device_get(jrm.measure(names, ranking)).items():
+        expected = lists.values[np.arange(len(LENGTHS)), slots]
         np.testing.assert_allclose(
-            found.values[:, 0], expected, atol=1e-6, err_msg=name
+            lists.values[:, 0], expected, atol=1e-6, err_msg=name
         )
-        if found.defined.ndim > 1:  # of ratios, by cutoff
-            expected = found.defined[np.arange(len(LENGTHS)), slots]
-            np.testing.assert_array_equal(found.defined[:, 0], expected, name)
+        if lists.defined.ndim > 1:  # of ratios, by cutoff
+            expected = lists.defined[np.arange(len(LENGTHS)), slots]
+            np.testing.assert_array_equal(lists.defined[:, 0], expected, name)
 
 
 @pytest.mark.long
@@ -85,46 +81,46 @@ def test_cutoffs_are_those_of_float64(rng, x64):
     lengths = np.concatenate([np.arange(3000), rng.integers(0, 2**31, 3000)])
     lengths = np.append(lengths, [2**31 - 1, 2**24 + 1, 100_000]).astype(np.int32)
     with jax.enable_x64(x64):
-        for fraction in fractions:
-            found = cutoff_of(jrm.share(fraction), jnp.asarray(lengths))
-            assert found.dtype == jnp.int32
-            np.testing.assert_array_equal(found, np.ceil(fraction * lengths))
-    found = cutoff_of(jrm.share(0.07), jnp.asarray([100]))
-    assert found.tolist() == [8]
+        cutoffs = jax.jit(lambda x: [cutoff_of(jrm.share(f), x) for f in fractions])
+        for fraction, ranks in zip(fractions, cutoffs(lengths), strict=True):
+            assert ranks.dtype == jnp.int32
+            np.testing.assert_array_equal(ranks, np.ceil(fraction * lengths))
+    assert cutoffs(lengths)[0][100] == 8  # of 0.07 · 100, which is just above 7
 
 
 def test_sources_count_unlisted_items(rng):
     """A share is of all items of a catalogue, and of all that were retrieved."""
-    scores = jnp.asarray(rng.permutation(20)[None], jnp.float32)
+    scores = rng.permutation(20)[None].astype(np.float32)
     above = 19 - int(scores[0, 7])
     rank = {share: above < share * 20 for share in (0.2, 0.5, 0.8)}
-    ids = jnp.array([[7, -1]])
-    rankings = [
-        jrm.rank_scores(scores, ids),
-        jrm.rank_catalog(jnp.ones((1, 1)), scores.T, ids, k=None),
-        jrm.rank_places(
-            jnp.array([[1]]), jnp.array([[above]]), jnp.array([[1]]), num_retrieved=[20]
-        ),
-        jrm.rank_ids(jnp.argsort(-scores), ids),
-    ]
+    ids = np.array([[7, -1]])
+    place = [np.array([[x]]) for x in (1, above, 1)]
     metrics = {
         "hit": functools.partial(jrm.hit_rate, k=tuple(map(jrm.share, rank))),
         "hits": functools.partial(jrm.num_relevant_retrieved, k=jrm.share(0.5)),
     }
-    for ranking in rankings:
-        found = jrm.measure(metrics, ranking)
-        assert found["hit"].values.tolist() == [list(map(float, rank.values()))]
-        assert found["hits"].values.tolist() == [float(rank[0.5])]
+
+    @jax.jit
+    def measured(scores, ids, place, ranked):
+        rankings = (
+            jrm.rank_scores(scores, ids),
+            jrm.rank_catalog(np.ones((1, 1), np.float32), scores.T, ids, k=None),
+            jrm.rank_places(*place, num_retrieved=[20]),
+            jrm.rank_ids(ranked, ids),
+        )
+        return [jrm.measure(metrics, ranking) for ranking in rankings]
+
+    for lists in measured(scores, ids, place, np.argsort(-scores)):
+        assert lists["hit"].values.tolist() == [list(map(float, rank.values()))]
+        assert lists["hits"].values.tolist() == [float(rank[0.5])]
 
 
-def test_names(rng):
+def test_names():
     """Names spell shares in percent, and results of several cutoffs are named after them."""
-    states = jrm.evaluate(("recall@ 12.5%,2", "mrr@7%"), jnp.eye(8), jnp.eye(8))
-    assert list(jrm.compute(states, flat=True)) == [
-        "recall@12.5%",
-        "recall@2",
-        "mrr@7%",
-    ]
+    names = ["recall@12.5%", "recall@2", "mrr@7%"]
+    assert (
+        list(jrm.compute(jrm.empty(("recall@ 12.5%,2", "mrr@7%")), flat=True)) == names
+    )
     for fraction in (0.01, 0.07, 0.005, 0.007, 1.0, 1e-5, 0.29, 1 / 3):
         share = jrm.share(fraction)
         assert jrm.share.of_percent(str(share)[:-1]) == share
@@ -138,7 +134,7 @@ def test_names(rng):
         values = ranking.depth(ranking.cutoffs(k))
         return ranking.per_list(values, True, k, lambda items: items.labels)
 
-    states = jrm.evaluate("depth_at_shares", jnp.eye(8), jnp.eye(8))
+    states = jrm.evaluate("depth_at_shares", np.eye(8), np.eye(8))
     assert jrm.compute(states, flat=True, host=True) == {
         "depth_at_shares@25%": 2.0,
         "depth_at_shares@10": 8.0,

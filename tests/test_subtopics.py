@@ -1,132 +1,32 @@
-"""Subtopics: soft ranks, counts of any axes, errors, and the ends of options."""
+"""Subtopics: soft ranks, unknown entries, and the ends of options."""
 
 import functools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
-from sources import make_mesh
+from drawn import draw_short
 
 import jax_rank_metrics as jrm
 
-LISTS, ITEMS, TOPICS = 6, 7, 3
-
-
-def draw(rng, lists=LISTS, items=ITEMS):
-    """Draws ties, padding, labels independent of topics, and a list without any topic."""
-    subtopics = (rng.random((lists, items, TOPICS)) < 0.35).astype(np.float32)
-    subtopics[0] = 0
-    subtopics[1, :, 1] = 0
-    scores = rng.integers(0, 4, (lists, items)).astype(np.float32)
-    mask = rng.random((lists, items)) < 0.8
-    labels = rng.integers(0, 2, (lists, items)).astype(np.float32)
-    subtopics[2] *= mask[2, :, None]
-    subtopics[2, 0], mask[2, 0] = 1, True
-    return labels, scores, mask, subtopics
+LISTS = 6
 
 
 def test_soft_ranks(rng):
     """Soft ranks of one topic after the other give the mean over topics."""
-    labels, scores, mask, subtopics = draw(rng)
+    data = draw_short(rng, LISTS)
     soft = jrm.sigmoid_ranks(0.5)
-    columns = {"subtopics": subtopics}
-    results = jrm.average_precision_ia.per_list(
-        labels, scores, mask, columns=columns, relax=soft
-    )
+    results = jrm.average_precision_ia.of(data.ranked(relax=soft))
+    topics = np.nan_to_num(data.columns["subtopics"])
+    exists = data.mask & (data.labels >= 0)
     topic_values = [
-        jrm.average_precision.per_list(topic, scores, mask, relax=soft).values
-        for topic in np.moveaxis(subtopics, -1, 0)
+        jrm.average_precision.per_list(topic, data.scores, exists, relax=soft).values
+        for topic in np.moveaxis(topics, -1, 0)
     ]
-    num_topics = np.maximum(
-        (subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1
-    )
-    expected = np.sum(topic_values, 0) / num_topics
+    num_topics = (topics.astype(bool) & exists[..., None]).any(1).sum(-1)
+    expected = np.sum(topic_values, 0) / np.maximum(num_topics, 1)
     np.testing.assert_allclose(results.values, expected, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.long
-def test_lists_over_devices(rng):
-    """The greedy order ends on each device when its own lists are done."""
-
-    def run(labels, scores, mask, subtopics):
-        columns = {"subtopics": subtopics}
-        return jrm.alpha_ndcg.per_list(
-            labels, scores, mask, columns=columns, ties="stable"
-        ).values
-
-    data = draw(rng, lists=8)
-    mesh = make_mesh((4,), ("model",))
-    spec = P("model")
-    over_devices = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec)
-    np.testing.assert_allclose(jax.jit(over_devices)(*data), run(*data), atol=1e-6)
-
-
-def test_counts_may_have_any_axes(rng):
-    """Counted functions may have trailing axes: each entry counts as if it were alone."""
-    labels, scores, mask, subtopics = draw(rng)
-    columns = {"a": subtopics, "b": subtopics[..., :2] == 0}
-    ranking = jrm.rank(labels, scores, mask, columns=columns)
-
-    def combined(items):
-        return (items.columns["a"] > 0)[..., None] & items.columns["b"][..., None, :]
-
-    def entry(items, topic, column):
-        return combined(items)[..., topic, column]
-
-    def place_fn(place, k):
-        (above, labeled_above), (tied, _) = place.counted_above, place.counted_tied
-        return (above + 0.5 * tied + labeled_above) * place.within(k)
-
-    @jax.jit
-    def run(ranking):
-        return ranking.expected_sum(
-            combined,
-            place_fn,
-            (2, None),
-            counting=(combined, lambda items: items.labels > 0),
-        )
-
-    @jax.jit
-    def run_each(ranking):
-        fns = [
-            functools.partial(entry, topic=topic, column=column)
-            for topic in range(TOPICS)
-            for column in range(2)
-        ]
-        values = [
-            ranking.expected_sum(
-                fn, place_fn, (2, None), counting=(fn, lambda items: items.labels > 0)
-            )
-            for fn in fns
-        ]
-        return jnp.stack(values, -1).reshape(LISTS, 2, TOPICS, 2)
-
-    np.testing.assert_allclose(run(ranking), run_each(ranking), rtol=1e-6)
-    assert run(ranking).any()
-
-
-@pytest.mark.parametrize(
-    "metric, subtopics, error, message",
-    [
-        ("strec", np.ones(3), ValueError, "one entry for each item and subtopic"),
-        ("strec", np.ones((3, 0)), ValueError, "one entry for each item and subtopic"),
-        ("strec", np.ones((3, 2, 1)), ValueError, "one entry for each"),
-        ("strec", np.ones((2, 2)), ValueError, "one entry per item"),
-        ("strec", np.ones((3, 2), complex), TypeError, "subtopics"),
-        ("strec", None, ValueError, "reads the column 'subtopics'"),
-        ("alpha_ndcg(alpha=1.5)", np.ones((3, 2)), ValueError, "from 0 to 1"),
-        ("err_ia(alpha=True)", np.ones((3, 2)), TypeError, "from 0 to 1"),
-        ("nrbp(p=1.0)", np.ones((3, 2)), ValueError, "below 1"),
-        ("precision_ia(denominator=n)", np.ones((3, 2)), ValueError, "denominator"),
-    ],
-)
-def test_errors(metric, subtopics, error, message):
-    columns = None if subtopics is None else {"subtopics": subtopics}
-    with pytest.raises(error, match=message):
-        jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
 
 
 def test_unknown_subtopics_are_none():

@@ -5,14 +5,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
 KS = (1, 3, None, 50)
 
 
+@jax.jit
 def all_functions(first, second):
     """Returns the results of all functions of two rankings."""
     return {
@@ -22,15 +21,6 @@ def all_functions(first, second):
         "tau": jrm.kendall_tau(first, second),
         "rho": jrm.spearman_rho(first, second),
     }
-
-
-def two_functions(first, second):
-    """Returns the results of a function that sums over depth, and of one that counts."""
-    rbo = jrm.rank_biased_overlap(first, second)
-    return {"rbo": rbo, "jaccard": jrm.jaccard(first, second, k=(2, None))}
-
-
-jit_all, jit_two = jax.jit(all_functions), jax.jit(two_functions)
 
 
 def extrapolated(a, b, p):
@@ -83,7 +73,7 @@ def test_values_are_those_of_loops(rng):
     first, second = lists_of_ids(rng)
     # As wide as the first, so that one program serves both orders.
     second = np.pad(second, ((0, 0), (0, 3)), constant_values=-1)
-    results = jax.device_get(jit_all(first, second))
+    results = jax.device_get(all_functions(first, second))
     for i in range(len(first)):
         for name, value in by_loops(first[i], second[i]).items():
             lists = results[name][i]
@@ -93,7 +83,7 @@ def test_values_are_those_of_loops(rng):
     for lists in results.values():
         np.testing.assert_array_equal(lists.weights, np.ones(len(first)))
         assert lists.values.dtype == jnp.float32
-    turned = jit_all(second, first)
+    turned = all_functions(second, first)
     for name, lists in turned.items():
         chex.assert_trees_all_close(lists, results[name], atol=1e-6)
 
@@ -109,41 +99,6 @@ def test_values_of_another_library():
     for first, second, p, value in known:
         lists = jrm.rank_biased_overlap(np.array(first), np.array(second), p)
         np.testing.assert_allclose(lists.values, value, rtol=1e-6)
-
-
-@pytest.mark.long
-def test_eager_and_mapped_are_the_same(rng):
-    """Eager, vmapped and jitted calls agree, also with more leading axes."""
-    first, second = lists_of_ids(rng)
-    results = jit_two(first, second)
-    chex.assert_trees_all_close(two_functions(first, second), results, atol=1e-6)
-    chex.assert_trees_all_close(
-        jax.vmap(two_functions)(first, second), results, atol=1e-6
-    )
-    deep = jit_two(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
-    deep = jax.tree.map(lambda x: x.reshape(24, *x.shape[2:]), deep)
-    chex.assert_trees_all_close(deep, results, atol=1e-6)
-
-
-@pytest.mark.long
-def test_sharded_lists(rng):
-    """Lists are sharded inside shard_map, or by the types of the arrays of a plain call."""
-    first, second = lists_of_ids(rng)
-    results = jit_two(first, second)
-    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
-    spec = P("data")
-    sharded = jax.device_put((first, second), NamedSharding(mesh, spec))
-    mapped = jax.shard_map(
-        two_functions, mesh=mesh, in_specs=(spec, spec), out_specs=spec
-    )
-    for lists in (jax.jit(mapped)(*sharded), jit_two(sharded[0], second)):
-        chex.assert_trees_all_close(jax.device_get(lists), results, atol=1e-6)
-        assert "data" in lists["rbo"].values.sharding.spec
-    over_ranks = jax.device_put(
-        np.zeros((2, 8), np.int32), NamedSharding(mesh, P(None, "data"))
-    )
-    with pytest.raises(ValueError, match="first has its ranks sharded over devices"):
-        jrm.overlap(over_ranks, over_ranks)
 
 
 @pytest.mark.long
@@ -223,7 +178,7 @@ def test_double_precision(rng):
 def test_no_ranks():
     """Lists without ranks hold no id."""
     no_ids, ids = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
-    for name, lists in two_functions(no_ids, ids).items():
+    for name, lists in all_functions(no_ids, ids).items():
         assert lists.defined.tolist() == [name == "jaccard"] * 2
         assert not lists.values.any()
     assert not jrm.overlap(no_ids, no_ids).defined.any()

@@ -36,7 +36,7 @@ MUTANTS = (
         "_drivers/batches.py",
         "slots = np.append(parts.slots, -1)",
         "slots = np.append(parts.slots, 0)",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "rows of a global table are dealt out like cards",
@@ -57,7 +57,7 @@ MUTANTS = (
         "_drivers/collected.py",
         "jnp.where(slots >= 0, slots % len(array), len(array))",
         "slots % len(array)",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "slots that are padding are lists without items",
@@ -78,7 +78,7 @@ MUTANTS = (
         "_drivers/engine.py",
         "np.cumsum([np.count_nonzero(x.indices >= 0) for x in batches])",
         "np.cumsum([x.indices.size for x in batches])",
-        "tests/test_drivers.py::test_values[a function-one device]",
+        "tests/test_drivers.py::test_values[a function-stable]",
     ),
     Mutant(
         "chosen users have the vectors of the first ones",
@@ -113,14 +113,14 @@ MUTANTS = (
         "_drivers/candidates.py",
         "is_listed = codes.data < 4",
         "is_listed = codes.data < 6",
-        "tests/test_drivers.py::test_values[candidates-one device]",
+        "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
         "lists that end early end with their first candidate",
         "_drivers/candidates.py",
         "ids = jnp.where(slots >= 0, ids, -1)",
         "ids = ids",
-        "tests/test_drivers.py::test_values[candidates-one device]",
+        "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
         "NaN of an item that is no candidate stops an evaluation",
@@ -141,7 +141,7 @@ MUTANTS = (
         "_mesh.py",
         "return lax.pmax(x.astype(jnp.int32), axis_name) > 0",
         "return lax.pmin(x.astype(jnp.int32), axis_name) > 0",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "coverage of items that nobody was shown",
@@ -211,6 +211,6 @@ MUTANTS = (
         "_layouts/pools.py",
         "unlisted = (number - Rows().sum(is_listed))[..., None]",
         "unlisted = number[..., None]",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
 )

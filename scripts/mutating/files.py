@@ -52,4 +52,32 @@ MUTANTS = (
         "io.BytesIO(data)",
         "tests/test_errors.py::test_bad_calls[errors.files: no JSON]",
     ),
+    Mutant(
+        "the least relevant level of trec_eval is not read",
+        "adapters/pytrec_eval.py",
+        "level = None if relevance_level == 1 else relevance_level",
+        "level = None",
+        "tests/peers/test_pytrec_eval.py::test_families_and_levels",
+    ),
+    Mutant(
+        "every retrieved document counts as judged",
+        "_formulas/counts.py",
+        "num_judged = ranking.expected_sum(is_judged, positions(), ks)",
+        "pass",
+        "tests/peers/test_ir_measures_provider.py::test_judged",
+    ),
+    Mutant(
+        "list weights of keras_rs from all items",
+        "compat.py",
+        "items.weights * relevance",
+        "items.weights",
+        "tests/peers/test_keras_rs.py::test_weights_with_its_list_weights",
+    ),
+    Mutant(
+        "the merit of groups does not count",
+        "_formulas/exposure_parity.py",
+        "by_merit = ratio(exposed, merits[..., None, :])",
+        "by_merit = exposed",
+        "tests/peers/test_fairranktune.py::test_against_fairranktune",
+    ),
 )

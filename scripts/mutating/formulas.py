@@ -107,7 +107,7 @@ MUTANTS = (
         "_formulas/order_agreement.py",
         "jnp.where(lists.defined, weights, 0)",
         "weights",
-        "tests/test_laws.py::test_lists_that_do_not_count",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "all relevant items rank wherever one does",
@@ -163,7 +163,7 @@ MUTANTS = (
         "_formulas/propensity_scored.py",
         "ranking.per_list(ratio(values, divisor), True, k, hit)",
         "ranking.per_list(values, True, k, hit)",
-        "tests/test_laws.py::test_implied_list_weights[columns]",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "the middle of two lots of shares",
@@ -177,7 +177,7 @@ MUTANTS = (
         "_ranking/unlisted.py",
         "is_partial = GROUPS in view.data.partial_columns",
         "is_partial = False",
-        "tests/test_exposure_fairness.py::test_groups_of_relevant_items_alone",
+        "tests/test_errors.py::test_bad_calls[errors.metrics: ndkl of listed groups]",
     ),
     Mutant(
         "a user reads on where the list ends, but nobody counts",
@@ -199,5 +199,82 @@ MUTANTS = (
         "of_worst = worth_of_ranks(length - num_active, num_active)[..., None]",
         "of_worst = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    # What tests of several subjects read together.
+    Mutant(
+        "what masked items hold is read",
+        "_items.py",
+        "jnp.where(_arithmetic.widen(exists, x), x, jnp.zeros_like(x))",
+        "x if x.ndim > exists.ndim else jnp.where(exists, x, 0)",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "one of two trailing axes is left out",
+        "_ranking/sums.py",
+        "for number in range(num_trailing, 0, -1):",
+        "for number in range(num_trailing, 1, -1):",
+        "tests/test_places.py::test_numbers_with_trailing_axes_are_summed_one_by_one",
+    ),
+    Mutant(
+        "a soft cut at the rank itself",
+        "_places/soft.py",
+        ".astype(above.dtype) + 0.5",
+        ".astype(above.dtype)",
+        "tests/test_relax.py::test_a_cutoff_is_half_way_to_the_next_rank",
+    ),
+    Mutant(
+        "counts of merged states wrap",
+        "_states/double_floats.py",
+        "return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)",
+        "return count",
+        "tests/test_exposure.py::test_counts_end_at_the_largest_integer",
+    ),
+    Mutant(
+        "discounts of one base differ",
+        "_gains.py",
+        ("@dataclasses.dataclass(frozen=True)\nclass log_discount:"),
+        ("@dataclasses.dataclass(frozen=True, eq=False)\nclass log_discount:"),
+        "tests/test_compilation.py::test_equal_options_share_a_program",
+    ),
+    Mutant(
+        "places of few items among removed ones",
+        "_sources/few_relevant.py",
+        "item_mask=items.exists,",
+        "item_mask=None,",
+        "tests/test_long_lists.py::test_few_relevant_items_are_counted",
+    ),
+    Mutant(
+        "novelty in nats",
+        "_formulas/popularity.py",
+        "bits = jnp.log2(_positive_or_one(total))",
+        "bits = jnp.log(_positive_or_one(total))",
+        "tests/test_profiles.py::test_values_are_those_of_loops",
+    ),
+    Mutant(
+        "the ideal order is not cut",
+        "_formulas/cumulated_gain.py",
+        "ideal = ranking.ideal_sum(item_fn, discount_fn, ks",
+        "ideal = ranking.ideal_sum(item_fn, discount_fn, (None,) * len(ks)",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "whatever is no function passes for one",
+        "_ranking/ranking.py",
+        (
+            "    if not callable(function):\n"
+            '        raise TypeError(f"{verb}: {name} is {function!r}; {cure}")'
+        ),
+        ("    if not callable(function):\n        return"),
+        "tests/test_errors.py::test_bad_calls[errors.metrics: no function of places]",
+    ),
+    Mutant(
+        "a branch under vmap looks at one list alone",
+        "_mesh.py",
+        ("    del size, batched\n    return unvmap_any(*x), False"),
+        (
+            "    rows = (a[1:2] if b else a for a, b in zip(x, batched))\n"
+            "    return unvmap_any(*rows), False"
+        ),
+        "tests/test_laws.py::test_vmap_equals_batch[few]",
     ),
 )

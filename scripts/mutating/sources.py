@@ -64,7 +64,7 @@ MUTANTS = (
         "_sources/host_blocks.py",
         "np.arange(size) < filled",
         "np.arange(size) <= filled",
-        "tests/test_host_blocks.py",
+        "tests/test_drivers.py::test_values[l2-stable-lists-a function of blocks]",
     ),
     Mutant(
         "counting that leaves out the last part",
@@ -114,5 +114,12 @@ MUTANTS = (
         "            yield TokenBlock.of(group, width, size)\n        self.num_items",
         "            yield TokenBlock.of(group, width, len(group))\n        self.num_items",
         "tests/test_maxsim.py::test_blocks_hold_equally_many_items",
+    ),
+    Mutant(
+        "a place lists more items than it holds",
+        "_sources/places.py",
+        "(starts + group_tied > next_starts) | (sizes > group_tied)",
+        "starts + group_tied > next_starts",
+        "tests/test_errors.py::test_bad_calls[errors.sources: more than a place holds]",
     ),
 )

@@ -22,7 +22,7 @@ MUTANTS = (
         "_sources/seen.py",
         "keys = lax.pmax(self.keys",
         "keys = lax.pmin(self.keys",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "NaN in the last block alone stops an evaluation",
@@ -43,7 +43,7 @@ MUTANTS = (
         "_sources/seen.py",
         "keys = jnp.where(exists, keys, self.keys)",
         "keys = keys",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "an item that a block repeats is level with itself",
@@ -57,7 +57,7 @@ MUTANTS = (
         "_sources/blocks.py",
         "exists = start + lax.iota(jnp.int32, size) >= first_new",
         "exists = lax.iota(jnp.int32, size) >= 0",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "parts of devices are as long as a block",
@@ -71,14 +71,14 @@ MUTANTS = (
         "_sources/blocks.py",
         "_offsets(self.exclude_ids, first_id, size)",
         "_offsets(self.exclude_ids, start, size)",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "the item mask is that of the block before",
         "_sources/blocks.py",
         "mask = scorer.cut(self.item_mask, start,",
         "mask = scorer.cut(self.item_mask, start - size,",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "all devices read the groups of the first",
@@ -101,14 +101,14 @@ MUTANTS = (
         "_sources/blocks.py",
         "is_inside = (offsets >= 0) & (offsets < length)",
         "is_inside = offsets < length",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "ids of items begin anew in each block",
         "_ordering/streaming.py",
         "block.first_id + in_block",
         "in_block",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "tied items that one device drops",
@@ -122,14 +122,14 @@ MUTANTS = (
         "_ordering/streaming.py",
         "return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)",
         "return jax.tree.map(lambda x, y, z: x + y, so_far, added, kept)",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "ties with an earlier last rank still count as dropped",
         "_ordering/streaming.py",
         "jnp.where(_arithmetic.widen(is_last, x), x, 0)",
         "x",
-        "tests/test_drivers.py::test_values[queries-one device]",
+        "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
         "lists that are shorter than a cutoff have an item more",
@@ -150,7 +150,7 @@ MUTANTS = (
         "_ordering/streaming.py",
         "dropped = jax.tree.map(lambda x, y, z: x + y - z, dropped, *parts)",
         "dropped = jax.tree.map(lambda x, y, z: x, dropped, *parts)",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "candidates have the ids of the first block",
@@ -164,7 +164,7 @@ MUTANTS = (
         "_sources/streams.py",
         "counts = lax.psum(counts, self.catalog.items_axis)",
         "counts = lax.pmax(counts, self.catalog.items_axis)",
-        "tests/test_drivers.py::test_values[embeddings of users-both cut]",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
         "dropped labels are counted in the slots of a device",
@@ -206,7 +206,7 @@ MUTANTS = (
         "_sources/host_blocks.py",
         "yield Part(part[:size], exists, num_read - filled)",
         "yield Part(part[:size], exists, num_read - size)",
-        "tests/test_drivers.py::test_values[a function of blocks-one device]",
+        "tests/test_drivers.py::test_values[l2-stable-lists-a function of blocks]",
     ),
     Mutant(
         "the second round gives every part the first ids",
@@ -227,7 +227,7 @@ MUTANTS = (
         "_sources/similarities.py",
         "jnp.sum(items * items, axis=-1) / 2",
         "jnp.sum(items * items, axis=-1)",
-        "tests/test_drivers.py::test_values[a function of blocks-one device]",
+        "tests/test_drivers.py::test_values[l2-stable-lists-a function of blocks]",
     ),
     Mutant(
         "devices keep no candidate below the cutoff",

@@ -1,6 +1,4 @@
-"""`evaluate_embeddings` finds faiss's ids, and gives sentence-transformers' values."""
-
-import warnings
+"""`evaluate_embeddings` finds the ids that faiss finds."""
 
 import numpy as np
 import pytest
@@ -56,62 +54,3 @@ def test_ids_are_those_of_faiss(vectors, offset):
         np.testing.assert_array_equal(distances.sum(-1), scores)
         for row, faiss_row, is_nearer in zip(found.items, ids, nearer, strict=True):
             assert set(row[is_nearer]) == set(faiss_row[is_nearer])
-
-
-class Model:
-    """The part of a SentenceTransformer that the evaluator calls; texts are row numbers."""
-
-    def __init__(self, queries, items):
-        """Keeps the vectors of queries and of items."""
-        self.tables = queries, items
-
-    def encode_query(self, texts, **options):
-        """Returns the vectors of queries."""
-        return self._encode(0, texts)
-
-    def encode_document(self, texts, **options):
-        """Returns the vectors of items."""
-        return self._encode(1, texts)
-
-    def _encode(self, table, texts):
-        import torch
-
-        return torch.from_numpy(self.tables[table][[int(text) for text in texts]])
-
-
-def test_values_are_those_of_sentence_transformers(vectors):
-    """InformationRetrievalEvaluator's numbers, all of them, from one call."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has another path in later versions
-        from sentence_transformers.evaluation import InformationRetrievalEvaluator
-    from sentence_transformers.util import cos_sim
-
-    queries, items, relevant = vectors
-    evaluator = InformationRetrievalEvaluator(
-        {str(i): str(i) for i in range(QUERIES)},
-        {str(i): str(i) for i in range(ITEMS)},
-        {str(i): {str(item) for item in ids} for i, ids in enumerate(relevant)},
-        corpus_chunk_size=2000,
-        precision_recall_at_k=[1, 5],
-        accuracy_at_k=[1, 5],
-        ndcg_at_k=[10],
-        mrr_at_k=[10],
-        map_at_k=[3, 100],
-        score_functions={"cosine": cos_sim},
-    )
-    theirs = evaluator.compute_metrices(Model(queries, items))["cosine"]
-    names = {
-        "accuracy": "hit_rate@1,5",
-        "precision": "p(denominator=k)@1,5",
-        "recall": "recall@1,5",
-        "ndcg": "ndcg@10",
-        "mrr": "mrr@10",
-        "map": "map(denominator=attainable)@3,100",
-    }
-    found = jrm.evaluate_embeddings(
-        tuple(names.values()), queries, items, relevant, similarity="cosine"
-    )
-    for theirs_name, name in names.items():
-        expected = list(theirs[f"{theirs_name}@k"].values())
-        means = np.ravel(found.states[name].compute())
-        np.testing.assert_allclose(means, expected, atol=1e-6, err_msg=name)

@@ -4,13 +4,11 @@ import functools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.spatial import distance
 
 import jax_rank_metrics as jrm
-
-theirs = pytest.importorskip("FairRankTune.Metrics")
-pd = pytest.importorskip("pandas")
-distance = pytest.importorskip("scipy.spatial.distance")
 
 LISTS, ITEMS, GROUPS = 8, 12, 3
 
@@ -32,24 +30,6 @@ def data():
     return labels, scores, groups
 
 
-@pytest.fixture(scope="module")
-def ranking(data):
-    """Returns the lists ranked, with the groups as memberships."""
-    labels, scores, groups = data
-    return jrm.rank(labels, scores, columns={"groups": np.eye(GROUPS)[groups]})
-
-
-def by_fairranktune(function, data, *arguments):
-    """Returns the value of each list; each argument is computed from ranked relevance."""
-    labels, scores, groups = data
-    values = []
-    for y, order, members in zip(labels, np.argsort(-scores), groups, strict=True):
-        frames = [pd.DataFrame(argument(y[order])) for argument in arguments]
-        group_of_item = dict(enumerate(members.tolist()))
-        values.append(function(pd.DataFrame(order), group_of_item, *frames))
-    return [value[0] if isinstance(value, tuple) else value for value in values]
-
-
 def clicks(relevance):
     """Returns relevance times the attention of ranks."""
     return relevance / np.log2(np.arange(len(relevance)) + 2)
@@ -60,31 +40,47 @@ def relevances(relevance):
     return relevance
 
 
-@pytest.mark.parametrize(
-    "metric, name, options, arguments",
-    [
-        (jrm.exposure_parity, "EXP", {"combo": "MaxMinDiff"}, ()),
-        ("ratio", "EXP", {"combo": "MinMaxRatio"}, ()),
-        ("geometric", "AWRF", {"p": 0.2, "combo": "MaxMinDiff"}, ()),
-        (jrm.disparate_treatment_ratio, "EXPU", {"combo": "MinMaxRatio"}, (relevances,)),
-        (
-            jrm.disparate_impact_ratio,
-            "EXPRU",
-            {"combo": "MinMaxRatio"},
-            (relevances, clicks),
-        ),
-        (jrm.ndkl, "NDKL", {}, ()),
-    ],
-)  # fmt: skip
-def test_against_fairranktune(metric, name, options, arguments, data, ranking, agree):
+RATIO = {"combo": "MinMaxRatio"}
+# Its function with its options, and what it reads besides groups; and ours.
+CASES = {
+    "parity": ("EXP", {"combo": "MaxMinDiff"}, ()),
+    "ratio": ("EXP", RATIO, ()),
+    "geometric": ("AWRF", {"p": 0.2, "combo": "MaxMinDiff"}, ()),
+    "treatment": ("EXPU", RATIO, (relevances,)),
+    "impact": ("EXPRU", RATIO, (relevances, clicks)),
+    "ndkl": ("NDKL", {}, ()),
+}
+OURS = {
+    "parity": jrm.exposure_parity,
+    "ratio": functools.partial(jrm.exposure_parity, comparison="ratio"),
+    "geometric": functools.partial(jrm.exposure_parity, discount_fn=geometric),
+    "treatment": jrm.disparate_treatment_ratio,
+    "impact": jrm.disparate_impact_ratio,
+    "ndkl": jrm.ndkl,
+}
+
+
+def by_fairranktune(case, labels, scores, groups):
+    """Returns the value of each list; each argument is computed from ranked relevance."""
+    from FairRankTune import Metrics
+
+    (name, options, arguments), values = case, []
+    for y, order, members in zip(labels, np.argsort(-scores), groups, strict=True):
+        frames = [pd.DataFrame(argument(y[order])) for argument in arguments]
+        groups_of_items = dict(enumerate(members.tolist()))
+        function = functools.partial(getattr(Metrics, name), **options)
+        values.append(function(pd.DataFrame(order), groups_of_items, *frames))
+    return [value[0] if isinstance(value, tuple) else value for value in values]
+
+
+def test_against_fairranktune(data, recorded, agree):
     """List by list; its NDKL adds 1e-7 to every share."""
-    parity = {"ratio": {"comparison": "ratio"}, "geometric": {"discount_fn": geometric}}
-    if isinstance(metric, str):
-        metric = functools.partial(jrm.exposure_parity.of, **parity[metric])
-    else:
-        metric = metric.of
-    function = functools.partial(getattr(theirs, name), **options)
-    agree(metric(ranking).values, by_fairranktune(function, data, *arguments))
+    labels, scores, groups = data
+    ranking = jrm.rank(labels, scores, columns={"groups": np.eye(GROUPS)[groups]})
+    ours = jrm.measure(OURS, ranking)
+    for name, case in CASES.items():
+        theirs = recorded(name, functools.partial(by_fairranktune, case), *data)
+        agree(ours[name].values, theirs)
 
 
 def trec_discount(ranks):
@@ -111,18 +107,17 @@ def test_awrf_of_trec(rng, agree):
     agree(values, expected)
 
 
-@pytest.mark.parametrize("name", ["ee_l", "ee_d", "ee_r"])
-def test_expected_exposure_of_trec(name, rng, agree):
+def test_expected_exposure_of_trec(rng, agree):
     """The formula of the track, over all 24 orders of a ranking with ties."""
     groups = rng.dirichlet(np.ones(GROUPS), ITEMS)
     scores, target = np.float32([4] * 4 + [3, 2, 1] + [0] * 5), (0.2, 0.5, 0.3)
     ranking = jrm.rank(np.ones(ITEMS), scores, columns={"groups": groups}, k=7)
-    metric = f"{name}(target={target})@7"
-    value = jrm.measure(metric, ranking)[metric].values
+    names = [f"{name}(target={target})@7" for name in ("ee_l", "ee_d", "ee_r")]
+    ours = jrm.measure(tuple(names), ranking)
     attention = trec_discount(np.arange(7) + 1)
     attention[:4] = attention[:4].mean()
     exposed = (groups[:7] * attention[:, None]).sum(0)
     wanted = np.array(target) * trec_discount(np.arange(7) + 1).sum()
-    parts = {"ee_d": exposed @ exposed, "ee_r": exposed @ wanted}
-    parts["ee_l"] = math.dist(exposed, wanted) ** 2
-    agree(value, parts[name])
+    parts = math.dist(exposed, wanted) ** 2, exposed @ exposed, exposed @ wanted
+    for name, part in zip(names, parts, strict=True):
+        agree(ours[name].values, part)

@@ -9,13 +9,9 @@ from typer.testing import CliRunner
 import jax_rank_metrics as jrm
 from jax_rank_metrics.cli import app
 
-pyndeval = pytest.importorskip("pyndeval")
-
 KS = (1, 3, 5, 20)
-ALPHA, BETA = (
-    0.5,
-    0.75,
-)  # gains in halves are exact, so that the same gains are equal in both libraries
+# Gains in halves are exact, so that the same gains are equal in both libraries.
+ALPHA, BETA = 0.5, 0.75
 
 CUT = {
     "alpha-nDCG": functools.partial(jrm.alpha_ndcg, k=KS, alpha=ALPHA),
@@ -29,8 +25,20 @@ WHOLE = {
 }
 
 
+def by_ndeval(qrels, run, names, **options):
+    """Returns a function that has the values of every query, by name."""
+
+    def values(*_):
+        import pyndeval
+
+        lists = pyndeval.ndeval(qrels, run, names, **options)
+        return {query: {name: x[name] for name in names} for query, x in lists.items()}
+
+    return values
+
+
 @pytest.fixture(scope="module")
-def values():
+def values(recorded):
     """Returns our values and those of ndeval by name, query by query."""
     rng = np.random.default_rng(8)
     queries, items, topics = 12, 15, 4
@@ -49,7 +57,8 @@ def values():
         for q, i in zip(*returned.nonzero(), strict=True)
     ]
     names = [*(f"{name}@{k}" for name in CUT for k in KS), *WHOLE]
-    lists = pyndeval.ndeval(qrels, run, names, alpha=ALPHA, beta=BETA)
+    ndeval = by_ndeval(qrels, run, names, alpha=ALPHA, beta=BETA)
+    lists = recorded("lists", ndeval, subtopics, scores, returned)
     assert list(lists) == [f"q{q}" for q in range(queries)]
     theirs = {
         name: np.array(
@@ -81,7 +90,8 @@ NAMES = (
 )
 
 
-def test_files(tmp_path):
+@pytest.mark.long
+def test_files(tmp_path, recorded):
     """The command reads judgements of subtopics; ideal orders break ties as in ndeval.
 
     Scores do not tie: pyndeval then ranks the first id first, and trec_eval the last.
@@ -105,7 +115,9 @@ def test_files(tmp_path):
     ):
         lines = "".join(" ".join(map(str, row)) + "\n" for row in rows)
         (tmp_path / f"{name}.txt").write_text(lines)
-    theirs = pyndeval.ndeval(qrels, run, NAMES)
+    theirs = recorded(
+        "files", by_ndeval(qrels, run, NAMES), [x for *_, x in (*qrels, *run)]
+    )
     words = (
         "evaluate",
         str(tmp_path / "qrels.txt"),

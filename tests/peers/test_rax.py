@@ -1,7 +1,12 @@
-"""Against rax: the same lists, masks and cutoffs."""
+"""Against rax: rows with masks, and lists of very unequal length packed along one axis.
+
+rax compares all pairs of items, so lists are short. It has no hit rate, F score or
+R-precision, and is not told the number of packed lists, so that one without items has no
+value. The tests of packed lists are `long`, as `test_layouts.py` compares these with rows.
+"""
 
 import functools
-import warnings
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,147 +15,235 @@ import pytest
 
 import jax_rank_metrics as jrm
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    rax = pytest.importorskip("rax")
-pytestmark = pytest.mark.filterwarnings("default")
-
-KS = (4, 20, None)
-
-
-def linear(labels):
-    """The gain that is the label itself, for rax."""
-    return labels
-
-
+KS = (1, 4, 20, None)
+LINEAR = {"gain_fn": lambda labels: labels, "discount_fn": jnp.reciprocal}
 # The function of rax with its options, and ours; each with every cutoff.
 THEIRS = {
-    "ndcg": (rax.ndcg_metric, {}),
-    "ndcg-linear": (
-        rax.ndcg_metric,
-        {"gain_fn": linear, "discount_fn": jnp.reciprocal},
-    ),
-    "dcg": (rax.dcg_metric, {}),
-    "mrr": (rax.mrr_metric, {}),
-    "precision": (rax.precision_metric, {}),
-    "recall": (rax.recall_metric, {}),
-    "ap": (rax.ap_metric, {}),
+    "ndcg": ("ndcg_metric", {}),
+    "ndcg-linear": ("ndcg_metric", LINEAR),
+    "dcg": ("dcg_metric", {}),
+    "mrr": ("mrr_metric", {}),
+    "precision": ("precision_metric", {}),
+    "recall": ("recall_metric", {}),
+    "ap": ("ap_metric", {}),
 }
+OUR_LINEAR = {"gain_fn": jrm.linear_gain, "discount_fn": jrm.reciprocal_discount}
 OURS = {
     "ndcg": functools.partial(jrm.ndcg, k=KS),
-    "ndcg-linear": functools.partial(
-        jrm.ndcg,
-        gain_fn=jrm.linear_gain,
-        discount_fn=jrm.reciprocal_discount,
-        k=KS,
-    ),
+    "ndcg-linear": functools.partial(jrm.ndcg, **OUR_LINEAR, k=KS),
     "dcg": functools.partial(jrm.dcg, k=KS),
     "mrr": functools.partial(jrm.reciprocal_rank, k=KS),
     "precision": functools.partial(jrm.precision, k=KS),
     "recall": functools.partial(jrm.recall, k=KS),
     "ap": functools.partial(jrm.average_precision, k=KS),
 }
+# The empty list is in the middle, where its neighbours could leak into it.
+LENGTHS = (1, 60, 2, 0, 17, 3, 9, 5, 8, 1)
+EMPTY, NOTHING_RELEVANT, ALL_RELEVANT, ALL_MASKED = 3, 5, 6, 7
+
+
+class Packed(NamedTuple):
+    """Items of all lists, in arrays `[items]`."""
+
+    labels: np.ndarray
+    scores: np.ndarray
+    mask: np.ndarray
+    segment_ids: np.ndarray
+
+
+def draw(shuffled):
+    """Returns graded lists, contiguous or interleaved, without tied scores."""
+    rng = np.random.default_rng(8)
+    ids = np.repeat(np.arange(len(LENGTHS), dtype=np.int32), LENGTHS)
+    labels = rng.choice(np.float32([0, 0, 0, 0.5, 1, 2, 3]), ids.size)
+    labels[ids == NOTHING_RELEVANT] = 0
+    labels[ids == ALL_RELEVANT] = 2
+    mask = rng.random(ids.size) < 0.7
+    mask[ids == ALL_MASKED] = False
+    labels[0], mask[0] = 1, True  # a list of one relevant item
+    scores = (rng.permutation(ids.size) / 8 - 5).astype(np.float32)
+    order = rng.permutation(ids.size) if shuffled else np.arange(ids.size)
+    return Packed(*(x[order] for x in (labels, scores, mask, ids)))
+
+
+@pytest.fixture(params=[False, True], ids=["in-order", "shuffled"])
+def packed(request):
+    """The lists, contiguous and interleaved."""
+    return draw(request.param)
+
+
+def rax_function(name, **options):
+    """Returns a function of rax, with the options of its row."""
+    import rax
+
+    function, of_row = THEIRS[name]
+    return functools.partial(getattr(rax, function), **of_row, **options)
+
+
+def columns_of_rax(name, labels, scores, mask=None, segment_ids=None, **options):
+    """Returns values of rax at every cutoff, along a last axis; of items if packed."""
+    options = {
+        name: jnp.asarray(x) if name == "weights" else x for name, x in options.items()
+    }
+    options["where"] = None if mask is None else jnp.asarray(mask)
+    if segment_ids is not None:
+        options["segments"] = jnp.asarray(segment_ids)
+    arrays = jnp.asarray(scores), jnp.asarray(labels)
+    function = rax_function(name, **options)
+    return np.stack([function(*arrays, topn=k) for k in KS], axis=-1)
+
+
+def of_lists(name, labels, scores, mask=None, segment_ids=None, **options):
+    """Returns the values of rax `[..., lists, cutoffs]`; packed lists, read off the items."""
+    options["reduce_fn"] = None
+    values = columns_of_rax(name, labels, scores, mask, segment_ids, **options)
+    if segment_ids is None:
+        return values
+    # A list has its value at its first item, and 0 at all others.
+    lists = np.zeros((*values.shape[:-2], len(LENGTHS), len(KS)), np.float32)
+    for segment in range(len(LENGTHS)):
+        of_segment = (np.asarray(segment_ids) == segment)[..., None]
+        lists[..., segment, :] = np.where(of_segment, values, 0).sum(axis=-2)
+    return lists
 
 
 @pytest.fixture
-def rax_values(peer):
-    """Returns the values of rax for every list at every cutoff, or their means."""
+def rax_values(recorded):
+    """Returns what a function of this module, by default `of_lists`, says of every name."""
 
-    def values(name, labels, scores, mask=None, per_list=True, **kwargs):
-        function, options = THEIRS[name]
-        options = options | kwargs | ({"reduce_fn": None} if per_list else {})
-        labels, scores = jnp.asarray(labels), jnp.asarray(scores)
-        where = None if mask is None else jnp.asarray(mask)
-        columns = [
-            peer(function, scores, labels, where=where, topn=k, **options) for k in KS
-        ]
-        return np.stack(columns, axis=-1)
+    def values(kind, lists, names=OURS, of=of_lists, **options):
+        theirs = {name: functools.partial(of, name, **options) for name in names}
+        return recorded(kind, lambda *x: {n: f(*x) for n, f in theirs.items()}, *lists)
 
     return values
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_list_and_cutoff(name, lists, rax_values, agree):
-    ours = jrm.measure(OURS, jrm.rank(*lists))[name]
-    agree(ours.values, rax_values(name, *lists))
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_mean_leaves_out_empty_lists_only(name, lists, rax_values, agree):
-    ours = jrm.measure(OURS, jrm.rank(*lists))[name]
-    agree(ours.mean().compute(), rax_values(name, *lists, per_list=False))
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_negative_labels_are_its_where(name, lists, rax_values, agree):
-    labels = np.where(lists.mask, lists.labels, np.float32(-1))
-    ours = jrm.measure(OURS, jrm.rank(labels, lists.scores))[name]
-    agree(ours.values, rax_values(name, labels, lists.scores, labels >= 0))
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_ties_in_index_order(name, lists, rax_values, agree):
-    # Without a key, rax leaves tied items in the order of the input, our "stable".
-    tied = lists._replace(scores=np.floor(2 * lists.scores))
-    ours = jrm.measure(OURS, jrm.rank(*tied, ties="stable"))[name]
-    agree(ours.values, rax_values(name, *tied))
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_random_ties_have_the_expected_value_as_mean(name, lists, rax_values):
-    scores = np.floor(2 * lists.scores)
-    row, copies = 6, 3000
-    assert lists.mask[row].all()
-    many = [np.tile(x[row], (copies, 1)) for x in (lists.labels, scores)]
-    theirs = rax_values(name, *many, key=jax.random.key(0)).astype(np.float64)
-    error = 5 * theirs.std(axis=0) / np.sqrt(copies) + 1e-6
+def random_ties(name, *lists):
+    """Returns the mean of rax over random orders of ties, and its error."""
+    copies = 500 if len(lists) > 3 else 3000
+    many = [np.tile(x, (copies, 1)) for x in lists]
+    theirs = np.float64(of_lists(name, *many, key=jax.random.key(0)))
+    error = 5 * theirs.std(axis=0) / np.sqrt(copies)
     assert (error > 1e-3).any()  # the order was random
-    ours = jrm.measure(OURS, jrm.rank(lists.labels, scores, lists.mask))[name]
-    difference = np.abs(theirs.mean(axis=0) - np.asarray(ours.values)[row])
-    np.testing.assert_array_less(difference, error)
+    return {"mean": np.float32(theirs.mean(axis=0)), "error": np.float32(error)}
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_pairs_in_order(tied, lists, peer, agree):
+def with_gradient(name, labels, scores, segment_ids=None):
+    """Returns the mean of rax under approximated ranks, and its gradient."""
+    import rax
+
+    ranks = functools.partial(
+        rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
+    )
+    segments = None if segment_ids is None else jnp.asarray(segment_ids)
+    function = rax_function(name, rank_fn=ranks, segments=segments)
+    arrays = jnp.asarray(scores), jnp.asarray(labels)
+    return {"value": function(*arrays), "gradient": jax.grad(function)(*arrays)}
+
+
+def in_order(name, labels, scores, mask):
+    """Returns the share of pairs that rax finds in order."""
+    import rax
+
+    arrays = (jnp.asarray(x) for x in (scores, labels))
+    return rax.opa_metric(*arrays, where=jnp.asarray(mask), reduce_fn=None)
+
+
+def values_of(ranking):
+    """Returns our values under every name."""
+    return jrm.measure({**OURS, "opa": jrm.ordered_pair_accuracy}, ranking)
+
+
+def rank(lists, mask=None, weights=None, **options):
+    """Returns our ranking of rows, or of packed lists, in programs that tests share."""
+    mask = lists.mask if mask is None else mask
+    weights = np.ones_like(lists.scores) if weights is None else weights
+    if isinstance(lists, Packed):
+        options |= {"segment_ids": lists.segment_ids, "num_segments": len(LENGTHS)}
+    return jrm.rank(lists.labels, lists.scores, mask, weights, **options)
+
+
+def tied(lists, levels):
+    """Returns the lists with few distinct scores."""
+    return lists._replace(scores=np.floor(levels * lists.scores))
+
+
+def test_every_list_and_mean(lists, rax_values, agree):
+    """The mean leaves out empty lists only; negative labels are its `where`."""
+    theirs = rax_values("lists", lists)
+    means = rax_values("means", lists, of=columns_of_rax)
+    ours = values_of(rank(lists))
+    labels = np.where(lists.mask, lists.labels, np.float32(-1))
+    everything = np.ones_like(lists.mask)
+    negative = values_of(rank(lists._replace(labels=labels), everything))
+    for name in OURS:
+        agree(ours[name].values, theirs[name])
+        agree(negative[name].values, theirs[name])
+        agree(ours[name].mean().compute(), means[name])
+
+
+@pytest.mark.long
+def test_ties_in_index_order(lists, rax_values, agree):
+    # Without a key, rax leaves tied items in the order of the input, our "stable".
+    lists = tied(lists, 2)
+    ours = values_of(rank(lists, ties="stable"))
+    for name, theirs in rax_values("ties in index order", lists).items():
+        agree(ours[name].values, theirs)
+
+
+def test_random_ties_have_the_expected_value_as_mean(lists, rax_values):
+    row = 6
+    assert lists.mask[row].all()
+    lists = tied(lists, 2)
+    ours = values_of(rank(lists))
+    of_row = [x[row] for x in lists]
+    for name, theirs in rax_values("random ties", of_row, of=random_ties).items():
+        difference = np.abs(theirs["mean"] - np.asarray(ours[name].values)[row])
+        np.testing.assert_array_less(difference, theirs["error"] + 1e-6)
+
+
+@pytest.mark.parametrize("levels", [None, 2], ids=["distinct", "tied"])
+def test_pairs_in_order(levels, lists, rax_values, agree):
     # rax counts a tie as 0, and we as ½: with ties, ours is the mean of its share of pairs
     # in order and of the share that is not out of order.
-    scores = np.floor(2 * lists.scores) if tied else lists.scores
-    ours = jrm.measure(("opa",), jrm.rank(lists.labels, scores, lists.mask))["opa"]
-    where = jnp.asarray(lists.mask)
+    lists = tied(lists, levels) if levels else lists
+    ours = values_of(rank(lists))["opa"]
     theirs, falling = (
-        peer(
-            rax.opa_metric,
-            jnp.asarray(x),
-            jnp.asarray(lists.labels),
-            where=where,
-            reduce_fn=None,
-        )
-        for x in (scores, -scores)
+        rax_values("pairs", lists._replace(scores=x), ["opa"], in_order)["opa"]
+        for x in (lists.scores, -lists.scores)
     )
     agree(ours.values, (theirs + np.asarray(ours.defined) * (1 - falling)) / 2)
-    assert (theirs < ours.values).any() == tied
+    assert (theirs < ours.values).any() == bool(levels)
 
 
-@pytest.mark.parametrize("name", ["dcg", "ndcg", "ndcg-linear"])
-def test_item_weights(name, lists, rax_values, agree):
-    # The DCG of rax is Σ w·gain·discount; ours is divided by w̄, the weight of the list. In
-    # nDCG, w̄ cancels.
+def check_item_weights(lists, rax_values, agree):
+    """Compares values under weights of items.
+
+    The DCG of rax is Σ w·gain·discount; ours is divided by w̄, the weight of the list. In
+    nDCG, w̄ cancels.
+    """
     rng = np.random.default_rng(3)
     weights = rng.uniform(0.5, 3, lists.labels.shape).astype(np.float32)
-    ours = jrm.measure({name: OURS[name]}, jrm.rank(*lists, weights))[name]
-    values = ours.values * ours.weights[:, None] if name == "dcg" else ours.values
-    agree(values, rax_values(name, *lists, weights=jnp.asarray(weights)))
+    ours, options = values_of(rank(lists, None, weights)), {"weights": weights}
+    names = ("ndcg", "ndcg-linear", "dcg")
+    for name, theirs in rax_values("weighted", lists, names, **options).items():
+        values = ours[name].values
+        agree(values * ours[name].weights[:, None] if name == "dcg" else values, theirs)
 
 
-def some_infinitely_low(lists):
-    """Returns the lists with half of the scores at -inf."""
-    return lists._replace(scores=np.where(lists.scores > 0, lists.scores, -np.inf))
+def test_item_weights(lists, rax_values, agree):
+    check_item_weights(lists, rax_values, agree)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_infinitely_low_scores_are_not_retrieved_there(name, lists, rax_values, agree):
+@pytest.mark.long
+def test_item_weights_of_packed_lists(packed, rax_values, agree):
+    check_item_weights(packed, rax_values, agree)
+
+
+@pytest.mark.long
+def test_infinitely_low_scores_are_not_retrieved_there(lists, rax_values, agree):
     # Here, items that were not retrieved have no rank, but stay in the pool.
-    low = some_infinitely_low(lists)
+    low = lists._replace(scores=np.where(lists.scores > 0, lists.scores, -np.inf))
     order = np.argsort(-low.scores, axis=1)
     values = low.mask & (low.scores > -np.inf)
     labels, values = (
@@ -159,27 +252,85 @@ def test_infinitely_low_scores_are_not_retrieved_there(name, lists, rax_values, 
     ranking = jrm.rank_retrieved(
         labels, values, pool_labels=low.labels, pool_mask=low.mask
     )
-    ours = jrm.measure(OURS, ranking)[name].values
-    agree(ours, rax_values(name, *low))
-
-
-def test_infinitely_low_scores_are_scores_here(lists, rax_values, agree):
-    no_cutoff = KS.index(None)
-    low = some_infinitely_low(lists)
-    ours = jrm.measure(OURS, jrm.rank(*low))["recall"].values[:, no_cutoff]
-    agree(ours, jrm.measure(OURS, jrm.rank(*lists))["recall"].values[:, no_cutoff])
-    assert (rax_values("recall", *low)[:, no_cutoff] < ours).any()
-
-
-@pytest.mark.parametrize("name", ["ndcg", "dcg"])
-def test_approximations(name, lists, peer, agree):
-    # Without masks: in rax, items that do not exist get the first rank.
-    ranks = functools.partial(
-        rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
+    ours, theirs = jrm.measure(OURS, ranking), rax_values("infinitely low", low)
+    for name in OURS:
+        agree(ours[name].values, theirs[name])
+    # As scores, they are as good as others here.
+    ours, all_finite = (
+        np.asarray(values_of(rank(x))["recall"].values[:, KS.index(None)])
+        for x in (low, lists)
     )
-    theirs = functools.partial(THEIRS[name][0], rank_fn=ranks)
-    labels, scores = jnp.asarray(lists.labels), jnp.asarray(lists.scores)
-    metric, relax = getattr(jrm, name), jrm.sigmoid_ranks(0.2)
-    gradient = jax.grad(lambda x: metric(labels, x, relax=relax).compute())(scores)
-    agree(gradient, peer(jax.grad(theirs), scores, labels))
-    agree(metric(labels, scores, relax=relax).compute(), peer(theirs, scores, labels))
+    agree(ours, all_finite)
+    assert (theirs["recall"][:, KS.index(None)] < ours).any()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("layout", ["rows", "in-order", "shuffled"])
+def test_approximations(layout, lists, rax_values, agree):
+    # Without masks: in rax, items that do not exist get the first rank.
+    packed, segments = draw(layout == "shuffled"), {}
+    labels, scores, *_ = data = lists[:2] if layout == "rows" else packed
+    if layout != "rows":
+        segments = {"segment_ids": packed.segment_ids, "num_segments": len(LENGTHS)}
+        data = labels, scores, packed.segment_ids
+    relax = jrm.sigmoid_ranks(0.2)
+    both = rax_values("approximations", data, ["ndcg", "dcg"], with_gradient)
+    for name, theirs in both.items():
+        metric = getattr(jrm, name)
+
+        def ours(scores, metric=metric):
+            ranking = jrm.rank(labels, scores, relax=relax, **segments)
+            return metric.of(ranking).mean().compute()
+
+        value, gradient = jax.value_and_grad(ours)(scores)
+        agree(value, theirs["value"])
+        agree(gradient, theirs["gradient"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
+def test_packed_lists(masked, packed, rax_values, agree):
+    """Every list and the mean, which leaves out lists without items."""
+    mask = packed.mask if masked else np.ones_like(packed.mask)
+    measured, data = values_of(rank(packed, mask)), packed._replace(mask=mask)
+    theirs = rax_values("packed", data)
+    means = rax_values("packed means", data, of=columns_of_rax)
+    for name in OURS:
+        ours, state = measured[name], measured[name].mean()
+        agree(ours.values, theirs[name])
+        assert not ours.values[EMPTY].any() and ours.values[0].all()
+        agree(state.compute(), means[name])
+        existing = np.unique(packed.segment_ids[mask]).size
+        assert state.lists == existing < len(LENGTHS)
+
+
+@pytest.mark.long
+def test_ids_of_no_list(packed, rax_values, agree):
+    # rax measures it like any other list; here it is masked.
+    ids = np.where(packed.mask, packed.segment_ids, -1).astype(np.int32)
+    everything = np.ones_like(packed.mask)
+    ours = values_of(rank(packed._replace(segment_ids=ids), everything))
+    for name, theirs in rax_values("packed", packed).items():
+        agree(ours[name].values, theirs)
+
+
+@pytest.mark.long
+def test_rows_of_packed_lists(rax_values, agree):
+    rows = Packed(*(np.stack(x) for x in zip(draw(False), draw(True), strict=True)))
+    ours = values_of(rank(rows))
+    for name, theirs in rax_values("packed rows", rows).items():
+        agree(ours[name].values, theirs)
+
+
+@pytest.mark.long
+def test_tied_packed_lists(packed, rax_values, agree):
+    """Ties in index order, and the mean over random orders."""
+    data = tied(packed, 0.25)
+    ours = values_of(rank(data, ties="stable"))
+    for name, theirs in rax_values("packed ties", data).items():
+        agree(ours[name].values, theirs)
+    ours = values_of(rank(data))
+    theirs = rax_values("packed random ties", data, of=random_ties)
+    for name in OURS:
+        difference = np.abs(theirs[name]["mean"] - np.asarray(ours[name].values))
+        np.testing.assert_array_less(difference, theirs[name]["error"] + 1e-5)

@@ -215,6 +215,7 @@ def test_roc_auc_of_tied_lists(lists, agree):
         assert state.lists == len(values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pooled_auc_of_a_million_sigmoids(rng, weighted):
     """Within 1e-5, and always within bounds, of which more bits make narrower ones."""

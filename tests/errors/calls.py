@@ -1,0 +1,288 @@
+"""Bad calls of sources, metrics, states and names: what every call has in common."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jax_rank_metrics as jrm
+
+Y = np.zeros((2, 3), np.float32)
+S = np.zeros((2, 3), np.float32)
+NDCG = functools.partial(jrm.ndcg, Y, S)
+RANK = functools.partial(jrm.rank, Y, S)
+EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
+RETRIEVED = functools.partial(jrm.rank_retrieved, Y)
+IDS = np.zeros((2, 3), np.int32)
+LISTS = jrm.PerList(Y[:, 0], np.ones(2, np.float32), np.ones(2, bool))
+
+
+def CATALOG(**changes):
+    """Ranks a catalogue of five items."""
+    defaults = {
+        "queries": np.ones((2, 3), np.float32),
+        "items": np.ones((5, 3), np.float32),
+        "relevant_ids": IDS,
+        "k": 2,
+    }
+    return jrm.rank_catalog(**(defaults | changes))
+
+
+def at(array, index, value):
+    """Returns a copy of an array in which one number differs."""
+    copy = array.copy()
+    copy[index] = value
+    return copy
+
+
+def over_items(call):
+    """Calls a function inside shard_map, with labels whose items lie on two devices."""
+    mesh = jax.make_mesh((2,), ("model",), devices=jax.devices()[:2])
+    spec = jax.sharding.PartitionSpec(None, "model")
+    arrays = jax.device_put(
+        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
+    )
+    out = jax.sharding.PartitionSpec()
+    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=spec, out_specs=out))(arrays)
+
+
+def sharded():
+    """Returns lists whose items are sharded over two devices by their type."""
+    kinds = (jax.sharding.AxisType.Explicit,)
+    mesh = jax.make_mesh((2,), ("model",), kinds, devices=jax.devices()[:2])
+    spec = jax.sharding.PartitionSpec(None, "model")
+    return jax.device_put(
+        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
+    )
+
+
+# The shapes of rankings are enough for what they refuse, and compile nothing.
+
+
+def cut():
+    """Returns a ranking that is cut above the end of its lists."""
+    return jax.eval_shape(lambda: jrm.rank(Y, S, k=2))
+
+
+def packed():
+    """Returns a ranking of packed lists."""
+    packing = {"segment_ids": IDS[0], "num_segments": 1}
+    return jax.eval_shape(lambda: jrm.rank(Y[0], S[0], **packing))
+
+
+CASES = {
+    # shapes
+    "scores shape": (ValueError, "scores .*(2, 4).*labels .*(2, 3).*equal shape", lambda: jrm.ndcg(Y, np.zeros((2, 4), np.float32))),
+    "scores broadcast": (ValueError, "scores .*(1, 3).*nothing is broadcast", lambda: jrm.ndcg(Y, S[:1])),
+    "labels scalar": (ValueError, "labels has shape ().*at least one axis", lambda: jrm.ndcg(1.0, 1.0)),
+    "mask shape": (ValueError, "mask .*(3,).*labels .*(2, 3)", lambda: NDCG(np.ones(3, bool))),
+    "weights shape": (ValueError, "weights .*(3,).*(2,) (one per list).*(2, 3) (one per item)", lambda: NDCG(weights=np.ones(3, np.float32))),
+    "list_weights rank": (ValueError, "list_weights .*(2, 3).*one number per list.*(2,)", lambda: NDCG(list_weights=Y)),
+    "list_weights scalar": (ValueError, "list_weights .*().*(2,)", lambda: NDCG(list_weights=1.0)),
+    "key batch": (ValueError, "key has shape (2,).*jax.vmap one key per list", lambda: NDCG(key=jax.random.split(jax.random.key(0)))),
+    "legacy key batch": (ValueError, "key has shape (2, 2)", lambda: NDCG(key=jax.random.split(jax.random.PRNGKey(0)))),
+    # dtypes
+    "complex scores": (TypeError, "scores: dtype is complex64.*float array", lambda: jrm.ndcg(Y, S.astype(np.complex64))),
+    "text labels": (TypeError, "labels: .*array of numbers", lambda: jrm.ndcg(np.array([["a"]]), S)),
+    "float mask": (TypeError, "mask: dtype is float32; pass mask != 0", lambda: NDCG(Y)),
+    "integer mask": (TypeError, "mask: dtype is int32; pass mask != 0", lambda: NDCG(np.ones((2, 3), np.int32))),
+    "masked array": (TypeError, "labels: got a masked NumPy array.*labels.filled(0).*getmaskarray", lambda: jrm.ndcg(np.ma.masked_array([1, 2], [0, 1]), [0.1, 0.2])),
+    "ragged labels": (ValueError, "labels: lists differ in length; pad and mask, as jrm.pad_lists does, or pack with segment_ids", lambda: jrm.ndcg([[1, 0], [1]], [[0.1, 0.2], [0.3]])),
+    "ragged ids": (ValueError, "retrieved_ids: lists differ in length; pad with -1", lambda: jrm.rank_ids([[1, 2], [3]], [[1], [2]])),
+    "traced lists": (TypeError, "labels: got a list of traced values; pass one array.*jnp.stack(labels)", lambda: jax.jit(lambda a, b: jrm.ndcg([a, a], [b, b]))(1.0, 2.0)),
+    "labels with gaps": (TypeError, "labels: got list, which NumPy reads as objects", lambda: jrm.ndcg([1, None], [0.1, 0.2])),
+    "k as mask": (TypeError, "mask is 10; pass k=10 by name", lambda: jrm.ndcg(Y, S, 10)),
+    "no labels": (TypeError, "labels: got NoneType", lambda: jrm.ndcg(None, S)),
+    "seed as key": (TypeError, "key: got int.*jax.random.key(0)", lambda: NDCG(key=0)),
+    "float key": (TypeError, "key: dtype is float32", lambda: NDCG(key=Y[0])),
+    # k
+    "k zero": (ValueError, "k is 0.*k >= 1", lambda: NDCG(k=0)),
+    "k negative": (ValueError, "k is (5, -1).*k >= 1", lambda: NDCG(k=(5, -1))),
+    "k bool": (TypeError, "k is True.*not bool", lambda: NDCG(k=True)),
+    "k float": (TypeError, "k is 10.0.*not float", lambda: NDCG(k=10.0)),
+    "share zero": (ValueError, "share is 0; pass a number above 0 and at most 1", lambda: jrm.share(0)),
+    "share NaN": (ValueError, "share is nan", lambda: jrm.share(float("nan"))),
+    "share of percent": (ValueError, "share is 5; .*0.01 for the first percent", lambda: jrm.share(5)),
+    "share text": (TypeError, "share is '1%'.*Python number", lambda: jrm.share("1%")),
+    "share bool": (TypeError, "share is True.*Python number", lambda: jrm.share(True)),
+    "share array": (TypeError, "share is .*Python number", lambda: jrm.share(jnp.array(0.1))),
+    "share of a rank": (TypeError, "k is share(0.1); a share of a list is a cutoff of metrics alone", lambda: RANK(k=jrm.share(0.1))),
+    "share of a catalogue": (TypeError, "k is (1, share(0.1)).*pass an int", lambda: jrm.rank_catalog(Y, Y, IDS[:, :1], k=(1, jrm.share(0.1)))),
+    "share of ids": (TypeError, "k is share(0.1).*pass an int", lambda: jrm.overlap(IDS, IDS, k=jrm.share(0.1))),
+    "share of neighbours": (TypeError, "k is share(0.1).*pass an int", lambda: jrm.neighbor_recall(S, S, jrm.share(0.1))),
+    "share of an unknown pool": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.precision.of(jrm.rank_retrieved(Y, num_relevant=[3, 3]), k=jrm.share(0.5))),
+    "name share": (ValueError, "'1%%' after @ is not a list of integers and percentages.*or @1%", lambda: EVAL(("ndcg@1%%",))),
+    "name share zero": (ValueError, "'5,0%' after @ is not a list of integers and percentages", lambda: EVAL(("ndcg@5,0%",))),
+    "name share of levels": (ValueError, "'10%' after @ is not a list of numbers", lambda: EVAL(("iprec_at_recall@10%",))),
+    "k empty": (ValueError, "k is empty.*pass an int", lambda: NDCG(k=())),
+    "k array": (TypeError, "k is a JAX array.*Python int", lambda: NDCG(k=jnp.array(3))),
+    "k traced": (TypeError, "k is a JAX array.*cannot be traced", lambda: jax.jit(lambda k: NDCG(k=k))(3)),
+    "rank k": (ValueError, "k is 0", lambda: RANK(k=0)),
+    "k beyond the ranking": (ValueError, "k is 3.*cut at k=2", lambda: jrm.ndcg.of(cut(), k=3)),
+    "whole of a cut ranking": (ValueError, "k is None.*cut at k=2", lambda: jrm.ndcg.of(cut())),
+    "share of a cut ranking": (ValueError, "k differs from list to list.*cut at k=2; rank with k=None", lambda: jrm.ndcg.of(cut(), k=jrm.share(0.5))),
+    "r_precision of a cut ranking": (ValueError, "k differs from list to list.*cut at k=2", lambda: jrm.r_precision.of(cut())),
+    "measure beyond": (ValueError, "k is 3.*cut at k=2", lambda: jrm.measure(("p@1,3",), cut())),
+    "r_precision has no k": (TypeError, "r_precision has no option 'k'", lambda: jrm.r_precision(Y, S, k=3)),
+    # ties
+    "chances of stops at ties": (ValueError, "ties='order'", lambda: jax.eval_shape(lambda: jrm.rank(Y, S).expected_first(lambda items: items.labels / 4, jnp.sqrt, (1,)))),
+    "ties name": (ValueError, "ties is 'first'.*expected, random, stable, best, worst", lambda: NDCG(ties="first")),
+    "random without key": (ValueError, "ties is 'random' but key is None.*jax.random.key", lambda: NDCG(ties="random")),
+    "expected without closed form": (ValueError, "ties is 'expected'.*no closed form.*ties=None", lambda: jrm.average_precision(Y, S, ties="expected", denominator="hits")),
+    # options
+    "undefined": (ValueError, "undefined is 'nan'; pass one of zero, one, skip", lambda: NDCG(undefined="nan")),
+    "undefined of mean": (ValueError, "undefined is 0", lambda: LISTS.mean(0)),
+    "denominator of precision": (ValueError, "denominator is 'relevant'; pass one of retrieved, k", lambda: jrm.precision(Y, S, denominator="relevant")),
+    "denominator of recall": (ValueError, "denominator is 'k'; pass one of relevant, attainable", lambda: jrm.recall(Y, S, denominator="k")),
+    "denominator of ap": (ValueError, "denominator is 'min'.*relevant, attainable, hits, k", lambda: jrm.average_precision(Y, S, denominator="min")),
+    "threshold": (ValueError, "relevance_threshold is 0; pass a positive", lambda: jrm.recall(Y, S, relevance_threshold=0)),
+    "threshold kind": (TypeError, "relevance_threshold is '2'", lambda: jrm.reciprocal_rank(Y, S, relevance_threshold="2")),
+    "beta": (ValueError, "beta is -1", lambda: jrm.f_score(Y, S, beta=-1)),
+    "beta infinite": (ValueError, "beta is inf", lambda: jrm.f_score(Y, S, beta=float("inf"))),
+    "gains of a wrong shape": (ValueError, "gain_fn gave gains of shape (3,).*one gain per label", lambda: NDCG(gain_fn=lambda y: y[0])),
+    "discount without base": (TypeError, "discount_fn is the class log_discount; pass an instance", lambda: NDCG(discount_fn=jrm.log_discount)),
+    "undefined of per_list": (TypeError, "no option 'undefined'; pass it to the mean, as in .mean('skip')", lambda: jrm.ndcg.per_list(Y, S, undefined="skip")),
+    "ties of a ranking": (TypeError, "no option 'ties'.*pass it to jrm.rank", lambda: jrm.ndcg.of(cut(), ties="best")),
+    "ranking of labels": (TypeError, "ranking: got an array of float32 (2, 3); pass what jrm.rank returns", lambda: jrm.recall.of(Y, k=3)),
+    "ranking none": (TypeError, "ranking: got None", lambda: jrm.recall.of(None)),
+    "ranking a state": (TypeError, "ranking: got a Mean", lambda: jrm.measure("ndcg", jrm.Mean.empty())),
+    "gain not callable": (TypeError, "gain_fn is 'linear'.*function", lambda: NDCG(gain_fn="linear")),
+    "array option": (TypeError, "beta is an array.*static", lambda: jrm.f_score(Y, S, beta=jnp.array(1.0))),
+    "unhashable option": (TypeError, "denominator is ['k'].*hashable", lambda: jrm.precision(Y, S, denominator=["k"])),
+    "unknown option": (TypeError, "ndcg has no option 'topn'.*k, gain_fn, discount_fn", lambda: NDCG(topn=5)),
+    "too many positions": (TypeError, "ndcg: got 7 positional arguments too many.*options by name", lambda: jrm.ndcg(Y, S, *[None] * 5, "zero", *[None] * 3, 10)),
+    "log base kind": (TypeError, "base is 'a'; pass a Python number above 1", lambda: jrm.log_discount("a")),
+    "log base infinite": (ValueError, "base is inf", lambda: jrm.log_discount(float("inf"))),
+    "log base": (ValueError, "base is 1", lambda: jrm.log_discount(1)),
+    # names
+    "unknown metric": (ValueError, "'ndgc' is unknown; did you mean ndcg", lambda: EVAL(("ndgc@10",))),
+    "name gain": (TypeError, "'dtr(gain_fn=lin_gain)': gain_fn is 'lin_gain'.*such as linear_gain", lambda: EVAL(("dtr(gain_fn=lin_gain)",))),
+    "name gain unlike any": (TypeError, "gain_fn is 'xyz'.*one of exponential_gain, linear_gain", lambda: EVAL(("dtr(gain_fn=xyz)",))),
+    "name residual": (ValueError, "'residual(of=ndcg)@2': of is .*linear in gains", lambda: EVAL(("residual(of=ndcg)@2",))),
+    "name kind": (TypeError, "bedroc(alpha='x'): alpha is 'x'; pass a positive", lambda: EVAL(("bedroc(alpha='x')",))),
+    "name share of nothing": (ValueError, "'ef@0.0%': '0.0%' after @.*above 0 % and at most 100 %", lambda: EVAL(("ef@0.0%",))),
+    "metric name form": (ValueError, "'ndcg@10@5'.*name(option=value)@k", lambda: EVAL(("ndcg@10@5",))),
+    "name k": (ValueError, "'ten' after @.*@10", lambda: EVAL(("ndcg@ten",))),
+    "name k zero": (ValueError, "'ndcg@0': k is 0", lambda: EVAL(("ndcg@0",))),
+    "name option": (TypeError, "recall has no option 'beta'", lambda: EVAL(("recall(beta=2)@3",))),
+    "name value": (ValueError, "'1 + x' is not a literal", lambda: EVAL(("recall(rel=1 + x)@3",))),
+    "name syntax": (ValueError, "cannot read", lambda: EVAL(("recall(rel=)@3",))),
+    "name positional": (ValueError, "(option=value", lambda: EVAL(("recall(2)@3",))),
+    "name k twice": (ValueError, "gives k twice", lambda: EVAL(("recall(k=2)@3",))),
+    "names repeated": (ValueError, "names 'map' twice", lambda: EVAL(("map", "map"))),
+    "no names": (ValueError, "metrics is empty", lambda: EVAL(())),
+    "not a name": (TypeError, "metrics holds .*pass names", lambda: EVAL((jrm.ndcg,))),
+    "dict value": (TypeError, "'x' is 'ndcg'.*functools.partial", lambda: EVAL({"x": "ndcg"})),
+    "dict key": (TypeError, "key 1 is not a string", lambda: EVAL({1: jrm.ndcg})),
+    "ranking option in a partial": (TypeError, "'x' sets 'ties'.*pass ties to the call", lambda: EVAL({"x": functools.partial(jrm.ndcg, ties="best")})),
+    "metric for metrics": (TypeError, "metrics: got .*; pass names such as 'ndcg@10', or .*{'ndcg': jrm.ndcg}", lambda: EVAL(jrm.ndcg)),
+    "partial for metrics": (TypeError, "metrics: got a partial; pass names", lambda: EVAL(functools.partial(jrm.ndcg, k=3))),
+    "none for metrics": (TypeError, "metrics: got None; pass names", lambda: EVAL(None)),
+    "number for metrics": (TypeError, "metrics: got 10; pass names", lambda: EVAL(10)),
+    "labels for metrics": (TypeError, "metrics: got an array of float32 (2, 3); pass names", lambda: jrm.evaluate(jnp.asarray(Y), S, S)),
+    "empty of a metric": (TypeError, "metrics: got .*; pass names", lambda: jrm.empty(jrm.ndcg)),
+    "measure turned round": (TypeError, "metrics: got a Ranking; pass names", lambda: jrm.measure(cut(), "ndcg")),
+    "name without k": (TypeError, "metric name 'rprec@5': r_precision has no option 'k'", lambda: EVAL("rprec@5")),
+    "name unhashable": (ValueError, "'{[1]: 2}' is not a literal", lambda: EVAL("recall(rel={[1]:2})@3")),
+    "name option list": (TypeError, "metric name 'recall(rel=[1])@3': relevance_threshold is [1]", lambda: EVAL("recall(rel=[1])@3")),
+    "name options twice": (ValueError, "pass options once", lambda: EVAL("recall(rel=2)(rel=3)@5")),
+    "name of a call": (ValueError, "pass options once", lambda: EVAL("recall(rel=2).x(rel=3)@5")),
+    "name option twice": (ValueError, "gives relevance_threshold twice", lambda: EVAL("recall(rel=2,rel=3)")),
+    "name option under two names": (ValueError, "gives relevance_threshold twice", lambda: EVAL("recall(rel=2,relevance_threshold=3)")),
+    "name family": (ValueError, "metric name 'ndcg_cut.1,0': k is (1, 0)", lambda: EVAL("ndcg_cut.1,0")),
+    "name of trec_eval alone": (ValueError, "metric name 'Rndcg': this measure of trec_eval is no metric here", lambda: EVAL(("map", "Rndcg"))),
+    "metric of soft places": (ValueError, "err: this metric needs an order", lambda: EVAL(("ndcg", "err"), relax=jrm.sigmoid_ranks(0.1))),
+    "metric of a closed form": (ValueError, "err: ties is 'expected'", lambda: EVAL(("ndcg", "err"), ties="expected")),
+    "metric of a cut": (ValueError, "p@5: k is 5, but the ranking was cut at k=2", lambda: jrm.measure(("p@1", "p@5"), cut())),
+    "name log without base": (ValueError, "log_discount needs a base; pass, for example, log_discount(2)", lambda: EVAL("ndcg(discount_fn=log_discount)@3")),
+    "name log of nothing": (ValueError, "'log_discount()'.*base.*log_discount(2)", lambda: EVAL("ndcg(discount_fn=log_discount())@3")),
+    "name log of two": (ValueError, "'log_discount(2, 3)'.*too many.*log_discount(2)", lambda: EVAL("ndcg(discount_fn=log_discount(2,3))@3")),
+    "name log of text": (ValueError, "\"log_discount('a')\".*base is 'a'", lambda: EVAL("ndcg(discount_fn=log_discount('a'))@3")),
+    "name log of one": (ValueError, "'log_discount(1)'.*base is 1", lambda: EVAL("ndcg(discount_fn=log_discount(1))@3")),
+    "function in a dict": (TypeError, "metrics: 'x' is <function.*pass a metric such as jrm.ndcg", lambda: EVAL({"x": lambda ranking: ranking})),
+    "name too deep": (ValueError, "metric name", lambda: EVAL(f"recall(rel={'(' * 500}1{')' * 500})")),
+    # retrieved
+    "fewer relevant than retrieved": (ValueError, "num_relevant is 1, but 3 retrieved", lambda: jrm.rank_retrieved([1, 1, 1], num_relevant=1)),
+    "fewer relevant in one list": (ValueError, "num_relevant is 2 for list (1,), but 3 ", lambda: jrm.rank_retrieved([[1, 0, 1], [1, 1, 1]], num_relevant=[2, 2])),
+    "number not whole": (ValueError, "num_relevant holds 3.5; pass whole numbers", lambda: RETRIEVED(num_relevant=[3.5, 1])),
+    "number nan": (ValueError, "num_relevant holds nan; pass whole numbers", lambda: RETRIEVED(num_relevant=[3, np.nan])),
+    "number negative": (ValueError, "num_relevant is -1 for list (0,); pass the number of all", lambda: RETRIEVED(num_relevant=[-1, 1])),
+    "pool lacks ones": (ValueError, "3 retrieved items for list (1,) have a label of at least 1, but pool_labels holds 1", lambda: jrm.rank_retrieved(at(Y, 1, 1), pool_labels=np.eye(2, dtype=np.float32))),
+    "pool lacks grades": (ValueError, "1 retrieved items have a label of at least 2, but pool_labels holds 0", lambda: jrm.rank_retrieved(np.array([2, 0]), pool_labels=[[1.5, 1, 0], [3, 3, 3]][0])),
+    "pool masks ones": (ValueError, "2 retrieved items for list (0,)", lambda: jrm.rank_retrieved(np.array([[1, 1]]), pool_labels=[[1, 1]], pool_mask=[[True, False]])),
+    "pool shape": (ValueError, "pool_labels .*(3, 4).*labels .*(2, 3).*last axis", lambda: RETRIEVED(pool_labels=np.zeros((3, 4), np.float32))),
+    "pool mask": (ValueError, "pool_mask is given but pool_labels is None", lambda: RETRIEVED(pool_mask=np.ones((2, 3), bool))),
+    "pool mask shape": (ValueError, "pool_mask .*(2, 3).*pool_labels .*(2, 4)", lambda: RETRIEVED(pool_labels=np.zeros((2, 4), np.float32), pool_mask=np.ones((2, 3), bool))),
+    "pool and number": (ValueError, "pool_labels and num_relevant are both given", lambda: RETRIEVED(pool_labels=Y, num_relevant=np.ones(2, np.float32))),
+    "number shape": (ValueError, "num_relevant .*(3,).*one number per list", lambda: RETRIEVED(num_relevant=np.ones(3, np.float32))),
+    "weights without pool's": (ValueError, "pool_weights is None; pass both", lambda: RETRIEVED(weights=Y, pool_labels=Y)),
+    "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y)),
+    "weights with number": (ValueError, "num_relevant says nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=np.ones(2, np.float32))),
+    "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(jax.eval_shape(lambda: RETRIEVED(num_relevant=np.ones(2, np.float32))))),
+    # relevant ids that repeat
+    "ids of a catalogue": (ValueError, "relevant_ids holds 0 more than once in list 0; pass each id", lambda: CATALOG()),
+    "ids of scores": (ValueError, "relevant_ids holds 2 more than once in list (1, 0);", lambda: jrm.rank_scores(np.zeros((2, 1, 3), np.float32), [[[0, 1, 2]], [[2, -1, 2]]])),
+    "ids of retrieved ids": (ValueError, "relevant_ids holds 3 more than once; pass", lambda: jrm.rank_ids(np.arange(3), np.array([3, 3, -1]))),
+    # packed lists
+    "segments alone": (ValueError, "num_segments is None; pass how many lists", lambda: NDCG(segment_ids=IDS)),
+    "number of segments alone": (ValueError, "num_segments is given but segment_ids is None", lambda: NDCG(num_segments=2)),
+    "segments shape": (ValueError, "segment_ids .*(2,).*labels .*(2, 3)", lambda: NDCG(segment_ids=IDS[0, :2], num_segments=2)),
+    "segments dtype": (TypeError, "segment_ids: dtype is float32; pass an array of integers", lambda: NDCG(segment_ids=S, num_segments=2)),
+    "too many segments": (ValueError, "num_segments is 2147483648; pass at most", lambda: NDCG(segment_ids=IDS, num_segments=2**31)),
+    "no segments": (ValueError, "num_segments is 0; pass an int of at least 1", lambda: NDCG(segment_ids=IDS, num_segments=0)),
+    "traced number of segments": (TypeError, "num_segments is a JAX array; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=jnp.array(2))),
+    "number of segments": (TypeError, "num_segments is 2.0; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=2.0)),
+    "weights of packed lists": (ValueError, "weights .*(2,).*weights per list go into list_weights.*(2, 3) (one per item)", lambda: NDCG(weights=np.ones(2, np.float32), segment_ids=IDS, num_segments=2)),
+    "list_weights of packed lists": (ValueError, "list_weights .*(2,).*shape (2, 4)", lambda: NDCG(list_weights=np.ones(2, np.float32), segment_ids=IDS, num_segments=4)),
+    # items over devices
+    "items axis outside": (ValueError, "items_axis is 'model', which is not a mesh axis in this context.*jax.shard_map", lambda: NDCG(items_axis="model", k=1)),
+    "items axis type": (TypeError, "items_axis is 3; pass the name of a mesh axis", lambda: NDCG(items_axis=3, k=1)),
+    "items axis and segments": (ValueError, "segment_ids and items_axis are both given", lambda: over_items(lambda y: jrm.ndcg(y, y, segment_ids=y.astype(int), num_segments=2, items_axis="model", k=1))),
+    "items axis without k": (ValueError, "k is None, but the items of a list are cut over devices; pass k", lambda: over_items(lambda y: jrm.average_precision(y, y, items_axis="model"))),
+    "r_precision over devices": (ValueError, "k is None, but the items of a list are cut over devices", lambda: over_items(lambda y: jrm.r_precision(y, y, items_axis="model"))),
+    "sharded items without k": (ValueError, "k is None, but the items of a list are cut over devices", lambda: jrm.ndcg(sharded(), sharded())),
+    "items axis of a sharded type": (ValueError, "items_axis is 'model', which is not a mesh axis in this context", lambda: jrm.ndcg(sharded(), sharded(), k=1, items_axis="model")),
+    "sharded segments": (ValueError, "segment_ids is sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
+    "states reduced twice": (ValueError, "all_reduce over 'model': states are already equal", lambda: over_items(lambda y: jrm.all_reduce(jrm.ndcg(y, y, items_axis="model", k=1), "model"))),
+    # ids
+    "float ids": (TypeError, "retrieved_ids: dtype is float32; pass an array of integers", lambda: jrm.rank_ids(Y, IDS)),
+    "unsigned ids": (TypeError, "relevant_ids: dtype is uint32; pass signed integers", lambda: jrm.rank_ids(IDS, IDS.astype(np.uint32))),
+    "one id": (ValueError, "retrieved_ids has shape ()", lambda: jrm.rank_ids(3, IDS)),
+    "lists of ids": (ValueError, "relevant_ids .*(3,).*retrieved_ids .*(2, 3).*last axis", lambda: jrm.rank_ids(IDS, IDS[0])),
+    "labels of ids": (ValueError, "relevant_labels .*(2, 2).*relevant_ids .*(2, 3)", lambda: jrm.rank_ids(IDS, IDS, Y[:, :2])),
+    "weights of ids": (ValueError, "list_weights .*(3,).*shape (2,)", lambda: jrm.rank_ids(IDS, IDS, list_weights=np.ones(3, np.float32))),
+    # catalogues
+    "embeddings": (ValueError, "queries .*(2, 3).*items .*(5, 4).*[items, dims]", lambda: CATALOG(items=np.ones((5, 4), np.float32))),
+    "item embeddings": (ValueError, "items .*(3,).*[items, dims]", lambda: CATALOG(items=np.ones(3, np.float32))),
+    "no items": (ValueError, "items .*(0, 3).*at least one item", lambda: CATALOG(items=np.ones((0, 3), np.float32))),
+    "relevant ids": (ValueError, "relevant_ids .*(3, 1).*queries .*(2, 3)", lambda: CATALOG(relevant_ids=np.zeros((3, 1), int))),
+    "excluded ids": (ValueError, "exclude_ids .*(3,).*queries .*(2, 3)", lambda: CATALOG(exclude_ids=IDS[0])),
+    "item mask": (ValueError, "item_mask .*(4,).*items .*(5,)", lambda: CATALOG(item_mask=np.ones(4, bool))),
+    "item mask dtype": (TypeError, "item_mask: dtype is float.*; pass item_mask != 0", lambda: CATALOG(item_mask=np.ones(5, np.float32))),
+    "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),
+    "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first")),
+    "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0)),
+    "sharded catalogue of labels": (ValueError, "labels the items in 2 blocks.*'model'.*block_size of at least .*, 2, or .*jax.shard_map", lambda: CATALOG(queries=np.ones((2, 4), np.float32), items=sharded(), relevant_ids=jrm.by_attributes(lambda q, i: q[:, None] == i[None], IDS[:, 0], IDS[:, 0]), block_size=1)),
+    "catalogue gain": (ValueError, "the label 0 is worth 1.0.*rank_catalog(k=", lambda: jrm.dcg.of(jax.eval_shape(lambda: CATALOG(k=None)), gain_fn=lambda y: y + 1)),
+    "beyond a catalogue's cut": (ValueError, "k is None.*cut at k=2", lambda: jrm.reciprocal_rank.of(jax.eval_shape(CATALOG))),
+    # states
+    "merge nothing": (ValueError, "merge got no states", jrm.merge),
+    "merge structures": (ValueError, "states differ in structure", lambda: jrm.merge(jrm.empty("map"), jrm.empty("mrr"))),
+    "merge shapes": (ValueError, "states differ in shape: (2,) and (1,)", lambda: jrm.merge(jrm.empty({"p": functools.partial(jrm.precision, k=(1, 2))}), jrm.empty({"p": functools.partial(jrm.precision, k=(1,))}))),
+    "merge no states": (TypeError, "states holds a float.*pytree of Mean", lambda: jrm.merge({"a": 1.0}, {"a": 2.0})),
+    "mean of states": (TypeError, "lists holds a Mean.*PerList", lambda: jrm.mean(jrm.empty("map"))),
+    "reduce unstacked": (ValueError, "without a leading axis", lambda: jrm.reduce(jrm.empty("map"))),
+    "flat of a list": (TypeError, "flat needs a dict", lambda: jrm.compute([jrm.Mean.empty()], flat=True)),
+    "level": (ValueError, "level is 95", lambda: jrm.Mean.empty().confidence_interval(95)),
+    # checks of values
+    "check weights": (ValueError, "weights is -1.0 at (1,); pass weights of at least 0", lambda: jrm.check(Y, S, None, np.float32([1, -1]))),
+    "check item weights": (ValueError, "weights is nan at (1, 2)", lambda: jrm.check(Y, S, None, at(Y, (1, 2), np.nan))),
+    "check scores": (ValueError, "scores is nan at (0, 1)", lambda: jrm.check(Y, at(S, (0, 1), np.nan))),
+    "check labels": (ValueError, "labels is nan at (1, 2)", lambda: jrm.check(at(Y, (1, 2), np.nan), S)),
+    "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
+    "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
+    "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
+    "classes of axes": (ValueError, "query_labels has shape (2, 3); pass one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
+    "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
+}  # fmt: skip

@@ -1,0 +1,236 @@
+"""Bad calls of the drivers, and of what they return."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from per_lists import evaluation_of, lists_of, state_of
+
+import jax_rank_metrics as jrm
+
+MATRIX = np.zeros((2, 3), np.float32)
+WIDE = np.zeros((2, 12), np.float32)
+LABELS = np.eye(2, 12, dtype=np.int32)
+SPARSE = scipy.sparse.csr_array(np.eye(2, 12))
+QUERY = np.eye(2, 4, dtype=np.float32)
+ITEM = np.arange(12, dtype=np.float32).reshape(3, 4)
+BITS = np.zeros((3, 2), np.uint8)
+TOKENS = [np.ones((2, 6), np.float32)] * 3
+TRIPLES = np.array([[0, 0, 1], [2, 1, 0]])
+BLOCKS = [QUERY, QUERY[:0], ITEM]
+
+
+def sparse(table):
+    """Returns a sparse matrix of scipy."""
+    return scipy.sparse.csr_array(table)
+
+
+def users(**changes):
+    """Evaluates two users of three items."""
+    arguments = {"metrics": "recall@2", "model": MATRIX, "relevant": [[0], [1]]}
+    return jrm.evaluate_users(**arguments | changes)
+
+
+def queries(**changes):
+    """Evaluates two queries of three items."""
+    arguments = {"queries": QUERY, "items": ITEM, "relevant": [[0], [1]]}
+    return jrm.evaluate_embeddings(**{"metrics": "recall@2"} | arguments | changes)
+
+
+def of_sparse(**changes):
+    """Evaluates two sparse queries, each of which is an item."""
+    return queries(**{"queries": SPARSE, "items": SPARSE} | changes)
+
+
+def of_tokens(**changes):
+    """Evaluates three queries of two tokens."""
+    arguments = {"queries": TOKENS, "items": TOKENS, "relevant": [[0]] * 3}
+    return queries(**{"similarity": "maxsim"} | arguments | changes)
+
+
+def over_devices(axis, call=queries, **changes):
+    """Evaluates queries on a mesh of two devices."""
+    kinds = (jax.sharding.AxisType.Auto,)
+    mesh = jax.make_mesh((2,), ("m",), kinds, devices=jax.devices()[:2])
+    return call(mesh=mesh, **{axis: "m"} | changes)
+
+
+def links(scores=MATRIX, **changes):
+    """Evaluates two links of three entities, whose scores a function looks up."""
+    arguments = {"triples": TRIPLES, "known": TRIPLES, "num_entities": 3}
+    arguments |= {"score_fn": lambda *_: scores, "batch_size": 2}
+    return jrm.evaluate_links("mrr", **arguments | changes)
+
+
+def by_parity(query, item):
+    """Labels items of the parity of the query."""
+    return query[:, None] % 2 == item[None] % 2
+
+
+def by(query_attributes, item_attributes=(1, 2, 3)):
+    """Makes relevance by parity from lists of numbers."""
+    return jrm.by_attributes(by_parity, [*query_attributes], [*item_attributes])
+
+
+def of_column(column, masked=False):
+    """Returns lists of ids, of which the last is an array."""
+    return [[1], np.ma.array(column, mask=[0, 1]) if masked else np.array(column)]
+
+
+@functools.cache
+def evaluation():
+    """Returns the values of two users."""
+    states = {"recall@3": state_of([0.5, 1])}
+    return evaluation_of({"recall@3": lists_of([0.5, 1])}, states)
+
+
+def traced(x):
+    """Evaluates queries that a program traces."""
+    return queries(queries=x)
+
+
+# The forms in which a matrix of labels would be read as lists of the ids 0 and 1.
+DENSE = {
+    "an array": lambda labels: labels,
+    "lists": lambda labels: labels.tolist(),
+    "an array of JAX": jnp.asarray,
+    "a dict": lambda labels: dict(enumerate(labels)),
+    "ratings": lambda labels: labels * 5,
+    "of a larger catalogue": lambda labels: np.pad(labels, [(0, 0), (0, 4)]),
+}
+
+# fmt: off
+CASES = {
+    # users
+    "a model of another kind": (TypeError, "model: got", lambda: users(model=object())),
+    "a model of one axis": (ValueError, "model has shape (3,)", lambda: users(model=np.zeros(3))),
+    "a model of three parts": (ValueError, "model has 3 parts", lambda: users(model=(MATRIX,) * 3)),
+    "a model of two widths": (ValueError, "queries of shape", lambda: users(model=(MATRIX, MATRIX[:, :2]))),
+    "a list of two widths": (ValueError, "queries of shape", lambda: users(model=[MATRIX, MATRIX[:, :2]])),
+    "a model of three axes": (ValueError, "model has shape (2, 3, 1)", lambda: users(model=MATRIX[..., None])),
+    "a sparse model": (TypeError, "got csr_array.* model.toarray()", lambda: users(model=sparse(MATRIX))),
+    "scores of other users": (ValueError, "model returned scores", lambda: users(model=lambda users: MATRIX[:1])),
+    "scores of three axes": (ValueError, "model returned scores of shape (32, 3, 1)", lambda: users(model=lambda users: MATRIX[users][..., None])),
+    "three rows": (ValueError, "relevant has 3 rows, but there are 2", lambda: users(relevant=[[0]] * 3)),
+    "one row": (ValueError, "relevant has 1 rows, but there are 2 users", lambda: users(relevant=[[0]])),
+    "unknown users": (ValueError, "relevant has users from 0 to 7", lambda: users(relevant={0: [0], 7: []})),
+    "unknown users who saw": (ValueError, "seen has users from 3 to 9", lambda: users(seen={3: [1], 9: [0]})),
+    "negative users who saw": (ValueError, "seen has users from -1 to 1", lambda: users(seen={-1: [1], 1: [0]})),
+    "a transposed matrix": (ValueError, "relevant has 3 rows, but there are 2 users", lambda: users(relevant=sparse(np.eye(3, 2)), seen=sparse(np.eye(2, 3, 1)))),
+    "rows that differ": (ValueError, "relevant has 3 rows, and seen has 2", lambda: users(model=lambda users: MATRIX[users], relevant=[[0]] * 3, seen=[[1]] * 2)),
+    "masked ids": (TypeError, "relevant: got a masked", lambda: users(relevant=np.ma.array([[0], [1]]))),
+    "masked ids of a user": (TypeError, "seen of user 1: got a masked", lambda: users(seen=of_column([0, 2], masked=True))),
+    "no chosen users": (ValueError, "users is empty", lambda: users(users=[])),
+    "tau at a cut": (ValueError, "tau: an item with the label 0 is worth 1.0.*rank all items with", lambda: users(metrics="tau", k=2)),
+    "a negative group": (ValueError, "item_groups holds -1", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T - 1)),
+    "no groups": (ValueError, "or item_groups where", lambda: users(metrics="group_recall@1")),
+    "three rows of seen items": (ValueError, "seen has 3 rows, but there are 2", lambda: users(seen=[[]] * 3)),
+    "one row of seen items": (ValueError, "seen has 1 rows, but there are 2 users", lambda: users(seen=[[0]])),
+    "four columns": (ValueError, "relevant has 4 columns, but there are 3", lambda: users(relevant=sparse(np.eye(2, 4)))),
+    "four columns of seen items": (ValueError, "seen has 4 columns", lambda: users(seen=sparse(np.eye(2, 4, 2)))),
+    "no users": (ValueError, "relevant has no users", lambda: users(relevant=[])),
+    "a dict of no users": (ValueError, "relevant has no users", lambda: users(relevant={})),
+    "a number": (TypeError, "relevant: got 3", lambda: users(relevant=3)),
+    "a fraction as an id": (TypeError, "relevant of user 1: got", lambda: users(relevant=[[0], [0.5]])),
+    "floats as ids": (TypeError, "relevant of user 0: got", lambda: users(relevant=MATRIX)),
+    "a name as a user": (TypeError, "relevant has the key 'a'", lambda: users(relevant={"a": [0]})),
+    "a name as a user who saw": (TypeError, "seen has the key 'b'", lambda: users(seen={"b": [1]})),
+    "an unknown item": (ValueError, "relevant of user 1 holds the item 3", lambda: users(relevant=[[0], [1, 3]])),
+    "a huge id": (ValueError, "relevant of user 1 holds the id 18446744073709551615", lambda: users(relevant=of_column(np.array([2**64 - 1], np.uint64)))),
+    "an unknown seen item": (ValueError, "seen of user 0 holds the item 9", lambda: users(seen={0: [9]})),
+    "a metric of this name": (ValueError, "'popularity@2' is among metrics", lambda: users(metrics={"popularity@2": functools.partial(jrm.recall, k=2)}, seen=[[], []])),
+    "a negative label": (ValueError, "relevant holds -1", lambda: users(relevant=sparse(MATRIX - 1))),
+    "users of floats": (TypeError, "users: got an array of float64", lambda: users(users=[0.5])),
+    "negative users": (ValueError, "users go from -1 to 1", lambda: users(users=[1, -1])),
+    "users beyond the model": (ValueError, "users go up to 2, but model has 2", lambda: users(users=[2])),
+    "users beyond the labels": (ValueError, "relevant has 1 users, but users go up to 1", lambda: users(relevant=[[0]], users=[1])),
+    "no cutoff": (ValueError, "no metric has a cutoff", lambda: users(metrics="mrr")),
+    "k of users": (ValueError, "k is 0", lambda: users(k=0)),
+    "a batch of nobody": (ValueError, "batch_size is 0", lambda: users(batch_size=0)),
+    "a block of no items": (ValueError, "block_size is 0", lambda: users(block_size=0)),
+    "undefined of users": (ValueError, "undefined is 'two'", lambda: users(undefined="two")),
+    "ties of users": (ValueError, "ties is 'first'", lambda: users(ties="first")),
+    "a mask of two items": (ValueError, "item_mask has shape", lambda: users(item_mask=np.ones(2, bool))),
+    "embeddings of two items": (ValueError, "embeddings has shape", lambda: users(embeddings=MATRIX)),
+    "progress of users": (TypeError, "progress is 1", lambda: users(progress=1)),
+    "a list of checkpoints": (TypeError, "resume_from is a list; pass what on_batch", lambda: users(resume_from=[1])),
+    "a number of batches": (TypeError, "on_batch is 3; pass a function", lambda: users(on_batch=3)),
+    **{
+        f"{name} as {form}": (TypeError, f"{name} looks like.*csr_array({name})", lambda name=name, change=change: users(**{"model": WIDE, "relevant": [[2], [3]], name: change(LABELS)}))
+        for name in ("relevant", "seen") for form, change in DENSE.items()
+    },
+    # what they return
+    "groups of two users": (ValueError, "groups has 3 entries.*2 users", lambda: evaluation().by(["a", "b", "a"])),
+    "a user of no group": (ValueError, "groups: .* is None at 1", lambda: evaluation().by(["a", None])),
+    "a metric that was not asked for": (KeyError, "'recall@5' is none of .*recall@3.*lists", lambda: evaluation()["recall@5"]),
+    "a metric by its number": (KeyError, "0 is none of .*recall@3.*lists", lambda: evaluation()[0]),
+    "a metric as an attribute": (AttributeError, "no attribute 'ndcg'.*.states[", lambda: evaluation().ndcg),
+    "merged evaluations": (TypeError, "a UserEvaluation; pass its .states", lambda: jrm.merge(evaluation())),
+    "a mean of an evaluation": (TypeError, "a UserEvaluation; pass its .lists", lambda: jrm.mean(evaluation())),
+    # queries
+    "attributes of other queries": (ValueError, "query_attributes has shape (3,)", lambda: queries(relevant=by([1, 2, 3]))),
+    "candidates with attributes": (ValueError, "candidates is given, and relevant is by attributes", lambda: queries(relevant=by([1, 2]), candidates=[[0], [1]])),
+    "itself among other items": (ValueError, "exclude_self is True, but there are 2", lambda: queries(exclude_self=True)),
+    "rows of queries": (ValueError, "relevant has 1 rows, but there are 2 q", lambda: queries(relevant=[[0]])),
+    "an item of no query": (ValueError, "relevant of query 1 holds the item 3", lambda: queries(relevant=[[0], [3]])),
+    "unknown queries": (ValueError, "relevant has queries from 0 to 2", lambda: queries(relevant={0: [1], 2: [0]})),
+    "rows of candidates": (ValueError, "candidates has 3 rows", lambda: queries(candidates=[[0]] * 3)),
+    "an unknown excluded item": (ValueError, "exclude of query 0 holds the item 9", lambda: queries(exclude=[[9], []])),
+    "a similarity's name": (ValueError, "similarity is 'cos'; pass a function or one", lambda: queries(similarity="cos")),
+    "one id for each query": (TypeError, "relevant of query 0 is 2.*ids[:, None]", lambda: queries(relevant=[2, 0])),
+    "a similarity's kind": (ValueError, "similarity is 3; pass a function", lambda: queries(similarity=3)),
+    "a similarity's shape": (ValueError, "similarity gives .* return scores of shape (2, 3)", lambda: queries(similarity=lambda queries, items: queries @ items.T @ items)),
+    "hamming of floats": (TypeError, "queries: dtype is float32; pass packed", lambda: queries(similarity="hamming")),
+    "items of other dims": (ValueError, "items has shape (3, 2)", lambda: queries(items=BITS)),
+    "no items": (ValueError, "items has shape (0, 4)", lambda: queries(items=ITEM[:0])),
+    "an item of nan": (ValueError, "items holds nan for 1 of 3", lambda: queries(queries=np.eye(2, 3), items=np.diag([1, np.nan, 1]))),
+    "a mask of two of three items": (ValueError, "item_mask has shape", lambda: queries(item_mask=np.ones(2, bool))),
+    "queries without a cutoff": (ValueError, "no metric has a cutoff", lambda: queries(metrics="mrr")),
+    "a block of nothing": (ValueError, "block_size is 0", lambda: queries(block_size=0)),
+    "undefined of queries": (ValueError, "undefined is 'two'", lambda: queries(undefined="two")),
+    "traced queries": (TypeError, "queries is traced; make this call outside", lambda: jax.jit(traced)(QUERY)),
+    # blocks
+    "an iterator for two passes": (ValueError, "a function that returns a fresh iterator", lambda: queries(metrics="mrr", items=iter(BLOCKS), k=1)),
+    "blocks of no item": (ValueError, "items has no item", lambda: queries(metrics="mrr", items=[ITEM[:0]], k=1)),
+    "a function of no block": (ValueError, "items has no item", lambda: queries(metrics="mrr", items=lambda: iter(()), k=1)),
+    "a function of a number": (TypeError, "function that returned 3; return", lambda: queries(items=lambda: 3)),
+    "a function of numbers": (TypeError, "the block 3; pass", lambda: queries(items=lambda: [3])),
+    "candidates of blocks": (ValueError, "candidates is given", lambda: queries(items=BLOCKS, candidates=[[0], [1]])),
+    **{
+        f"{name} cut by {axis}": (ValueError, "items come in blocks; pass a memory-mapped", lambda axis=axis, items=items: over_devices(axis, items=items()))
+        for name, items in {"blocks": lambda: BLOCKS, "a function of blocks": lambda: lambda: iter(BLOCKS), "an iterator": lambda: iter(BLOCKS)}.items()
+        for axis in ("queries_axis", "items_axis")
+    },
+    # sparse vectors
+    "sparse items alone": (ValueError, "items is sparse, and", lambda: queries(items=SPARSE)),
+    "sparse queries alone": (ValueError, "queries is sparse, and", lambda: queries(queries=SPARSE)),
+    "cosines of sparse vectors": (ValueError, "similarity is 'cosine'", lambda: of_sparse(similarity="cosine")),
+    "sparse queries of other dims": (ValueError, "shape (2, 11)", lambda: of_sparse(queries=scipy.sparse.csr_array((2, 11)))),
+    "no sparse items": (ValueError, "at least one row", lambda: of_sparse(items=scipy.sparse.csr_array((0, 12)))),
+    "complex sparse items": (TypeError, "complex128", lambda: of_sparse(items=SPARSE * 1j)),
+    "a sparse nan": (ValueError, "holds nan in row", lambda: of_sparse(items=SPARSE * np.nan)),
+    "sparse products": (ValueError, "products overflow", lambda: of_sparse(queries=sparse(WIDE + 1e30), items=sparse(np.float32([1e30, -1e30] * 6)[None]), relevant=[[0], [0]], metrics="recall@1")),
+    "a batch of no sparse queries": (ValueError, "batch_size", lambda: of_sparse(batch_size=0)),
+    "a mask of seven sparse items": (ValueError, "item_mask", lambda: of_sparse(item_mask=np.ones(7, bool))),
+    # tokens
+    "an array as tokens": (TypeError, "pass jrm.Tokens, or a list of arrays", lambda: of_tokens(items=np.ones((3, 2)))),
+    "tokens of two kinds": (ValueError, "pass arrays of one kind", lambda: of_tokens(items=[*TOKENS, np.ones((2, 6))])),
+    "tokens of other dims": (ValueError, "tokens of queries have 6 dims", lambda: of_tokens(items=[x[:, 1:] for x in TOKENS])),
+    "no tokens": (ValueError, "at least one", lambda: of_tokens(items=[])),
+    "tokens of two axes": (ValueError, "shape (3, 2)", lambda: of_tokens(queries=jrm.Tokens(np.ones((3, 2))))),
+    "a mask of queries": (ValueError, "queries.mask", lambda: of_tokens(queries=jrm.Tokens(np.ones((3, 2, 6)), np.ones(3) > 0))),
+    "blocks of candidates": (ValueError, "come in blocks", lambda: of_tokens(items=iter([TOKENS]), candidates=[[0]] * 3)),
+    # links
+    "triples of two columns": (ValueError, "triples has shape (2, 2)", lambda: links(triples=TRIPLES[:, :2])),
+    "no triples": (ValueError, "triples is empty", lambda: links(triples=[])),
+    "triples of floats": (TypeError, "triples: got float64", lambda: links(triples=TRIPLES / 2)),
+    "known triples of two columns": (ValueError, "known[1] has shape", lambda: links(known=(TRIPLES, TRIPLES[:, :2]))),
+    "a tail that is not there": (ValueError, "known holds .* tail is not", lambda: links(known=TRIPLES + [0, 0, 20])),
+    "a head that is not there": (ValueError, "head is not a number from 0 to 1", lambda: links(num_entities=2)),
+    "scores in place of a function": (TypeError, "score_fn: got", lambda: links(score_fn=MATRIX)),
+    "scores of other entities": (ValueError, "for 2 lists and 3", lambda: links(np.ones((2, 9)))),
+    "scores of nan": (ValueError, "for triple .* nan where the head", lambda: links(np.full((2, 3), np.nan, np.float32))),
+    "k of links": (ValueError, "k is 0", lambda: links(k=0)),
+}

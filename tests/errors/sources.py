@@ -1,0 +1,276 @@
+"""Bad calls of the sources of rankings, and of what brings their arguments into form."""
+
+import array
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from cases import CASES as METRICS
+
+import jax_rank_metrics as jrm
+
+SCORES = np.zeros((2, 3), np.float32)
+IDS = np.zeros((2, 1), np.int32)
+PERSON = np.zeros(3, int)
+LABELS, ONES, ABOVE = (
+    np.array([[1, 0, 1]]),
+    np.ones((1, 3), np.int32),
+    np.array([[0, 1, 2]]),
+)
+TOPICS = np.ones((2, 3, 3), np.float32)
+PACKED = {"segment_ids": [0, 0, 2, 1, -1], "num_segments": 2}
+FLAT = np.zeros(5, np.float32)
+WIDE = np.array([2**32 + 5, 7])
+
+
+def scores(*arguments, **changes):
+    """Ranks two lists of three items by a matrix of scores."""
+    arguments += (SCORES, IDS)[len(arguments) :]
+    return jax.eval_shape(lambda: jrm.rank_scores(*arguments, **changes))
+
+
+def catalog(similarity=None, queries=SCORES, items=TOPICS, **changes):
+    """Ranks items of two axes, whose scores a function has to give."""
+    options = {"k": None, "block_size": 1} | changes
+    options |= {} if similarity is None else {"similarity": similarity}
+    return jax.eval_shape(lambda: jrm.rank_catalog(queries, items, IDS, **options))
+
+
+def places(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options):
+    """Ranks a list of three items by their places."""
+    return jrm.rank_places(
+        labels, above, tied, num_retrieved=np.array(num_retrieved), **options
+    )
+
+
+def over_items():
+    """Returns how the items of a list are cut over three devices."""
+    kinds, devices = (jax.sharding.AxisType.Explicit,), jax.devices()[:3]
+    mesh = jax.make_mesh((3,), ("items",), axis_types=kinds, devices=devices)
+    return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "items"))
+
+
+def by_person(query, item):
+    """Labels items of the same person."""
+    return query[:, None] == item[None]
+
+
+def by(label_fn=by_person, query=PERSON[:2], item=PERSON, **changes):
+    """Ranks two lists of three items, which a function labels."""
+    return scores(SCORES, jrm.by_attributes(label_fn, query, item), **changes)
+
+
+def by_numbers(*numbers):
+    """Ranks three items, which have numbers in double precision, as queries have."""
+    item, table = np.array(numbers), np.eye(3)
+    relevant = jrm.by_attributes(lambda *_: table, 0 * np.nan_to_num(item), {"x": item})
+    with jax.enable_x64(False):
+        return jrm.rank_scores(table, relevant)
+
+
+def column_of_lists():
+    """Returns a column of lists, as a frame holds it: an array of objects."""
+    column = np.empty(2, object)
+    column[:] = [[1, 0], [0, 1, 1]]
+    return Tensor(column)
+
+
+def in_32_bits(call):
+    """Calls a function where integers have 32 bits."""
+    with jax.enable_x64(False):
+        return call()
+
+
+class Tensor:
+    """Behaves like a tensor of torch, which NumPy converts by `__array__`."""
+
+    def __init__(self, values):
+        """Takes an array."""
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        """Returns the array for NumPy."""
+        return self.values
+
+
+# Calls that take the ids of packed lists.
+PACKS = {
+    "rank": jrm.rank,
+    "ndcg": jrm.ndcg,
+    "lists": jrm.recall.per_list,
+    "evaluate": lambda *x, **options: jrm.evaluate("map", *x, **options),
+    "a program": lambda y, s, **options: jax.jit(lambda y: jrm.ndcg(y, s, **options))(
+        y
+    ),  # closed over, and so known
+}
+# Forms of integers that 32 bits do not hold.
+WIDE_FORMS = {
+    "tensor": Tensor(WIDE),
+    "column": array.array("q", WIDE),
+    "memory": memoryview(WIDE),
+    "list": WIDE.tolist(),
+}
+
+# fmt: off
+CASES = {
+    # scores
+    "a score": (ValueError, "scores has shape", lambda: scores(np.float32(1))),
+    "scores of no items": (ValueError, "at least one item", lambda: scores(SCORES[:, :0])),
+    "ids of one list": (ValueError, "relevant_ids", lambda: scores(SCORES, IDS[:1])),
+    "ids that are floats": (TypeError, "relevant_ids", lambda: scores(SCORES, IDS + 0.5)),
+    "labels of no ids": (ValueError, "relevant_labels", lambda: scores(SCORES, IDS, IDS[:, :0])),
+    "a mask of two items": (ValueError, "item_mask has shape", lambda: scores(item_mask=np.ones(2, bool))),
+    "a mask of integers": (TypeError, "item_mask", lambda: scores(item_mask=np.ones(3, np.int32))),
+    "excluded ids of one list": (ValueError, "exclude", lambda: scores(exclude_ids=IDS[:1])),
+    "weights of three lists": (ValueError, "list_w", lambda: scores(list_weights=np.ones(3))),
+    "k of scores": (ValueError, "k is 0", lambda: scores(k=0)),
+    "ties of scores": (ValueError, "ties", lambda: scores(ties="first")),
+    "random ties of scores": (ValueError, "key", lambda: scores(ties="random")),
+    "an axis of scores": (ValueError, "items_axis", lambda: scores(items_axis="model")),
+    "gains of unlisted items": (ValueError, "label 0", lambda: jrm.ndcg.of(scores(), gain_fn=METRICS["ndcg-own-functions"].options["gain_fn"])),
+    "an order of counts": (ValueError, "has no order", lambda: scores().items),
+    "segments of rows": (ValueError, "not packed", lambda: jax.eval_shape(lambda: jrm.rank_retrieved(np.ones(3))).segment_ids),
+    "a cut that limits counts": (ValueError, "k is 2", lambda: jrm.reciprocal_rank.of(jax.eval_shape(lambda: jrm.rank_catalog(np.eye(2), np.ones((3, 2)), IDS, k=1)), k=2)),
+    # similarities
+    "scores of no item": (ValueError, "similarity gives", lambda: catalog(lambda queries, items: jnp.zeros((2,)))),
+    "scores of all items": (ValueError, "similarity gives", lambda: catalog(lambda queries, items: jnp.zeros((2, 2)))),  # not of the block
+    "a tuple of scores": (ValueError, "similarity gives", lambda: catalog(lambda queries, items: (jnp.zeros((2, items.shape[0])),))),
+    "an unknown similarity": (ValueError, "similarity is 'dots'", lambda: catalog("dots")),
+    "items of two axes": (ValueError, "or a function as similarity", catalog),
+    "an array for tokens": (TypeError, "pass jrm.Tokens", lambda: catalog("maxsim", SCORES, jrm.Tokens(np.ones((3, 2, 6))))),
+    "tokens of other dims": (ValueError, "tokens, dims", lambda: catalog("maxsim", jrm.Tokens(np.ones((2, 2, 6))), jrm.Tokens(np.ones((3, 2, 7))))),
+    "ids of other tokens": (ValueError, "relevant_ids", lambda: catalog("maxsim", *[jrm.Tokens(np.ones((3, 2, 6)))] * 2)),
+    # places
+    "above of two items": (ValueError, "above has shape (1, 2), but labels", lambda: places(above=ABOVE[:, :2])),
+    "tied of no list": (ValueError, "tied has shape (3,), but labels", lambda: places(tied=ONES[0])),
+    "above of floats": (TypeError, "above: dtype is float32", lambda: places(above=np.float32(ABOVE))),
+    "tied of bools": (TypeError, "tied: dtype is bool", lambda: places(tied=ONES > 0)),
+    "a number of floats": (TypeError, "num_retrieved: dtype is float32", lambda: places(num_retrieved=(9.0,))),
+    "numbers of two lists": (ValueError, "num_retrieved has shape (2,)", lambda: places(num_retrieved=(9, 9))),
+    "a negative number": (ValueError, "num_retrieved is -1 at (0,)", lambda: places(num_retrieved=(-1,))),
+    "above below 0": (ValueError, "above is -1 .*at (0, 0)", lambda: places(above=ABOVE - 1)),
+    "tied with nothing": (ValueError, "tied is 0 at (0, 0)", lambda: places(tied=0 * ONES)),
+    "below the last": (ValueError, "above is 2 and tied is 1 .*num_retrieved is 2", lambda: places(num_retrieved=(2,))),
+    "a place between places": (ValueError, "above is 0 and tied is 2 at (0, 0), .* shares a rank", lambda: places(tied=2 * ONES)),
+    "more than a place holds": (ValueError, "lists more items than it holds", lambda: places(above=0 * ABOVE)),
+    "two sizes of a place": (ValueError, "shares a rank", lambda: places(above=0 * ABOVE, tied=ABOVE + 1)),
+    "retrieved of integers": (TypeError, "retrieved: dtype is int", lambda: places(retrieved=ONES)),
+    "retrieved of no list": (ValueError, "retrieved has shape", lambda: places(retrieved=ONES[0] > 0)),
+    "a mask of places": (TypeError, "mask: dtype is int", lambda: places(mask=ONES)),
+    "weights of places": (ValueError, "list_weights has shape", lambda: places(list_weights=np.ones(2))),
+    "columns of places": (ValueError, "columns['judged'] has shape", lambda: places(columns={"judged": ONES[0]})),
+    "an order of places": (ValueError, "has no order; rank with a k, or by rank_ids", lambda: jax.eval_shape(places).items),
+    "gains of unlisted places": (ValueError, "with the label 0 is worth .*rank all items", lambda: jrm.ndcg.of(jax.eval_shape(places), gain_fn=jnp.ones_like)),
+    "tied places of an order": (ValueError, "err: tied is above 1.*break ties first", lambda: jrm.measure(("err",), places(above=[[0, 3, 3]], tied=[[1, 2, 2]]))),
+    "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items()))),
+    "parity of places": (ValueError, "pass item_groups.*(rank_places takes none", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]})))),
+    # relevance by attributes
+    "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(columns={"judged": [[1]]})),
+    "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None)),
+    "no item attributes": (ValueError, "item_attributes is empty", lambda: by(item={})),
+    "attributes of three queries": (ValueError, "shape (3,); .*queries, (2,)", lambda: by(query=PERSON)),
+    "attributes of two items": (ValueError, "item_attributes['camera'] has shape", lambda: by(item={"person": PERSON, "camera": PERSON[:2]})),
+    "a list of two attributes": (ValueError, "item_attributes has shape (2,)", lambda: by(item=[0, 0])),
+    "labels of items alone": (ValueError, "label_fn gives an array of .*return labels of shape (2, 3)", lambda: by(lambda query, item: item)),
+    "the name of a function": (TypeError, "label_fn is 'person'", lambda: by("person")),
+    "attributes of strings": (TypeError, "item_attributes holds strings", lambda: by(item=["a", "b", "c"])),
+    "floats for what leaves": (TypeError, "label_fn gives float.* for what leaves", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3))))),
+    "ids with a gap": (ValueError, "item_attributes['x'] holds 20000001.0", lambda: by_numbers(20000000.0, 20000001.0, np.nan)),  # as pandas makes them
+    "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0)),
+    "features with ids": (ValueError, "holds 16777217.0.*pass integers", lambda: by_numbers([0.5, 2.0**24 + 1], [1, 2], [3, 4])),
+    # groups
+    "groups of one axis": (ValueError, "num_items, groups", lambda: scores(item_groups=np.ones(3))),
+    "no group": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((3, 0)))),
+    "groups of two items": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((2, 2)))),
+    "groups as a column": (ValueError, "item_groups alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_groups=np.ones((3, 2)))),
+    "groups beside attributes": (ValueError, "item_groups is given, and relevant_ids are by attributes", lambda: by(item_groups=np.ones((3, 2)))),
+    "parity of listed items": (ValueError, "pass item_groups", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: jrm.rank_ids(IDS, IDS, columns={"groups": np.ones((2, 1, 2))})), k=2)),
+    **{
+        f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group))
+        for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))
+    },
+    "parity of a share": (ValueError, "ask for cutoffs that are numbers", lambda: jrm.exposure_parity.of(scores(item_groups=np.ones((3, 1))), k=jrm.share(0.5))),
+    **{
+        f"the target {target}": (ValueError, "pass a tuple of shares above 0", lambda target=target: jrm.ndkl(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, target=target))
+        for target in (0.5, "relevant", (0.0, 1.0))
+    },
+    # columns
+    "no column": (ValueError, "subtopic_recall reads the column 'subtopics'", lambda: jrm.subtopic_recall(SCORES, SCORES)),
+    "no column for lists": (ValueError, "subtopic_recall reads the column 'subtopics'", lambda: jrm.subtopic_recall.per_list(SCORES, SCORES)),
+    "the column of another metric": (ValueError, "reads the column 'subtopics'", lambda: jrm.subtopic_recall(SCORES, SCORES, columns={"judged": SCORES > 0})),
+    "a column too many": (ValueError, "'other', which no metric", lambda: jrm.subtopic_recall(SCORES, SCORES, columns={"subtopics": TOPICS, "other": SCORES})),
+    "a column too many for lists": (ValueError, "'other', which no metric", lambda: jrm.subtopic_recall.per_list(SCORES, SCORES, columns={"subtopics": TOPICS, "other": SCORES})),
+    "no column of a ranking": (ValueError, "reads the column 'subtopics'", lambda: jrm.subtopic_recall.of(jax.eval_shape(lambda: jrm.rank_retrieved(SCORES)))),
+    "a column that nobody reads": (ValueError, "'judged', which no metric", lambda: jrm.evaluate(("ndcg",), SCORES, SCORES, columns={"judged": SCORES > 0})),
+    "a column of two items": (ValueError, "columns['judged'] has shape (2, 2)", lambda: jrm.rank(SCORES, SCORES, columns={"judged": SCORES[:, :2]})),
+    "a column of one list": (ValueError, "columns['judged'] has shape (3,)", lambda: jrm.rank(SCORES, SCORES, columns={"judged": SCORES[0]})),
+    "a list of columns": (TypeError, "pass a dict", lambda: jrm.rank(SCORES, SCORES, columns=[SCORES])),
+    "no columns of the pool": (ValueError, "pool_columns are", lambda: jrm.rank_retrieved(SCORES, pool_labels=SCORES, columns={"judged": SCORES > 0})),
+    "columns of no pool": (ValueError, "pool_labels is None", lambda: jrm.rank_retrieved(SCORES, pool_columns={"judged": SCORES > 0})),
+    "a column of all items": (ValueError, "columns['topics']", lambda: scores(columns={"topics": TOPICS})),
+    "retrieved items of one list": (ValueError, "retrieved has shape", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES[0] > 0)),
+    "retrieved items of floats": (TypeError, "retrieved", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES)),
+    "another reading of ranks": (ValueError, "rank is 'mean'; pass None or one of realistic", lambda: jrm.hit_rate.of(jax.eval_shape(lambda: jrm.rank(SCORES, SCORES)), rank="mean")),
+    # packed ids
+    "no id": (ValueError, "query_ids is None at 1; pass an id for every item", lambda: jrm.pack([1, None])),
+    "nan as an id": (ValueError, "query_ids is nan at 1", lambda: jrm.pack([1.0, np.nan, 2.0])),
+    "a fraction as an id": (ValueError, "query_ids is 1.5 at 1; pass integers", lambda: jrm.pack(np.array([1, 1.5]))),
+    "an inexact id": (ValueError, "below 16777216, where float32", lambda: jrm.pack(np.float32([2**24]))),
+    "ids of two axes": (ValueError, "query_ids has shape (2, 3); pass one axis", lambda: jrm.pack(np.ones((2, 3), int))),
+    "lists as ids": (TypeError, "query_ids holds [1] at 0, which cannot be", lambda: jrm.pack([[1], [2]])),
+    "an unknown id": (ValueError, "query_ids is 'q9' at 1, which is not in known, as are 2 of 3 ids; pass the", lambda: jrm.pack(["a", "q9", "b"], known=["a", "c"])),
+    "an id that is known twice": (ValueError, "known holds 'a' more than once", lambda: jrm.pack(["a"], known=["a", "c", "a"])),
+    "traced ids": (TypeError, "query_ids is traced; call pack outside", lambda: jax.jit(jrm.pack)(PERSON)),
+    **{
+        f"ids of no list, {kind}, {name}": (ValueError, "segment_ids is 2 at (2,), but num_segments is 2; .*jrm.pack", lambda call=call, make=make: call(FLAT, FLAT, segment_ids=make(), num_segments=2))
+        for name, call in PACKS.items()
+        for kind, make in {"list": lambda: PACKED["segment_ids"], "jax": lambda: jnp.array(PACKED["segment_ids"]), "narrow": lambda: np.array(PACKED["segment_ids"], np.int8), "unsigned": lambda: np.uint32([0, 0, 2, 1, 0])}.items()
+    },
+    "ids beyond int32": (ValueError, "segment_ids is 1099511627776 at .*jrm.pack", lambda: jrm.ndcg(FLAT, FLAT, segment_ids=np.array([0, 1, 2**40, 1, 0]), num_segments=2)),
+    # padded lists
+    "lengths of a list": (ValueError, "list 1 has 1 items in argument 1, but 2 in argument 0", lambda: jrm.pad_lists([[1], [1, 2]], [[1], [2]])),
+    "numbers of lists": (ValueError, "argument 1 has 2 lists, .* 0 has 1", lambda: jrm.pad_lists([[1]], [[1], [2]])),
+    "a list longer than the width": (ValueError, "items is 2, but list 1 has 3 items; pass items=3", lambda: jrm.pad_lists([[1], [1, 2, 3]], items=2)),
+    "more lists than fit": (ValueError, "lists is 1, but there are 2 lists", lambda: jrm.pad_lists([[1], [1]], lists=1)),
+    "a width of 0": (ValueError, "items is 0; pass an int of at least 1", lambda: jrm.pad_lists([[1]], items=0)),
+    "numbers as lists": (ValueError, "list 0 of argument 0 has shape ()", lambda: jrm.pad_lists([1, 2])),
+    "lists in a list": (ValueError, "list 1 of .* differ in length", lambda: jrm.pad_lists([[1], [[1], [2, 3]]])),
+    "a list of text": (TypeError, "list 0 of argument 0 is <U1; pass a list", lambda: jrm.pad_lists([["a"]])),
+    "a number as lists": (TypeError, "argument 0: got int; pass a sequence of lists", lambda: jrm.pad_lists(3)),
+    "no lists": (ValueError, "pad_lists got no lists", jrm.pad_lists),
+    "-1 among bools": (ValueError, "fill is -1, which bool cannot hold", lambda: jrm.pad_lists([[True]], fill=-1)),
+    "nan among bools": (ValueError, "fill is nan, which bool cannot hold", lambda: jrm.pad_lists([[True, False], [True]], fill=float("nan"))),
+    "-1 among unsigned": (ValueError, "which uint8 cannot hold", lambda: jrm.pad_lists(np.ones((1, 1), np.uint8), fill=-1)),
+    "text among integers": (ValueError, "fill is 'x', which int64 cannot hold", lambda: jrm.pad_lists([[1]], fill="x")),
+    "a traced argument": (TypeError, "argument 1 is traced; call pad_lists outside", lambda: jax.jit(lambda x: jrm.pad_lists([[1]], x))(SCORES)),
+    "a traced list": (TypeError, "list 1 of argument 0 is traced", lambda: jax.jit(lambda x: jrm.pad_lists([[1], x]))(FLAT)),
+    "traced numbers": (TypeError, "list 0 of argument 0 is traced", lambda: jax.jit(lambda x: jrm.pad_lists([[x, x]]))(1.0)),
+    "a column of lists": (TypeError, "labels: got a .* of lists; .*jrm.pad_lists", lambda: jrm.ndcg(column_of_lists(), [[0.1, 0.2]])),
+    # integers that do not fit
+    **{
+        f"wide {kind} of ids": (ValueError, "retrieved_ids: int64 values .* do not fit", lambda wide=wide: in_32_bits(lambda: jrm.rank_ids(wide, [5])))
+        for kind, wide in WIDE_FORMS.items()
+    },
+    **{
+        f"wide {kind} of scores": (ValueError, "scores: int64 values .* do not fit", lambda wide=wide: in_32_bits(lambda: jrm.reciprocal_rank([1, 0], wide)))
+        for kind, wide in WIDE_FORMS.items()
+    },
+    **{
+        f"wide {type(weight).__name__}": (ValueError, "weights: .* do not fit int32", lambda weight=weight: in_32_bits(lambda: jrm.ndcg(FLAT, FLAT, weights=weight)))
+        for weight in (2**40, np.int64(2**40), np.uint64(2**63))
+    },
+    # checks of values
+    "a twice relevant id": (ValueError, "relevant_ids holds 4 more than once in list 1; pass each id of a list once", lambda: jrm.check(relevant_ids=[[4, 5, -1, -1], [4, 3, 4, -1]])),
+    "an id beyond the items": (ValueError, "relevant_ids is 9 at (1, 0); there are 9 items; pass ids from 0", lambda: jrm.check(relevant_ids=[[4], [9]], num_items=9)),
+    "an excluded id beyond": (ValueError, "exclude_ids is 9 at (0, 0); there are 5 items", lambda: jrm.check(relevant_ids=IDS, exclude_ids=IDS + 9, scores=np.ones((2, 5)))),
+    "nan among scores of ids": (ValueError, "scores is nan at (1, 2)", lambda: jrm.check(relevant_ids=IDS, scores=np.where(np.arange(10).reshape(2, 5) == 7, np.nan, 1))),
+    "infinite gains of ids": (ValueError, "gain of labels is inf at (0, 0)", lambda: jrm.check(relevant_ids=IDS, relevant_labels=IDS + 200)),
+    "nan among labels of ids": (ValueError, "relevant_labels is nan at (0, 0)", lambda: jrm.check(relevant_ids=IDS, relevant_labels=IDS + np.nan)),
+    "a segment of no list": (ValueError, "segment_ids is 30 at (0,), but num_segments is 2", lambda: jrm.check([1, 0], [0.1, 0.2], segment_ids=[30, 30], num_segments=2)),
+    "nothing to check": (ValueError, "labels and relevant_ids are both None", jrm.check),
+    "two numbers of items": (ValueError, "num_items is 9, but scores has 5 items; leave num_items out", lambda: jrm.check(relevant_ids=IDS, scores=np.ones((2, 5)), num_items=9)),
+    "a number of segments alone": (ValueError, "num_segments is given but labels is None", lambda: jrm.check(relevant_ids=IDS, num_segments=3)),
+    "a mask alone": (ValueError, "mask is given but labels is None", lambda: jrm.check(mask=[True], relevant_ids=IDS)),
+    "ids alone": (ValueError, "exclude_ids is given but relevant_ids is None", lambda: jrm.check([1, 0], exclude_ids=IDS)),
+    "a threshold of 0": (ValueError, "relevance_threshold is 0; pass a positive", lambda: jrm.check([1, 0], relevance_threshold=0)),
+}
