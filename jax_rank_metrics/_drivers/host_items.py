@@ -221,7 +221,7 @@ def _measured(
     outcome, places = stream.over_devices(first_pass), None
     if counts is not None:
         counting = stream.under(plan.ties_of_places)
-        places = counting.places(counts, outcome.seen, num_items)
+        places = counting.places(counts, outcome, num_items)
     top_k = stream.first_ranks(outcome, num_items)
     lost = None if outcome.census is None else outcome.census.loses_items
     lists, ids, faults = step.measure_rankings(plan, catalog, top_k, places, lost)
