@@ -3,15 +3,17 @@
 Each way to rank is one program, which is run with numbers, and with one NaN of either sign.
 """
 
+import dataclasses
 import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import POLICIES
+from cases import EVERY, POLICIES, metrics
 from jax.sharding import PartitionSpec as P
-from sources import make_mesh
+from sources import draw, make_mesh, padded, scored
+from sources import packed as packed_lists
 
 import jax_rank_metrics as jrm
 
@@ -136,7 +138,7 @@ def check(actual, expected, bad=BAD, what=""):
             x, y = (np.asarray(getattr(a, field)) for a in (actual[name], lists))
             assert same_bits(x[others], y[others]), (what, name, field)
         value = np.asarray(actual[name].values[bad])
-        if name == "num_rel":
+        if name in ("num_rel", "num_retrieved"):
             assert same_bits(value, lists.values[bad]), (what, name)
         else:
             assert np.isnan(value).all() and actual[name].defined[bad], (what, name)
@@ -157,3 +159,112 @@ def test_one_nan_in_one_list(way):
             check(jitted(scores), expected, what=(way, item))
     if "devices" not in way:
         check(WAYS[way](scores), WAYS[way](SCORES), what=(way, "eager"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ties", [None, "stable"])
+@pytest.mark.parametrize("source", [padded, packed_lists, scored])
+def test_every_metric(source, ties, rng):
+    """Only counts of the pool, and of what was retrieved, stay numbers."""
+    problem = draw(rng).for_source("scores" if source is scored else "packed")
+    cases = {name: case for name, case in EVERY.items() if case.has_k}
+    if source is scored:
+        cases = {n: c for n, c in cases.items() if "catalog" not in c.refused}
+    then = functools.partial(jrm.measure, metrics((1, 3), ties, cases))
+    scores, item = problem.scores.copy(), np.flatnonzero(problem.mask[BAD])[-1]
+    scores[BAD, item] = nan(SIGNS[1])
+    bad = dataclasses.replace(problem, scores=scores)
+    actual, expected = (source(x, then, k=3, ties=ties) for x in (bad, problem))
+    check(actual, expected)
+
+
+MEANS = ("ndcg@3", "recall@1,3")
+
+
+def test_what_is_not_read_changes_nothing():
+    """Neither masked scores, nor those of items without a rank, nor lists of weight 0."""
+    scores, is_read = SCORES.copy(), np.ones(SCORES.shape, bool)
+    scores[BAD, 2], is_read[BAD, 2] = nan(SIGNS[1]), False
+    weights = (np.arange(LISTS) != BAD).astype(np.float32)
+    for options in (
+        {"mask": MASK & is_read},
+        {"mask": MASK, "retrieved": is_read},
+        {"mask": MASK, "weights": weights},
+    ):
+        with jax.debug_nans(True):
+            of_nan, of_numbers = (
+                jrm.evaluate(MEANS, LABELS, x, **options) for x in (scores, SCORES)
+            )
+        for x, y in zip(
+            jax.tree.leaves(of_nan), jax.tree.leaves(of_numbers), strict=True
+        ):
+            assert same_bits(x, y), options
+        assert all(np.isfinite(x.compute()).all() for x in of_nan.values())
+
+
+def test_states_tables_and_comparisons():
+    """NaN shows in means, errors, intervals and tables; comparisons name the lists."""
+    scores = SCORES.copy()
+    scores[BAD, 2] = np.nan
+    ranking, numbers = (jrm.rank(LABELS, x, MASK) for x in (scores, SCORES))
+    lists, known = (jrm.measure(MEANS, x) for x in (ranking, numbers))
+    ndcg, other = lists["ndcg@3"], known["ndcg@3"]
+    state, ids = ndcg.mean(), np.arange(LISTS) // 3
+    assert str(state) == f"Mean(nan ± nan, {LISTS} lists, 0 undefined)"
+    geometric = ndcg.geometric_mean()
+    for mean, methods in ((state, ("auto", "wilson")), (geometric, ("t",))):
+        assert np.isnan([mean.confidence_interval(method=x) for x in methods]).all()
+        assert np.isnan(mean.compute()) and np.isnan(mean.std_error())
+    for choice in ("one", "skip"):
+        assert np.isnan(ndcg.mean(choice).merge(other.mean()).compute())
+    assert np.isnan(ndcg.by(ids, 2).compute()).tolist() == [True, False]
+    assert np.isnan(ndcg.cluster(ids).values).tolist() == [True, False]
+    assert np.isnan(ndcg.quantiles().compute())
+    assert np.isnan(jax.jit(lambda a, b: a.over(b).mean().compute())(other, ndcg))
+    text = str(jrm.table({"a": lists, "b": known}))
+    assert text.count("nan  [nan, nan]") == 3 and text.count("*") == 4
+    for call in (jrm.compare, lambda a, b: jrm.leaderboard({"a": a, "b": b})):
+        with pytest.raises(ValueError, match=f"not finite, at list {BAD}: "):
+            call(ndcg, other)
+    bad = dataclasses.replace(ndcg, values=jnp.full(LISTS, np.nan))
+    with pytest.raises(ValueError, match="values .* at lists 0, 1, 2, 3, 4, …: "):
+        jrm.compare(other, bad)
+
+
+def test_lists_of_ids_and_pooled_items():
+    """What reads the order of a ranking, or all items as one list, has no value either."""
+    scores = SCORES.copy()
+    scores[BAD, 2] = nan(SIGNS[1])
+    ranking, numbers = (jrm.rank(LABELS, x, MASK) for x in (scores, SCORES))
+    counts, profiles = np.arange(1, ITEMS + 1), np.tile(np.arange(3), (LISTS, 1))
+    vectors = np.eye(ITEMS, dtype=np.float32)
+    for function in (
+        lambda x: jrm.overlap(numbers, x),
+        lambda x: jrm.popularity(x, counts, (1, 2)),
+        lambda x: jrm.serendipity(x, profiles, counts),
+        lambda x: jrm.miscalibration(x, vectors, profiles),
+    ):
+        check({"": function(ranking)}, {"": function(numbers)})
+    shown = jrm.exposure(ranking, ITEMS)
+    shown = shown.merge(jrm.Exposure.empty(ITEMS, ITEMS))
+    assert str(shown) == f"Exposure(coverage nan, gini nan, {LISTS} lists, 0 undefined)"
+    assert np.isnan([shown.entropy(), shown.personalization()]).all()
+    assert np.isfinite(jrm.exposure(numbers, ITEMS).gini())
+    for pooled in (jrm.pooled_roc_auc, jrm.pooled_average_precision):
+        state = jrm.merge(pooled(LABELS, SCORES, MASK), pooled(LABELS, scores, MASK))
+        assert np.isnan([state.compute(), *state.bounds()]).all()
+        assert int(state.undefined) == 0
+        assert np.isfinite(pooled(LABELS, scores, MASK & (scores == scores)).compute())
+
+
+def test_soft_ranks_without_a_gradient():
+    """A list that has no value has no gradient, and others have theirs."""
+    scores = SCORES[1:5].copy()
+    scores[1, 2] = np.nan
+
+    def value(scores):
+        return jrm.ndcg(LABELS[1:5], scores, relax=RELAX).compute()
+
+    slope = np.asarray(jax.grad(value)(scores))
+    assert np.isfinite(slope).all() and not slope[1].any()
+    assert slope[[0, 2, 3]].any(-1).all()

@@ -123,10 +123,8 @@ def over_host_blocks(
         if plan.whole_list_metrics:
             # The second round counts what scores above each relevant item: [batch,
             # relevant] numbers, from 0.
-            zeros = [jnp.zeros(x.seen.keys.shape, jnp.int32) for x in first_passes]
             states = [
-                (x.seen, Outranking(zero, zero, zero))
-                for x, zero in zip(first_passes, zeros, strict=True)
+                (x.seen, Outranking.zeros(x.seen.keys.shape)) for x in first_passes
             ]
             counts = [state[1] for state in advanced(_count(), states, 1)]
         report(num_queries, num_queries)
@@ -221,7 +219,7 @@ def _measured(
     outcome, places = stream.over_devices(first_pass), None
     if counts is not None:
         counting = stream.under(plan.ties_of_places)
-        places = counting.places(counts, outcome, num_items)
+        places = counting.places(counts, outcome.seen, num_items)
     top_k = stream.first_ranks(outcome, num_items)
     lost = None if outcome.census is None else outcome.census.loses_items
     lists, ids, faults = step.measure_rankings(plan, catalog, top_k, places, lost)

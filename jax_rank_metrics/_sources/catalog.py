@@ -310,5 +310,5 @@ def _rank_both(
     # Keys of scores do not depend on ties, so that one first pass serves two policies.
     counting = stream.under(ties_of_places)
     counts = counting.counted(counting.no_counts(), outcome.seen)
-    places = counting.places(counts, outcome, total)
+    places = counting.places(counts, outcome.seen, total)
     return stream.first_ranks(outcome, total), places

@@ -131,11 +131,11 @@ class StreamedStops:
         items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
         target = Candidates(first.keys, first.ids, items, stream.seeds)
         # The second time, all items that rank above the stop count, not only other stops.
-        counts = stream.outranked(Outranking(*[zeros[..., None]] * 3), target)
+        counts = stream.outranked(Outranking.zeros((*lists, 1)), target)
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
-        above, tied, before = (x[..., 0] for x in counts)
+        above, tied, before = (x[..., 0] for x in counts[:3])
         exists = exists[..., 0]
         if not in_groups:
             return first_stop.at_known_rank(before, exists)

@@ -94,7 +94,10 @@ class Stream(NamedTuple):
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
-        looks_for_nan = depth is None and is_float
+        # Where there are first ranks, or places are counted, these say whether one is NaN.
+        looks_for_nan = (
+            depth is None and is_float and self.catalog.attributes is not None
+        )
         seen = Seen.empty(self.catalog.relevant, empty, looks_for_nan)
         # Zeros of the shape that a tally returns: a count per list; with groups also totals
         # of memberships; with a census a count for each of its slots.
@@ -161,8 +164,7 @@ class Stream(NamedTuple):
 
     def no_counts(self) -> Outranking:
         """Returns the state of the second pass before the first block."""
-        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
-        return Outranking(zeros, zeros, zeros)
+        return Outranking.zeros(self.relevant_ids.shape)
 
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:
         """Returns the state of the second pass after the items of this catalogue."""
@@ -224,11 +226,8 @@ class Stream(NamedTuple):
         """
         return self._ranking(None, outcome, total_items, None)
 
-    def places(
-        self, counts: Outranking, outcome: FirstPassResult, total_items: int
-    ) -> RankingData:
+    def places(self, counts: Outranking, seen: Seen, total_items: int) -> RankingData:
         """Makes the ranking of the relevant items from the counts on each device."""
-        seen = outcome.seen
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
         tied = jnp.where(seen.exists, counts.equal, 0)
@@ -242,6 +241,9 @@ class Stream(NamedTuple):
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
+        is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
+        nan_found = counts.nans[..., 0] > 0 if is_float else None
+        outcome = FirstPassResult(None, seen, None, nan_found)
         return self._ranking(held, outcome, total_items, None)
 
     def _ranking(
@@ -328,4 +330,4 @@ def rank_listed(catalog: Catalog) -> RankingData:
     if outcome.first is not None:
         return stream.first_ranks(outcome, total)
     counts = stream.counted(stream.no_counts(), outcome.seen)
-    return stream.places(counts, outcome, total)
+    return stream.places(counts, outcome.seen, total)
