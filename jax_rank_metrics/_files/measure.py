@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
@@ -19,6 +19,9 @@ from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import UnknownPlaceError
 from jax_rank_metrics._sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._states.per_list import PerList
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COLUMNS = ("judged", "pooled")  # of `Joined`
 
@@ -47,7 +50,7 @@ def measure_places(
     bounds: tuple[Bound, ...],
     places: Places,
     list_weights: np.ndarray,
-    query_ids: Sequence[object],
+    query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, PerList]:
     """Computes the metrics that ask for no more than the places of judged documents.
 
@@ -106,7 +109,8 @@ def measure_places(
 
 
 def raise_overflowing(
-    overflowing: np.ndarray | jax.Array | None, query_ids: Sequence[object]
+    overflowing: np.ndarray | jax.Array | None,
+    query_ids: "Sequence[object] | pl.Series",
 ) -> None:
     """Raises ValueError where a gain overflows.
 

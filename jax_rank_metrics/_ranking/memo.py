@@ -50,9 +50,8 @@ class Memo:
 
     def known(self, key: object) -> Any | None:
         """Returns the earlier result of a key in this trace; None if there is none."""
-        result = self._results.get(_hashable(key))
-        is_of_trace = result is not None and result[0] == _trace_state()
-        return result[1] if is_of_trace else None
+        trace, result = self._results.get(_hashable(key), (None, None))
+        return result if trace == _trace_state() else None
 
     def functions(self) -> set[Callable[..., Any]]:
         """Returns the functions by which results are kept, such as those of items."""
