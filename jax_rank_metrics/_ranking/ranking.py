@@ -20,7 +20,7 @@ from jax_rank_metrics._ranking import (
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.labels import relabelling
-from jax_rank_metrics._ranking.view import View
+from jax_rank_metrics._ranking.view import Dependencies, View
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -365,6 +365,12 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
     view = view_of(ranking)
     relabel = relabelling(label_fn)
     return Ranking(view.data, dataclasses.replace(view, relabel=relabel))
+
+
+def of_totals(ranking: Ranking) -> Ranking:
+    """Returns the ranking for values that depend on the pool alone, and so on no score."""
+    view = view_of(ranking)
+    return Ranking(view.data, dataclasses.replace(view, dependencies=Dependencies()))
 
 
 # The view and `count_places` stay behind: they belong to the trace that made them.
