@@ -23,15 +23,13 @@ def of_lists(view: View, is_counted: jax.Array, reads_places: bool) -> jax.Array
     """
     unknown = view.data.has_nan if reads_places else None
     if view.dependencies.gain_fns:
-        overflows = jnp.zeros((), bool)
+        overflowing = jnp.zeros_like(is_counted)
         for gain_fn in view.dependencies.gain_fns:
-            overflows = overflows | _overflows(view, gain_fn)
-        overflowing = view.memo.overflowing
-        overflows, none = overflows & is_counted, jnp.zeros((), bool)
-        view.memo.overflowing = overflows | (
-            none if overflowing is None else overflowing
-        )
-        unknown = overflows if unknown is None else unknown | overflows
+            overflowing = overflowing | (_overflows(view, gain_fn) & is_counted)
+        unknown = overflowing if unknown is None else unknown | overflowing
+        of_others = view.memo.overflowing
+        of_all = overflowing if of_others is None else overflowing | of_others
+        view.memo.overflowing = of_all
     return None if unknown is None else unknown & is_counted
 
 

@@ -24,7 +24,7 @@ _FEW_LISTED = 128
 
 @dataclasses.dataclass(eq=False)
 class Dependencies:
-    """What the values of one metric depend on, and may leave a list without one.
+    """Names what the values of one metric depend on that may leave a list without one.
 
     Attributes:
         on_places: Whether they depend on places, which scores that are NaN do not give.
