@@ -116,8 +116,12 @@ def _outranking(
     is_nan = _keys.is_nan(keys[..., :1] if is_sorting else keys, order.dtype)
     if is_nan is not None:
         if method == "at once" and isinstance(size, int) and size < _EXACT:
-            of_first, nans = _count_unless_nan(keys > targets.keys[..., :1], is_nan)
-            above = jnp.concatenate([of_first, above[..., 1:]], axis=-1)
+            first = targets.keys[..., :1]
+            *of_first, nans = _count_unless_nan([keys > first, keys >= first], is_nan)
+            above, through = (
+                jnp.concatenate([x, counts[..., 1:]], axis=-1)
+                for x, counts in zip(of_first, (above, through), strict=True)
+            )
         else:
             nans = _arithmetic.count(is_nan)[..., None]
     equal = through - above
@@ -148,18 +152,26 @@ def _outranking(
     return Outranking(above, equal, before, nans)
 
 
-def _count_unless_nan(
-    holds: jax.Array, is_nan: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Counts items, and looks for NaN in the same sum, which NaN makes NaN.
+def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax.Array]:
+    """Counts two flags of items, and looks for NaN in the same sum, which it makes NaN.
+
+    Of lists that are short enough, both counts are digits of one sum.
 
     Returns:
         The counts, 0 where an item is NaN, and whether one is, `[*lists, 1]` int32 each.
     """
-    amounts = jnp.where(is_nan, jnp.nan, holds.astype(jnp.float32))
-    total = jnp.sum(amounts, axis=-1, keepdims=True)
-    nan_found = jnp.isnan(total)
-    return jnp.where(nan_found, 0, total).astype(jnp.int32), nan_found.astype(jnp.int32)
+    digit = is_nan.shape[-1].bit_length()
+    is_short = 2 * digit <= _EXACT.bit_length() - 1
+    amounts = [x.astype(jnp.float32) for x in flags]
+    if is_short:
+        amounts = [amounts[0] + amounts[1] * 2.0**digit]
+    amounts[0] = jnp.where(is_nan, jnp.nan, amounts[0])
+    totals = [jnp.sum(x, axis=-1, keepdims=True) for x in amounts]
+    nan_found = jnp.isnan(totals[0])
+    counts = [jnp.where(nan_found, 0, x).astype(jnp.int32) for x in totals]
+    if is_short:
+        counts = [counts[0] & ((1 << digit) - 1), counts[0] >> digit]
+    return [*counts, nan_found.astype(jnp.int32)]
 
 
 def _precedes(levels: Levels, target_levels: Levels) -> jax.Array:
