@@ -67,6 +67,16 @@ def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
     return _elementwise(gain_fn, labels, ("gain_fn", "gain", "label"))
 
 
+def overflow_message(name: str) -> str:
+    """Returns the message for a list of which a gain is not finite."""
+    return (
+        f"{name} has a gain that overflows: 2^label − 1, where no other is asked for, is "
+        "beyond float32 from the label 128 on; pass another gain to the metrics that read "
+        "gains, such as gain_fn=linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one "
+        "that grows as a logarithm does, such as gain_fn=jnp.log1p"
+    )
+
+
 # Gains that are monotone in the label and 0 for 0: sorting the labels sorts the gains.
 MONOTONE_GAINS = (exponential_gain, linear_gain)
 

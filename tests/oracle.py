@@ -44,11 +44,10 @@ def existing(labels, mask=None, weights=None):
 
 
 def tie_groups(indices, scores):
-    """Returns groups of equal scores, best first; NaN is below -inf and ties with NaN."""
+    """Returns groups of equal scores, best first."""
 
     def sort_key(i):
-        score = scores[i].item() if hasattr(scores[i], "item") else scores[i]
-        return (0, 0) if score != score else (1, score)
+        return scores[i].item() if hasattr(scores[i], "item") else scores[i]
 
     groups = []
     for i in sorted(indices, key=sort_key, reverse=True):

@@ -30,8 +30,9 @@ def draw(rng, dtype=np.float32):
     if dtype == np.float32:
         scores[rng.random(labels.shape) < 0.1] = np.inf
         scores[rng.random(labels.shape) < 0.2] = -np.inf
-        scores[rng.random(labels.shape) < 0.3] = np.nan
-        scores[3] = np.where(labels[3] > 0, np.nan, scores[3])
+        least = np.finfo(dtype).min
+        scores[rng.random(labels.shape) < 0.3] = least
+        scores[3] = np.where(labels[3] > 0, least, scores[3])
         scores[4] = np.where(labels[4] > 0, -np.inf, scores[4])
     else:
         scores[rng.random(labels.shape) < 0.3] = np.iinfo(dtype).min

@@ -76,7 +76,7 @@ def test_few_relevant_items_are_counted(rng, monkeypatch):
     labels = np.where(rng.random(shape) < 0.005, rng.integers(1, 4, shape) / 2, 0)
     labels[1] = np.where(labels[1] > 0, 0, -1)  # nothing relevant, and padding
     scores = rng.integers(0, 900, shape).astype(np.float32)
-    scores[2, ::7] = np.nan
+    scores[2, ::7] = -np.inf
     arrays = labels.astype(np.float32), scores, rng.random(shape) > 0.1
 
     def rank(*args):
@@ -108,7 +108,7 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
     scores[3] = scores[3] < 150
     # Few blocks hold many of the first items.
     scores[4, :96] = 300 + rng.integers(0, 30, 96)
-    scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
+    scores[0] = np.where(rng.random(items) < 0.001, 1, np.finfo(np.float32).min)
     scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
     mask = rng.random(labels.shape) > 0.2
     mask[2] = rng.random(items) < 0.001

@@ -160,7 +160,7 @@ def test_in_batch_negatives():
 def test_programs_that_count_instead(rng, ties, num_relevant):
     """In a program, few relevant items are counted also where k asks for a top-k."""
     scores = rng.integers(0, 5, (6, 30)).astype(np.float32)
-    scores[0, :20] = np.nan
+    scores[0, :20] = -np.inf
     ids = np.argsort(rng.random((6, 30)))[:, :num_relevant].astype(np.int32)
     ids[1] = -1
     key = jax.random.key(3) if ties == "random" else None

@@ -168,8 +168,8 @@ def _sampled(
         def read(tree: tuple[RankingData, jax.Array]) -> run.Reading:
             return run.read((bound,), _relabelled(*tree))
 
-        values, refused = _shards.map_shards(read, (data, labels), data.list_exists)
-        return values[0], refused
+        reading = _shards.map_shards(read, (data, labels), data.list_exists)
+        return reading.values[0], reading.refused
 
     drawn, refused = jax.lax.map(draw, jnp.arange(draws))
     refused = jax.tree.map(lambda x: jnp.any(x, axis=0), refused)
@@ -264,6 +264,7 @@ def _exact(
             for x in (values, squares)
         )
         variance = jnp.maximum(squares - values * values, 0)
+    variance = jnp.where(jnp.isnan(values), jnp.nan, variance)
     values, variance = (
         jnp.where(widen(defined, values), x, 0) for x in (values, variance)
     )

@@ -1,6 +1,5 @@
 """A batch of queries with candidates of their own, which alone have a rank."""
 
-import dataclasses
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -11,7 +10,6 @@ from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._ranking import data_of
-from jax_rank_metrics._sources.blocks import has_nan
 from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.rank import rank
 
@@ -108,10 +106,7 @@ def measure_candidates(
         retrieved=queries.retrieved,
         columns=columns,
     )
-    # Missed items have no rank, so that nothing reads their scores.
-    is_nan = has_nan(scores, exists & queries.retrieved)
-    data = dataclasses.replace(data_of(ranking), has_nan=is_nan)
-    values, faults = step.read_by_name(plan.bounds, data)
+    values, faults = step.read_by_name(plan.bounds, data_of(ranking))
     # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)

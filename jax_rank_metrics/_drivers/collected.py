@@ -139,7 +139,7 @@ class Collector:
         ids = values.items
         counts = np.bincount(ids[ids >= 0], minlength=num_items)
         num_empty = np.count_nonzero((ids < 0).all(axis=1))
-        tally = jnp.asarray([len(ids), num_empty], jnp.int32)
+        tally = jnp.asarray([len(ids), num_empty, 0], jnp.int32)
         counts = jnp.asarray(counts, jnp.int32)
         return states, is_defined, Exposure(ids.shape[1], counts, tally)
 
@@ -195,7 +195,8 @@ class MeshCollector(Collector):
         states, is_defined, of_items = jax.device_get(on_devices)
         if of_items is not None:
             # Slots that are padding are no lists.
-            padding = np.int32(self._parts.num_slots - self._parts.num_queries)
+            number = self._parts.num_slots - self._parts.num_queries
+            padding = np.array([number, number, 0], np.int32)
             of_items = Exposure(of_items.k, of_items.counts, of_items.tally - padding)
         states, of_items = jax.tree.map(jnp.asarray, (states, of_items))
         return states, is_defined.tolist(), of_items

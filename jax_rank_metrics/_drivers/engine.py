@@ -27,6 +27,7 @@ from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.progress import Progress, reporting
 from jax_rank_metrics._drivers.query_batches import Queries
 from jax_rank_metrics._drivers.triples import Questions
+from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
@@ -90,9 +91,9 @@ def run(
 
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
-        ValueError: if the scores of a query hold NaN; if a metric cannot read its relevant
-            items; if the checkpoint is not of this job; if a metric has the name of a mean
-            that is measured beside it.
+        ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
+            cannot read its relevant items; if the checkpoint is not of this job; if a
+            metric has the name of a mean that is measured beside it.
     """
     names, bounds = job.names, job.plan.bounds
     if shared := [name for name in job.work.added_names if names.count(name) > 1]:
@@ -233,6 +234,8 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
         return too_many_labels(name)
     if fault == step.Fault.NEGATIVE:
         return negative_labels(name)
+    if fault == step.Fault.GAINS:
+        return overflow_message(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
         "for chance read the rank of the only one; leave these metrics out, or pass one "

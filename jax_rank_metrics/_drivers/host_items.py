@@ -123,10 +123,8 @@ def over_host_blocks(
         if plan.whole_list_metrics:
             # The second round counts what scores above each relevant item: [batch,
             # relevant] numbers, from 0.
-            zeros = [jnp.zeros(x.seen.keys.shape, jnp.int32) for x in first_passes]
             states = [
-                (x.seen, Outranking(zero, zero, zero))
-                for x, zero in zip(first_passes, zeros, strict=True)
+                (x.seen, Outranking.zeros(x.seen.keys.shape)) for x in first_passes
             ]
             counts = [state[1] for state in advanced(_count(), states, 1)]
         report(num_queries, num_queries)

@@ -39,6 +39,7 @@ class Fault(enum.IntEnum):
     NAN = 2  # one of its scores that are read is NaN
     LABELS = 3  # it has too many different labels to be counted
     NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
+    GAINS = 5  # one of its gains is not finite
 
 
 class CatalogArrays(NamedTuple):
@@ -140,10 +141,7 @@ def measures_of_ids(
 
 
 def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catalog:
-    """Returns the items and what a batch looks for in them.
-
-    Its rankings say which lists read scores that are no numbers.
-    """
+    """Returns the items and what a batch looks for in them."""
 
     def as_array(x: Array | None) -> jax.Array | None:
         return None if x is None else jnp.asarray(x)
@@ -176,7 +174,6 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
         policy=Policy(plan.ties),
         key=queries.key,
         items_axis=plan.items_axis,
-        looks_for_nan=True,
     )
 
 
@@ -227,6 +224,8 @@ def read_by_name(
     faults = jnp.zeros(data.list_exists.shape, jnp.int32)
     for is_refused in reading.refused.values():
         faults = jnp.where(is_refused, Fault.REFUSED, faults)
+    if reading.overflowing is not None:
+        faults = jnp.where(reading.overflowing, Fault.GAINS, faults)
     if (has_nan := data.has_nan) is not None:
         faults = jnp.where(has_nan, Fault.NAN, faults)
     return dict(zip(names, reading.values, strict=True)), faults

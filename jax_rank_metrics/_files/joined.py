@@ -10,11 +10,12 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._files.lists import TOPICS, Sides
-from jax_rank_metrics._files.measure import measure_places
+from jax_rank_metrics._files.measure import measure_places, raise_overflowing
 from jax_rank_metrics._files.packed import PackedItems, pack
 from jax_rank_metrics._files.places import Places, places_of, without_ties
-from jax_rank_metrics._metrics.run import measure_ranking
+from jax_rank_metrics._metrics.run import raise_refused, read_ranking
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
@@ -174,11 +175,16 @@ class Joined:
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
         lists = {}
         if of_places:
-            lists = measure_places(of_places, self._places, self.list_weights)
+            places = self._places
+            lists = measure_places(of_places, places, self.list_weights, self.query_ids)
         readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
         if readers_of_all:
-            of_all = measure_ranking(readers_of_all, rank(**self.arguments()))
-            lists |= {name: jax.device_get(x) for name, x in of_all.items()}
+            ranking = data_of(rank(**self.arguments()))
+            reading = jax.device_get(read_ranking(readers_of_all, ranking))
+            raise_refused(reading.refused)
+            raise_overflowing(reading.overflowing, self.query_ids)
+            names = [bound.name for bound in readers_of_all]
+            lists |= dict(zip(names, reading.values, strict=True))
         return {bound.name: lists[bound.name] for bound in bounds}
 
     @functools.cached_property

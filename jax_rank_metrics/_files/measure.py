@@ -1,7 +1,8 @@
 """Metrics of every query from the places of its judged documents alone."""
 
 import functools
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._files.packed import labels_of
 from jax_rank_metrics._files.places import Places
+from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._inputs.blocks import make_blocks
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._metrics.run import Reading, check_columns, raise_refused, read
@@ -17,6 +19,9 @@ from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import UnknownPlaceError
 from jax_rank_metrics._sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._states.per_list import PerList
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COLUMNS = ("judged", "pooled")  # of `Joined`
 
@@ -42,7 +47,10 @@ class Known(NamedTuple):
 
 
 def measure_places(
-    bounds: tuple[Bound, ...], places: Places, list_weights: np.ndarray
+    bounds: tuple[Bound, ...],
+    places: Places,
+    list_weights: np.ndarray,
+    query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, PerList]:
     """Computes the metrics that ask for no more than the places of judged documents.
 
@@ -50,13 +58,15 @@ def measure_places(
         bounds: The metrics.
         places: Of all judged documents.
         list_weights: `[lists]`.
+        query_ids: The id of each list, for messages.
 
     Returns:
         By name, values as NumPy arrays. Metrics that read other documents are left out:
         those that give them a value, and those that need an order of tied documents.
 
     Raises:
-        ValueError: if a metric reads another column than those of `Joined`.
+        ValueError: if a metric reads another column than those of `Joined`; if a gain
+            overflows.
     """
     check_columns(bounds, COLUMNS, allow_unread=True)
     known = Known(
@@ -92,9 +102,25 @@ def measure_places(
         in_lists[order] = in_blocks
         return in_lists
 
-    values, refused = jax.tree.map(combine, *parts)
+    values, refused, overflowing = jax.tree.map(combine, *parts)
     raise_refused(refused)
+    raise_overflowing(overflowing, query_ids)
     return {bound.name: lists for bound, lists in zip(bounds, values, strict=True)}
+
+
+def raise_overflowing(
+    overflowing: np.ndarray | jax.Array | None,
+    query_ids: "Sequence[object] | pl.Series",
+) -> None:
+    """Raises ValueError where a gain overflows.
+
+    Args:
+        overflowing: Of a `Reading`.
+        query_ids: The id of each list.
+    """
+    if overflowing is not None and np.any(overflowing):
+        first = query_ids[int(np.argmax(overflowing))]
+        raise ValueError(overflow_message(f"query {first!r}"))
 
 
 def _measure_block(

@@ -16,7 +16,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._formulas.first_hit import first_relevant
 from jax_rank_metrics._metrics.metric import metric
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, of_totals
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number
 
@@ -202,9 +202,9 @@ def _ratio(
     hit = is_relevant(threshold)
     possible = jnp.maximum(possible, 0)
     ratio = ranking.per_list(gained, defined, k, hit).over(
-        ranking.per_list(possible, True, k, hit)
+        of_totals(ranking).per_list(possible, True, k, hit)
     )
-    # A ratio counts 0 where its numerator is undefined; a metric says that it is.
-    return dataclasses.replace(
-        ratio, defined=ratio.defined & widen(defined, ratio.defined)
-    )
+    # A ratio counts 0 where its numerator is undefined; a metric says that it is. What is
+    # NaN is so whether or not the list has relevant items.
+    defined = widen(defined, ratio.defined) | jnp.isnan(ratio.values)
+    return dataclasses.replace(ratio, defined=ratio.defined & defined)

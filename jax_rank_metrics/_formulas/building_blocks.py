@@ -69,9 +69,17 @@ def label_of(items: Items) -> jax.Array:
     return items.labels
 
 
+def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
+    """Returns the function of items that gives their gains.
+
+    Where a gain of a list is not finite, the value of the metric is NaN.
+    """
+    view_of(ranking).dependencies.gain_fns.add(gain_fn)
+    return _gain_of(gain_fn)
+
+
 @functools.lru_cache(maxsize=256)
-def gain_of(gain_fn: Gain) -> ItemFn:
-    """Returns the function of items that gives their gains."""
+def _gain_of(gain_fn: Gain) -> ItemFn:
     return lambda items: gains_of(gain_fn, items.labels)
 
 

@@ -71,8 +71,7 @@ def dcg(
 
     Args:
         k: Cutoff or cutoffs.
-        gain_fn: Maps labels to gains, which must not be negative; a gain that overflows
-            makes the value inf.
+        gain_fn: Maps labels to gains, which must not be negative.
         discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
@@ -103,9 +102,8 @@ def ndcg(
     The ideal order has the largest gains first, also those of judged items that were not
     retrieved. A perfect ranking without ties is worth exactly 1.
 
-    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; gains
-    that overflow count as the largest float. Never clipped. Also accepts the
-    arguments of `rank`.
+    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; NaN for a
+    list with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -122,7 +120,7 @@ def ndcg(
         and keras_rs `NDCG`; with `linear_gain`, with scikit-learn's `ndcg_score` and
         trec_eval `ndcg_cut`.
     """
-    ks, gain = ranking.cutoffs(k), gain_of(gain_fn)
+    ks, gain = ranking.cutoffs(k), gain_of(ranking, gain_fn)
     # The mean item weight would divide both DCG and ideal, and cancels.
     has_weights = data_of(ranking).has_item_weights
     item_fn = weighted(gain) if has_weights else scaled(gain)
@@ -139,6 +137,6 @@ def _cumulated(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> PerList:
     """Sums gains over ranks 1..k, each multiplied by what its place is worth."""
-    gain = gain_of(gain_fn)
+    gain = gain_of(ranking, gain_fn)
     values = weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
     return ranking.per_list(values, True, k, gain)

@@ -9,7 +9,7 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._formulas.id_lists import ranked_ids
 from jax_rank_metrics._gains import discounts_of
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.exposure import Exposure
 
@@ -27,7 +27,8 @@ def exposure(
     Args:
         ids: `[*lists, ranks]` integers; those outside 0 … num_items − 1 are padding. All
             ranks count: pass `ids[..., :k]` for a cutoff. Or a `Ranking`, of which
-            `items` are read, down to where it was cut. A repeated id counts again.
+            `items` are read, down to where it was cut. A repeated id counts again. If a
+            score of the ranking is NaN, so are the numbers of the state.
         num_items: Number of items of the catalogue, recommended or not; static.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
             does: what an item is exposed at each rank. Gini index and entropy are then
@@ -55,21 +56,27 @@ def exposure(
     """
     num_items = _inputs.positive_integer("num_items", num_items)
     id_array, _ = ranked_ids("ids", ids)
-    return _count_exposure(id_array, num_items, discount_fn)
+    nan_found = None if not isinstance(ids, Ranking) else data_of(ids).has_nan
+    return _count_exposure(id_array, nan_found, num_items, discount_fn)
 
 
-@partial(jax.jit, static_argnums=(1, 2))
+@partial(jax.jit, static_argnums=(2, 3))
 def _count_exposure(
-    ids: jax.Array, num_items: int, discount_fn: _types.Discount | None
+    ids: jax.Array,
+    nan_found: jax.Array | None,
+    num_items: int,
+    discount_fn: _types.Discount | None,
 ) -> Exposure:
-    ids = _shards.gathered(ids)  # JAX does not scatter parts
+    ids, nan_found = _shards.gathered((ids, nan_found))  # JAX does not scatter parts
     exists = (ids >= 0) & (ids < num_items)
     # Padding is counted at an index beyond the end, which the scatter drops.
     indices = jnp.where(exists, ids, num_items).astype(jnp.int32)
     counts = _counted(indices, num_items)
     is_empty = ~jnp.any(exists, axis=-1)
-    flags = jnp.stack([jnp.ones_like(is_empty), is_empty]).reshape(2, -1)
-    num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)  # of all, of empty ones
+    if nan_found is None:
+        nan_found = jnp.zeros_like(is_empty)
+    flags = jnp.stack([jnp.ones_like(is_empty), is_empty, nan_found]).reshape(3, -1)
+    num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)
     sums = None
     if discount_fn is not None:
         sums = FloatPair.of(_discounted(indices, num_items, discount_fn))

@@ -154,14 +154,14 @@ def disparate_impact_ratio(
         Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
         larger. Agrees with FairRankTune `EXPRU` of one ranking of all items.
     """
-    clicks_fn = scaled(merit_of(gain_fn))
+    clicks_fn = scaled(merit_of(ranking, gain_fn))
     return _worst_by_merit(ranking, clicks_fn, gain_fn, discount_fn, k)
 
 
 def _worst_by_merit(
     ranking: Ranking, item_fn: ItemFn, gain_fn: Gain, discount_fn: Discount, k: Cutoffs
 ) -> PerList:
-    merits = ranking.pool_sum(scaled(merit_of(gain_fn)))
+    merits = ranking.pool_sum(scaled(merit_of(ranking, gain_fn)))
     exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), item_fn)
     has_merit = merits > 0
     by_merit = ratio(exposed, merits[..., None, :])

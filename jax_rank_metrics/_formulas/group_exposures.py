@@ -62,7 +62,7 @@ def _amounts_of_lists(
     ranking: Ranking, *, k: int | share | None, gain_fn: Gain, discount_fn: Discount
 ) -> PerList:
     """Returns the amounts of all groups, `[*lists, 4·groups]`."""
-    ks, merit = ranking.cutoffs(k), merit_of(gain_fn)
+    ks, merit = ranking.cutoffs(k), merit_of(ranking, gain_fn)
     sizes = ranking.pool_sum(memberships)
     amounts = {
         "exposure": exposures(ranking, discount_fn, ks, memberships)[..., 0, :],

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
-from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._formulas.building_blocks import gain_of, is_relevant, item_exists
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
@@ -46,10 +45,14 @@ def membership_total(items: Items) -> jax.Array:
     return memberships(items).sum(-1)
 
 
-@functools.lru_cache(maxsize=256)
-def merit_of(gain_fn: Gain) -> ItemFn:
+def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
     """Returns the function of items that gives each group its part of their gains."""
-    return lambda items: memberships(items) * gains_of(gain_fn, items.labels)[..., None]
+    return _merit_of(gain_of(ranking, gain_fn))
+
+
+@functools.lru_cache(maxsize=256)
+def _merit_of(gain: ItemFn) -> ItemFn:
+    return lambda items: memberships(items) * gain(items)[..., None]
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,11 +1,12 @@
 """Lists of ids in rank order, for metrics that read no labels."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._ranking import Ranking, data_of, view_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import RankedIds
@@ -49,6 +50,29 @@ def ranked_ids(
     if not array.shape[-1]:
         array = jnp.full((*array.shape[:-1], 1), -1, array.dtype)
     return array, dtype
+
+
+def if_ranked(lists: PerList, *ids: RankedIds | Ranking) -> PerList:
+    """Returns values of lists, NaN where the list of a ranking has a score that is NaN.
+
+    Args:
+        lists: The values.
+        *ids: Arrays or rankings, as the caller passed them.
+    """
+    for x in ids:
+        nan_found = data_of(x).has_nan if isinstance(x, Ranking) else None
+        if nan_found is not None:
+            lists = _nan_where(lists, nan_found)
+    return lists
+
+
+@jax.jit
+def _nan_where(lists: PerList, nan_found: jax.Array) -> PerList:
+    lists, nan_found = _shards.align_with_sharded((lists, nan_found), nan_found.ndim)
+    values = jnp.where(
+        _arithmetic.widen(nan_found, lists.values), jnp.nan, lists.values
+    )
+    return dataclasses.replace(lists, values=values, defined=lists.defined | nan_found)
 
 
 def equally_weighted(

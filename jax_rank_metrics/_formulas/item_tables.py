@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
+from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import RankCutoffs, RankedIds
@@ -46,7 +46,7 @@ def measure(
     dtype = wider(dtype, _inputs.float_dtype(table))
     keep_cutoffs = isinstance(k, (tuple, list))
     arrays = id_array, table, tuple(map(jnp.asarray, numbers))
-    return _apply(formula, ks, keep_cutoffs, dtype.name, *arrays)
+    return if_ranked(_apply(formula, ks, keep_cutoffs, dtype.name, *arrays), ids)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

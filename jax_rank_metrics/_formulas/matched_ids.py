@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _shards
-from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
+from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -47,7 +47,7 @@ def compare_ids(
     dtype = max(first_dtype, second_dtype, key=lambda dtype: dtype.itemsize)
     keep_cutoffs = isinstance(k, (tuple, list))
     static = formula, ks, keep_cutoffs, is_share, dtype.name
-    return _apply(*static, first_ids, second_ids, numbers)
+    return if_ranked(_apply(*static, first_ids, second_ids, numbers), first, second)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))

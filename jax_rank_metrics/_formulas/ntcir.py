@@ -126,7 +126,7 @@ def p_plus(
         which has no cutoff.
     """
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    gain = _gain_if(gain_fn, hit)
+    gain = _gain_if(gain_of(ranking, gain_fn), hit)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
     def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
@@ -214,7 +214,8 @@ def _blended(
         hit: Which items are relevant.
         gain_fn: Maps labels of relevant items to gains.
     """
-    beta, gain = _inputs.not_negative("beta", beta), _gain_if(gain_fn, hit)
+    beta = _inputs.not_negative("beta", beta)
+    gain = _gain_if(gain_of(ranking, gain_fn), hit)
     monotone = gain_fn in MONOTONE_GAINS
     ideal = beta * ideal_gained(view_of(ranking), scaled(gain), ks, monotone=monotone)
 
@@ -233,5 +234,5 @@ def _worth(hit: ItemFn, gain: ItemFn, beta: float) -> ItemFn:
 
 
 @functools.lru_cache(maxsize=256)
-def _gain_if(gain_fn: Gain, hit: ItemFn) -> ItemFn:
-    return lambda items: jnp.where(hit(items), gain_of(gain_fn)(items), 0)
+def _gain_if(gain: ItemFn, hit: ItemFn) -> ItemFn:
+    return lambda items: jnp.where(hit(items), gain(items), 0)

@@ -128,7 +128,7 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
         143, 1982. Agrees with scikit-learn's `roc_auc_score` of each list.
     """
-    return _auc(ranking, relevance_threshold)
+    return _auc(ranking, relevance_threshold)[0]
 
 
 @metric(names=("group_auc", "wuauc"), is_share=True)
@@ -159,15 +159,16 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         programs weigh lists by their relevant items, or alike: pass `list_weights`, or
         none, to `roc_auc`, with `undefined="skip"`.
     """
-    lists = _auc(ranking, relevance_threshold)
+    lists, has_pairs = _auc(ranking, relevance_threshold)
     weights = lists.weights * ranking.depth((None,))[..., 0]
-    return PerList(lists.values, jnp.where(lists.defined, weights, 0), lists.defined)
+    return PerList(lists.values, jnp.where(has_pairs, weights, 0), lists.defined)
 
 
-def _auc(ranking: Ranking, relevance_threshold: Number) -> PerList:
+def _auc(ranking: Ranking, relevance_threshold: Number) -> tuple[PerList, jax.Array]:
+    """Returns the values of lists, and which of them have pairs of both classes."""
     shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=0.5)
     hit = is_relevant(relevance_threshold)
-    return ranking.per_list(1 - shares, has_pairs, None, hit)
+    return ranking.per_list(1 - shares, has_pairs, None, hit), has_pairs
 
 
 def _geometric_mean(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -53,8 +53,8 @@ def pooled_roc_auc(
 
     Args:
         labels: `[*lists, items]`; negative or NaN is padding, as for all metrics.
-        scores: `[*lists, items]` of any real dtype, higher is better. −0.0 equals 0.0,
-            and NaN comes last, where all NaN tie.
+        scores: `[*lists, items]` of any real dtype, higher is better. −0.0 equals 0.0.
+            If the score of an item that exists is NaN, so is the value.
         mask: `[*lists, items]` bool, items that exist; None is all.
         weights: A scalar, `[*lists]` or `[*lists, items]`: a pair counts the product of
             the weights of its items. An item whose weight is not above 0, or is
@@ -183,4 +183,7 @@ def _sums_of_part(
         dtype = jax.dtypes.canonicalize_dtype(float)
         weights = items.weights.reshape(-1).astype(dtype)
         sums = weights_by_bin(bins, weights, ~is_positive, 2 * num_bins)
+    if jnp.issubdtype(scores.dtype, jnp.floating):
+        nan_found = jnp.any(jnp.isnan(scores) & items.exists)
+        sums = FloatPair(jnp.where(nan_found, jnp.nan, sums.high), sums.low)
     return jax.tree.map(lambda x: x.reshape(2, num_bins), sums)

@@ -208,7 +208,7 @@ def average_relevance_position(
         TF-Ranking `ARPMetric`, whose mean weights each list by Σ gain·weight; pass that
         as `list_weights`.
     """
-    gain = scaled(gain_of(gain_fn))
+    gain = scaled(gain_of(ranking, gain_fn))
     weighted_ranks = ranking.expected_sum(gain, _mean_rank, (None,))
     gains = ranking.expected_sum(gain, positions(), (None,))
     return per_list_where(ranking, ratio(weighted_ranks, gains), gains[..., 0] > 0)

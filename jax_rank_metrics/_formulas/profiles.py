@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
+from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
 from jax_rank_metrics._formulas.item_tables import (
     in_catalog,
     rows_of,
@@ -176,7 +176,7 @@ def miscalibration(
     dtype = wider(dtype, _inputs.float_dtype(genres, profile_weights))
     static = ks, keep_cutoffs, dtype.name, discount_fn
     profile = profile_array, profile_weights
-    return _miscalibrations(*static, id_array, profile, genres, alpha)
+    return if_ranked(_miscalibrations(*static, id_array, profile, genres, alpha), ids)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

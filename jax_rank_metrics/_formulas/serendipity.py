@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
-from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
+from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
 from jax_rank_metrics._formulas.item_tables import (
     in_catalog,
     mean_within,
@@ -70,7 +70,8 @@ def serendipity(
     relevant_array, _ = ranked_ids("relevant_ids", relevant_ids)
     _inputs.same_lists("relevant_ids", relevant_array, "ids", id_array)
     static = ks, keep_cutoffs, wider(dtype, _inputs.float_dtype(counts)).name
-    return _serendipities(*static, id_array, relevant_array, counts)
+    lists = _serendipities(*static, id_array, relevant_array, counts)
+    return if_ranked(lists, ids, relevant_ids)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -99,6 +99,10 @@ class PoolLayout(Protocol):
 class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
+    def first(self, x: jax.Array) -> jax.Array:
+        """Returns the first integer of each list, `[*lists]`; 0 where there is none."""
+        ...
+
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """Returns the number of slots before each slot in its list, int32.
 

@@ -109,6 +109,13 @@ class Packed(RankedLayout):
         ids = jnp.searchsorted(self.starts[1:], self._slots(), side="right")
         return values, self.sorted(ids.astype(jnp.int32))
 
+    def first(self, x: jax.Array) -> jax.Array:
+        """Gathers from the start of each list."""
+        is_empty = self.starts[1:] == self.starts[:-1]
+        # A slot more, since there may be none, and an empty list may begin at the end.
+        values = jnp.take(_arithmetic.pad_items(x, after=1), self.starts[:-1])
+        return self._by_list(jnp.where(is_empty, jnp.zeros_like(values), values))
+
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """Returns the number of slots before each slot in its list, `[items]` int32."""
         return self._slots() - self._start()

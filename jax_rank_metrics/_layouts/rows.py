@@ -41,6 +41,10 @@ class Rows(RankedLayout):
         depth = x.shape[-1] if depth is None else min(depth, x.shape[-1])
         return ideal.largest(x, exists, depth), self
 
+    def first(self, x: jax.Array) -> jax.Array:
+        """Returns the integer in the first slot of each row."""
+        return _arithmetic.total_of_integers(x[..., :1])
+
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """Numbers the slots 0, 1, …, `[1, …, items]`."""
         return _arithmetic.iota(x)

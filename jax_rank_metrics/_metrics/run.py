@@ -37,10 +37,13 @@ class Reading(NamedTuple):
     Attributes:
         values: Those of every metric.
         refused: By reason, the lists `[*lists]` that a metric cannot read.
+        overflowing: `[*lists]` bool, those that count and have a gain that is not finite,
+            so that a value is NaN; None if no metric reads gains.
     """
 
     values: list[PerList]
     refused: dict[str, jax.Array]
+    overflowing: jax.Array | None
 
 
 def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
@@ -57,7 +60,8 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
     values = {i: bounds[i].of(view) for i in order}
-    return Reading([values[i] for i in range(len(bounds))], view.memo.refused)
+    in_order = [values[i] for i in range(len(bounds))]
+    return Reading(in_order, view.memo.refused, view.memo.overflowing)
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
@@ -173,7 +177,7 @@ def mean_lists(
 def _mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined, depth: Depth
 ) -> tuple[list[Mean], dict[str, jax.Array]]:
-    values, refused = read_lists(lists, depth, partial(read, bounds))
+    values, refused, _ = read_lists(lists, depth, partial(read, bounds))
     kinds = tuple(bound.state for bound in bounds)
     return means_of(tuple(values), undefined, kinds), refused
 

@@ -7,9 +7,12 @@ equal in both stand in index order. Two ways of ordering give the same result:
 - `sort`: a full sort of the integers;
 - `top_k`: `lax.top_k` of a *digit*, the key as a float32, the one type for which it is
   fast. It leaves ties in index order; where they stand in another order, and only there,
-  a second top-k or a full sort settles it. Three subnormal scores share a digit, since
+  a second top-k or a full sort settles it. Four subnormal scores share two digits, since
   NaN and missing items need digits too; where one is among the best, a further top-k
   separates them. On CPU, the top-k compares keys as integers, and needs no digits.
+
+NaN has the largest key, whatever its sign, so that the first item of a list tells whether
+a score is no number.
 
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
 Where the items of a list are cut over devices, each device ranks its own, and then the

@@ -7,7 +7,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 
-# The number of bits of a hash that breaks ties. With two more for the scores that share a
+# The number of bits of a hash that breaks ties. With one more for the scores that share a
 # digit, a float32 holds it exactly.
 HASH_BITS = 22
 
@@ -17,15 +17,16 @@ _MULTIPLIER = 0x45D9F3B
 
 _FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
 
-# The keys of the three floats next below 0, from here to −1, share a digit.
-LEAST_SHARED = -3
+# The keys ±1 and ±2 of the floats next to 0 share a digit on either side; see `digit`.
+_SHARED = 2
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
     """Returns integers that compare as scores rank, larger first.
 
-    Finite scores and ±inf come first, then NaN, then missing items, which have the least
-    integer. Integer scores of 32 bits and more may have that one too.
+    NaN comes first, so that the first key of a list tells whether there is one; then inf,
+    finite scores and −inf, and last missing items, which have the least integer. Integer
+    scores of 32 bits and more may have that one too.
 
     Works on the bits of floats, because compilers fold `x + 0.0` and flush subnormals.
     """
@@ -44,23 +45,37 @@ def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
 
 
 def float_key(x: jax.Array) -> jax.Array:
-    """Returns integers that compare like floats; −0.0 is 0.0 and NaN is below −inf.
+    """Returns integers that compare like floats; −0.0 is 0.0 and NaN is above inf.
 
     Floats are stored as sign and magnitude, and the magnitudes compare as integers do.
     """
     integer = _arithmetic.integer_like(x.dtype)
     info = jnp.iinfo(integer)
     bits = lax.bitcast_convert_type(x, integer)
-    magnitude = bits & info.max
-    infinity = (jnp.finfo(x.dtype).maxexp * 2 - 1) << jnp.finfo(x.dtype).nmant
+    magnitude, nan = bits & info.max, _nan_key(x.dtype)
     key = jnp.where(bits < 0, -magnitude, magnitude)
-    return jnp.where(magnitude > infinity, -infinity - 1, key)
+    return jnp.where(magnitude >= nan, nan, key)
+
+
+def _nan_key(dtype: DTypeLike) -> int:
+    """Returns the key of NaN among floats of 32 or 64 bits, next above that of inf."""
+    info = jnp.finfo(dtype)
+    return ((info.maxexp * 2 - 1) << info.nmant) + 1
+
+
+def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
+    """Whether keys are those of NaN, for scores of a dtype; None for integer scores."""
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return None
+    # Narrower floats have the keys of float32.
+    return key == _nan_key(dtype if dtype == jnp.float64 else jnp.float32)
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
     """Returns the leading bits of the key of each score as float32, from 0 for the best.
 
-    These bins are in rank order: the last ones, below `2**bits`, hold −inf and NaN. A bin
+    These bins are in rank order: the first ones hold NaN and inf, and the last ones, below
+    `2**bits`, −inf. A bin
     holds scores of one sign and of nearly one size, so that bins are narrow whatever the
     scale of the scores is. Rounding to float32 swaps no two scores, so that a higher
     score is never in a later bin.
@@ -98,18 +113,18 @@ def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Returns keys of scores of a dtype as float32 that compare as they do; never NaN.
 
     There are two more kinds of items, NaN and missing, than there are floats. So the
-    digit of a float below 0 is two floats above it, which leaves the least digits to
-    these kinds: −inf is the digit of missing items, and the least finite float that of
-    NaN. The three floats next below 0 have the same digit.
+    digit of a float is the next one towards 0, which leaves the outermost digits to these
+    kinds: inf to NaN, and −inf to missing items. On either side of 0, which keeps its
+    digit, the two floats next to it have the same one.
     """
     if not jnp.issubdtype(dtype, jnp.floating):
         return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)
-    moved = jnp.clip(key + 2, -_FLOAT32_INFINITY, -1)
-    return _float_of_key(jnp.where(key < 0, moved, key))
+    moved = jnp.where(key > 1, key - 1, jnp.maximum(key + 1, -_FLOAT32_INFINITY))
+    return _float_of_key(jnp.where((key >= -1) & (key <= 1), key, moved))
 
 
 def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Inverts `digit`; the key of a shared digit is `LEAST_SHARED`."""
+    """Inverts `digit`; a digit that two floats share has the key for which `is_shared`."""
     missing = jnp.iinfo(jnp.int32).min
     if not jnp.issubdtype(dtype, jnp.floating):
         is_missing = digits == -jnp.inf
@@ -117,16 +132,21 @@ def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
             is_missing, missing, jnp.maximum(digits, -(2**15)).astype(jnp.int32)
         )
     key = float_key(digits)
-    moved = jnp.where(key == -_FLOAT32_INFINITY, missing, key - 2)
-    return jnp.where(key < 0, moved, key)
+    moved = key + jnp.sign(key)
+    return jnp.where(key == -_FLOAT32_INFINITY, missing, moved)
 
 
-def digit_above_shared(key: jax.Array) -> jax.Array:
-    """Returns keys of float scores, if not below `LEAST_SHARED`, as these very floats.
+def is_shared(key: jax.Array) -> jax.Array:
+    """Whether keys from `key_of_digit` are those of digits that two floats share."""
+    return jnp.abs(key) == _SHARED
 
-    All others become −inf. `float_key` is the inverse.
+
+def digit_near_zero(key: jax.Array) -> jax.Array:
+    """Returns keys of float32 scores as these very floats, of which none near 0 are equal.
+
+    NaN becomes inf, and missing items −inf. `float_key` is the inverse for all others.
     """
-    return _float_of_key(jnp.where(key < LEAST_SHARED, -_FLOAT32_INFINITY, key))
+    return _float_of_key(jnp.clip(key, -_FLOAT32_INFINITY, _FLOAT32_INFINITY))
 
 
 def _float_of_key(key: jax.Array) -> jax.Array:
@@ -139,7 +159,7 @@ def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array
 
     The keys that share a digit decide, and then a hash, if `tie_breaks` holds one.
     """
-    number = jnp.clip(key - LEAST_SHARED, 0, 3)
+    number = ((key == _SHARED) | (key == 1 - _SHARED)).astype(jnp.int32)
     if tie_breaks:
         (hashes,) = tie_breaks
         number = (number << HASH_BITS) | hashes

@@ -28,9 +28,12 @@ MAX_COUNTED = 40
 _FEW_TARGETS = 4
 _FEW_ITEMS = 2**22, 2**18
 
+# With fewer items than this in a list, a float32 counts exactly.
+_EXACT = 2**24
+
 
 class Outranking(NamedTuple):
-    """The numbers of items around each target, `[*lists, targets]` int32.
+    """The numbers of items around each target, `[*lists, targets]` int32, and of NaN.
 
     Among the scores 9 7 7 4, the second 7 has 1 above it, 2 equal to it and, if ties are
     in index order, 2 before it. For a slot in which no item exists they mean nothing.
@@ -39,6 +42,13 @@ class Outranking(NamedTuple):
     above: jax.Array  # items with better scores
     equal: jax.Array  # items with equal scores, itself included
     before: jax.Array  # items that precede it in the definite order of the tie policy
+    nans: jax.Array  # [*lists, 1], above 0 where the score of an item is NaN
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...]) -> "Outranking":
+        """Returns the numbers around targets of this shape where there are no items."""
+        zeros = jnp.zeros(shape, jnp.int32)
+        return cls(zeros, zeros, zeros, jnp.zeros((*shape[:-1], 1), jnp.int32))
 
 
 def is_light(num_targets: int, num_items: int) -> bool:
@@ -101,13 +111,26 @@ def _outranking(
         count = partial(outranking_cpu.count_in_parts, num_targets)
     keys = outranking_cpu.descending(items.keys) if is_sorting else items.keys
     above, through = count([targets.keys], [keys], _precedes, _precedes_or_equals)
+    # Zeros that vary over the same mesh axes.
+    nans, size = 0 * jnp.sum(above, axis=-1, keepdims=True), keys.shape[-1]
+    is_nan = _keys.is_nan(keys[..., :1] if is_sorting else keys, order.dtype)
+    if is_nan is not None:
+        if method == "at once" and isinstance(size, int) and size < _EXACT:
+            first = targets.keys[..., :1]
+            *of_first, nans = _count_unless_nan([keys > first, keys >= first], is_nan)
+            above, through = (
+                jnp.concatenate([x, counts[..., 1:]], axis=-1)
+                for x, counts in zip(of_first, (above, through), strict=True)
+            )
+        else:
+            nans = _arithmetic.count(is_nan)[..., None]
     equal = through - above
     if _keys.shares_least_key(order.dtype):
         is_least = targets.keys == jnp.iinfo(keys.dtype).min
         num_missing = _arithmetic.count(~items.items.exists)[..., None]
         equal = equal - jnp.where(is_least, num_missing, 0)
     if order.policy.forbids_order:
-        return Outranking(above, equal, above)
+        return Outranking(above, equal, above, nans)
 
     def by_tie_breaks() -> jax.Array:
         ranked = items
@@ -120,11 +143,35 @@ def _outranking(
         return count(target_levels, levels, _precedes)[0]
 
     if order.policy.keeps_index_order and method == "at once":
-        return Outranking(above, equal, by_tie_breaks())  # as quick as a branch
+        # As quick as a branch.
+        return Outranking(above, equal, by_tie_breaks(), nans)
     any_ties = _mesh.unvmap_any(
         targets.items.exists & (equal > is_member.astype(jnp.int32))
     )
-    return Outranking(above, equal, lax.cond(any_ties, by_tie_breaks, lambda: above))
+    before = lax.cond(any_ties, by_tie_breaks, lambda: above)
+    return Outranking(above, equal, before, nans)
+
+
+def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax.Array]:
+    """Counts two flags of items, and looks for NaN in the same sum, which it makes NaN.
+
+    Of lists that are short enough, both counts are digits of one sum.
+
+    Returns:
+        The counts, 0 where an item is NaN, and whether one is, `[*lists, 1]` int32 each.
+    """
+    digit = is_nan.shape[-1].bit_length()
+    is_short = 2 * digit <= _EXACT.bit_length() - 1
+    amounts = [x.astype(jnp.float32) for x in flags]
+    if is_short:
+        amounts = [amounts[0] + amounts[1] * 2.0**digit]
+    amounts[0] = jnp.where(is_nan, jnp.nan, amounts[0])
+    totals = [jnp.sum(x, axis=-1, keepdims=True) for x in amounts]
+    nan_found = jnp.isnan(totals[0])
+    counts = [jnp.where(nan_found, 0, x).astype(jnp.int32) for x in totals]
+    if is_short:
+        counts = [counts[0] & ((1 << digit) - 1), counts[0] >> digit]
+    return [*counts, nan_found.astype(jnp.int32)]
 
 
 def _precedes(levels: Levels, target_levels: Levels) -> jax.Array:

@@ -90,20 +90,20 @@ def top_keys(
             return keys, indices
 
         def separate() -> tuple[jax.Array, jax.Array]:
-            # With nothing below these three floats, all digits can be the scores.
-            digits = _keys.digit_above_shared(raw.read().keys)
+            # Here NaN and inf share a digit, and so do −inf and missing items.
+            digits = _keys.digit_near_zero(raw.read().keys)
             # Blocks would enlarge the program for what hardly ever runs.
             find = _plain_top_k if is_long(digits.shape[-1], depth) else top_k
-            digits, upper_indices = find(digits, depth)
-            is_upper = keys >= _keys.LEAST_SHARED
-            upper_keys = _keys.float_key(digits)
+            digits, indices_near_zero = find(digits, depth)
+            keys_near_zero = _keys.float_key(digits)
             return (
-                jnp.where(is_upper, upper_keys, keys),
-                jnp.where(is_upper, upper_indices, indices),
+                jnp.where(is_shared, keys_near_zero, keys),
+                jnp.where(is_shared, indices_near_zero, indices),
             )
 
-        # Hardly ever is a score one of the three floats that share a digit.
-        any_shared = _mesh.unvmap_any(keys == _keys.LEAST_SHARED)
+        # Hardly ever is a score one of the floats that share a digit.
+        is_shared = _keys.is_shared(keys)
+        any_shared = _mesh.unvmap_any(is_shared)
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
     def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:

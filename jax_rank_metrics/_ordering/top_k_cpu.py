@@ -36,7 +36,7 @@ def floats_of_scores(scores: jax.Array, exists: jax.Array) -> jax.Array:
     info = jnp.iinfo(jnp.int32)
     bits = lax.bitcast_convert_type(scores, jnp.int32)
     bits = jnp.where(bits == info.min, 0, bits + (bits >> 31))
-    bits = jnp.where(jnp.isnan(scores), (-_INFINITY - 1) ^ info.max, bits)
+    bits = jnp.where(jnp.isnan(scores), _INFINITY + 1, bits)
     return lax.bitcast_convert_type(jnp.where(exists, bits, -1), jnp.float32)
 
 

@@ -107,7 +107,8 @@ class SoftScores:
         """Makes the scores finite; NaN and infinities then have zero gradients.
 
         Infinities become the largest and smallest finite numbers of the dtype, since the
-        difference of two infinities is NaN. NaN counts as the lowest score.
+        difference of two infinities is NaN. NaN becomes a number too, so that lists beside
+        this one in packed arrays do not read it.
         """
         scores = jnp.where(exists, scores, jnp.zeros_like(scores)).astype(dtype)
         limit = float(jnp.finfo(dtype).max)

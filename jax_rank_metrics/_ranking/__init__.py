@@ -60,6 +60,7 @@ The verbs, as functions of a view:
     ideal.py        `ideal_sum` and `ideal_first`: the best order of the pool
     shares.py       cutoffs that are shares of a list
     unlisted.py     what items are worth that are not listed
+    unknown_values.py  lists that have no value: of NaN scores, or of gains that overflow
 
 Beside the verbs, for formulas of the package:
 
@@ -75,6 +76,7 @@ from jax_rank_metrics._ranking.labels import expected_worth as expected_worth
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
 from jax_rank_metrics._ranking.ranking import counted_data_of as counted_data_of
 from jax_rank_metrics._ranking.ranking import data_of as data_of
+from jax_rank_metrics._ranking.ranking import of_totals as of_totals
 from jax_rank_metrics._ranking.ranking import view_of as view_of
 from jax_rank_metrics._ranking.ranking import with_labels as with_labels
 from jax_rank_metrics._ranking.view import View as View

@@ -108,7 +108,7 @@ def browsing(
         ValueError: if the ranking was cut above a cutoff, or holds only listed items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
-    memo = view_of(ranking).memo
+    memo = view_of(ranking).of_places().memo
     return memo.once(("browsing", *args), lambda: _browse(ranking, *args))
 
 

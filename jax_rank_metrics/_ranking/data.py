@@ -29,8 +29,8 @@ class RankingData:
         cut: The number of ranks held of every list; None if all.
         partial_columns: The names of the columns that are known of listed items alone,
             and 0 for all others.
-        has_nan: `[*lists]` bool, whether a score that was read is no number; None where
-            nobody asks.
+        has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
+            number; None where scores are integers, or where there were none.
     """
 
     held: Held | None

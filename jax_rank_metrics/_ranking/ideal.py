@@ -15,6 +15,8 @@ from jax_rank_metrics._ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
+_LABELS = ("sorted", None)  # the key of the best order of labels in the memo
+
 # The values of the pool, largest first, and their layout.
 _BestOrder = tuple[jax.Array, RankedLayout]
 
@@ -76,6 +78,19 @@ def ideal_gained(
     return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
 
 
+def largest_label(view: View) -> jax.Array:
+    """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
+
+    It is read off the best order if another metric has asked for that.
+    """
+    if (known := view.memo.known(_LABELS)) is not None:
+        _, labels, layout = known
+        return layout.max(layout.first_ranks(labels, 1))
+    part = view.data.pool or view.data.held
+    assert part is not None
+    return part.layout.max(part.items.read().labels)
+
+
 def _best_values(
     view: View, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
 ) -> _BestOrder:
@@ -112,5 +127,6 @@ def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _Be
         # None is a result to the end of the lists, which serves every depth.
         return known[0] is None or (depth is not None and depth <= known[0])
 
-    _, values, layout = view.memo.best(("sorted", item_fn), serves, make)
+    key = _LABELS if item_fn is None else ("sorted", item_fn)
+    _, values, layout = view.memo.best(key, serves, make)
     return layout.first_ranks(values, depth), layout

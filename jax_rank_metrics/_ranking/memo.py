@@ -26,11 +26,14 @@ class Memo:
 
     Attributes:
         refused: By reason, the lists `[*lists]` that a metric cannot read.
+        overflowing: `[*lists]` bool, those that count and have a gain that is not finite;
+            None if no metric reads gains.
     """
 
     def __init__(self) -> None:
         """Makes an empty memo."""
         self.refused: dict[str, jax.Array] = {}
+        self.overflowing: jax.Array | None = None
         self._results: dict[Hashable, tuple[object, Any]] = {}
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -38,13 +41,17 @@ class Memo:
 
         Keys are hashable, or tuples that hold arrays, such as the cutoffs of lists.
         """
-        key, trace = _hashable(key), _trace_state()
-        result = self._results.get(key)
-        if result is not None and result[0] == trace:
-            return result[1]
+        known = self.known(key)
+        if known is not None:
+            return known
         value = make()
-        self._results[key] = trace, value
+        self._results[_hashable(key)] = _trace_state(), value
         return value
+
+    def known(self, key: object) -> Any | None:
+        """Returns the earlier result of a key in this trace; None if there is none."""
+        trace, result = self._results.get(_hashable(key), (None, None))
+        return result if trace == _trace_state() else None
 
     def functions(self) -> set[Callable[..., Any]]:
         """Returns the functions by which results are kept, such as those of items."""

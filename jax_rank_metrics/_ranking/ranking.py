@@ -9,11 +9,18 @@ import jax.numpy as jnp
 from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
-from jax_rank_metrics._ranking import concordance, ideal, stops, sums, totals
+from jax_rank_metrics._ranking import (
+    concordance,
+    ideal,
+    stops,
+    sums,
+    totals,
+    unknown_values,
+)
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.labels import relabelling
-from jax_rank_metrics._ranking.view import View
+from jax_rank_metrics._ranking.view import Dependencies, View
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -89,7 +96,7 @@ class Ranking:
                 items and `item_fn` of the label 0 is not 0.
         """
         _check_place_fn("expected_sum", place_fn, len(per_list))
-        view, ks = self._view, _inputs.cuts(ks)
+        view, ks = self._view.of_places(), _inputs.cuts(ks)
         item_fn, *counting = map(view.labelled, (item_fn, *counting))
         # Functions are keys by identity: metrics that pass the same ones share their sums.
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
@@ -148,7 +155,7 @@ class Ranking:
                 hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
         _check_position_fn("expected_first", position_fn)
-        view = self._view_for("expected_first")
+        view = self._view_for("expected_first").of_places()
         args = (stop_fn, position_fn, _inputs.cuts(ks))
         key = ("first", *args, view.reading)
         return view.memo.once(key, lambda: stops.expected(view, *args))
@@ -172,7 +179,7 @@ class Ranking:
             ValueError: if the ranking was cut, or holds only relevant items and
                 `value_fn` of the label 0 is not 0.
         """
-        view = self._view_for("pairs")
+        view = self._view_for("pairs").of_places()
         key = ("pairs", value_fn, view.reading)
         return view.memo.once(key, lambda: concordance.pairs(view, value_fn))
 
@@ -184,6 +191,9 @@ class Ranking:
         item_fn: ItemFn,
     ) -> PerList:
         """Returns the values of a metric, with the weights of their lists.
+
+        A list that counts has the value NaN where the score of an item that may have a
+        rank is NaN, if the metric has read places; and where a gain is not finite.
 
         Args:
             values: `[*lists, len(ks)]`.
@@ -202,8 +212,14 @@ class Ranking:
             weights = jnp.ones(shape, data.dtype)
         is_counted = data.list_exists & (weights > 0)
         defined = defined & is_counted
+        # Outside of a metric, values are taken to depend on places.
+        reads_places = view.dependencies.on_places or self._traced_view is None
+        unknown = unknown_values.of_lists(view, is_counted, reads_places)
         # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
+        if unknown is not None:
+            values = jnp.where(_arithmetic.widen(unknown, values), jnp.nan, values)
+            defined = defined | unknown
         if not isinstance(k, (tuple, list)):
             values = jnp.squeeze(values, axis=len(shape))
         weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
@@ -221,7 +237,7 @@ class Ranking:
         Raises:
             ValueError: if items were counted instead of ordered, or have soft places.
         """
-        return self._view_for("items").data.items
+        return self._view_for("items").of_places().data.items
 
     @property
     def segment_ids(self) -> jax.Array:
@@ -349,6 +365,12 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
     view = view_of(ranking)
     relabel = relabelling(label_fn)
     return Ranking(view.data, dataclasses.replace(view, relabel=relabel))
+
+
+def of_totals(ranking: Ranking) -> Ranking:
+    """Returns the ranking for values that depend on the pool alone, and so on no score."""
+    view = view_of(ranking)
+    return Ranking(view.data, dataclasses.replace(view, dependencies=Dependencies()))
 
 
 # The view and `count_places` stay behind: they belong to the trace that made them.

@@ -43,6 +43,7 @@ def at_mean_rank(
 
 def _first_stop(view: View, stop_fn: ItemFn, ks: Sequence[Cut]) -> first_stop.FirstStop:
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
+    view.of_places()
     key = ("first stop", stop_fn, tuple(ks), view.reading)
     return view.memo.once(key, lambda: _find_first_stop(view, stop_fn, ks))
 

@@ -16,10 +16,23 @@ from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import PoolScores
 from jax_rank_metrics._ranking.soft_places import NO_ORDER
 from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
-from jax_rank_metrics._types import Cut, TieReading
+from jax_rank_metrics._types import Cut, Gain, TieReading
 
 # Up to this many listed items, sums over a list are plain reductions.
 _FEW_LISTED = 128
+
+
+@dataclasses.dataclass(eq=False)
+class Dependencies:
+    """Names what the values of one metric depend on that may leave a list without one.
+
+    Attributes:
+        on_places: Whether they depend on places, which scores that are NaN do not give.
+        gain_fns: The gains that they depend on, which may overflow.
+    """
+
+    on_places: bool = False
+    gain_fns: set[Gain] = dataclasses.field(default_factory=set)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,6 +51,7 @@ class View:
         relabel: Makes a function of items read other labels, as `residual` lets a metric
             do; None for the labels as passed.
         linear_in: The columns in which the metric declares that it is linear.
+        dependencies: What the metric has read so far.
     """
 
     data: RankingData
@@ -45,6 +59,7 @@ class View:
     tie_reading: TieReading = "expected"
     relabel: Callable[[ItemFn], ItemFn] | None = None
     linear_in: tuple[str, ...] = ()
+    dependencies: Dependencies = dataclasses.field(default_factory=Dependencies)
 
     @property
     def in_groups(self) -> bool:
@@ -70,7 +85,12 @@ class View:
         policy = Policy(self.data.ties)
         if tie_reading == "order" and policy.forbids_order:
             raise UnknownPlaceError(policy.order_error)
-        return dataclasses.replace(self, tie_reading=tie_reading, linear_in=linear_in)
+        return View(self.data, self.memo, tie_reading, self.relabel, linear_in)
+
+    def of_places(self) -> "View":
+        """Returns itself, and notes that the metric reads places."""
+        self.dependencies.on_places = True
+        return self
 
     def labelled(self, item_fn: ItemFn) -> ItemFn:
         """Returns a function of items that reads the labels of this view.
@@ -120,7 +140,7 @@ class View:
         Raises:
             ValueError: if nothing was ordered, or a cutoff is beyond the cut.
         """
-        held, cut = self.data.held, self.data.cut
+        held, cut = self.of_places().data.held, self.data.cut
         for k in ks:
             if not self.reaches((k,)):
                 problem = f"k is {k}"

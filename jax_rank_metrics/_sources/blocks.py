@@ -136,7 +136,7 @@ class Scorer:
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
 
-@pytree("depth", "policy", "items_axis", "looks_for_nan")
+@pytree("depth", "policy", "items_axis")
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
@@ -154,8 +154,6 @@ class Catalog:
     key: jax.Array | None = None
     items_axis: AxisNames | None = None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
-    # Whether rankings say which lists read scores that are no numbers.
-    looks_for_nan: bool = False
     # `[*lists, 2]`, where lists are cut over devices; see `seeds`.
     drawn_seeds: jax.Array | None = None
 
@@ -258,28 +256,6 @@ class Catalog:
         if self.items_axis is None:
             return lost
         return _mesh.any_over(lost, self.items_axis)
-
-
-def has_nan(scores: jax.Array, exists: jax.Array) -> jax.Array:
-    """Whether a score of an item that exists is no number, `[*lists]` bool.
-
-    Args:
-        scores: `[*lists, items]`.
-        exists: Bool, `[*lists, items]` or `[items]`.
-    """
-    nowhere = jnp.zeros(scores.shape[:-1], bool)
-    if not jnp.issubdtype(scores.dtype, jnp.floating):
-        return nowhere
-    # A sum, which is quick, is NaN wherever a score is. Where infinite scores or those of
-    # missing items make it so, the scores are looked at.
-    may_be = _mesh.unvmap_any(jnp.isnan(jnp.sum(scores, axis=-1)))
-    return lax.cond(
-        may_be,
-        lambda: jnp.any(
-            jnp.isnan(scores) & jnp.broadcast_to(exists, scores.shape), axis=-1
-        ),
-        lambda: _mesh.match_varying(nowhere, (scores, exists)),
-    )
 
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
+from jax_rank_metrics import _arithmetic, _inputs, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
@@ -19,7 +19,7 @@ from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
-from jax_rank_metrics._sources.blocks import Block, Catalog, has_nan
+from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
@@ -43,13 +43,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
             list_weights=catalog.list_weights,
             items_axis=catalog.items_axis,
         )
-        data = data_of(ranking)
-        if not catalog.looks_for_nan:
-            return data
-        nan_found = has_nan(scores, mask)
-        if catalog.items_axis is not None:
-            nan_found = _mesh.any_over(nan_found, catalog.items_axis)
-        return dataclasses.replace(data, has_nan=nan_found)
+        return data_of(ranking)
     data, overflows = _first_ranks(catalog)
     _check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.
@@ -78,6 +72,7 @@ def rank_labelled_twice(
         list_exists=first_ranks.list_exists,
         list_weights=first_ranks.list_weights,
         ties=ties_of_stops,
+        has_nan=first_ranks.has_nan,
     )
     return first_ranks, stops
 
@@ -136,11 +131,11 @@ class StreamedStops:
         items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
         target = Candidates(first.keys, first.ids, items, stream.seeds)
         # The second time, all items that rank above the stop count, not only other stops.
-        counts = stream.outranked(Outranking(*[zeros[..., None]] * 3), target)
+        counts = stream.outranked(Outranking.zeros((*lists, 1)), target)
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
-        above, tied, before = (x[..., 0] for x in counts)
+        above, tied, before = (x[..., 0] for x in counts[:3])
         exists = exists[..., 0]
         if not in_groups:
             return first_stop.at_known_rank(before, exists)

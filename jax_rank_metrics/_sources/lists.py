@@ -10,6 +10,8 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays, RawItems
+from jax_rank_metrics._layouts.base import PoolLayout
+from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.on_host import ascending
@@ -144,6 +146,31 @@ def clean_weights(
         return None
     list_weights = lax.stop_gradient(list_weights).astype(dtype)
     return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
+
+
+def has_nan(
+    scores: jax.Array, exists: jax.Array, layout: PoolLayout
+) -> jax.Array | None:
+    """Whether a score of an item that exists is no number, `[*lists]` bool.
+
+    For lists that are not put in order: where they are, the key of the first item tells.
+
+    Args:
+        scores: One per item; NaN of either sign counts.
+        exists: Bool, in a shape that broadcasts with scores.
+        layout: The layout of the items.
+
+    Returns:
+        None for integer scores.
+    """
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        return None
+    scores, exists = lax.stop_gradient(scores), jnp.broadcast_to(exists, scores.shape)
+    read = jnp.where(jnp.isnan(scores) & exists, scores, jnp.zeros_like(scores))
+    if not isinstance(layout.on_device, Rows):
+        return layout.sum(jnp.isnan(read)) > 0
+    # A CPU is quicker to sum such numbers than to count them.
+    return layout.over_devices(jnp.isnan(jnp.sum(read, -1)).astype(jnp.int32)) > 0
 
 
 def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:

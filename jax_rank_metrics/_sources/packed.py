@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
+from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.packed import order_by, order_packed
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
@@ -19,6 +20,7 @@ from jax_rank_metrics._sources.lists import (
     check_unsharded,
     clean_weights,
     columns_by_name,
+    has_nan,
 )
 from jax_rank_metrics._sources.soft import rank_softly
 
@@ -70,7 +72,9 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
     held, pool = None, Pool(flat_items, layout)
     pool_scores = PoolScores(scores, seeds, policy.name, None)
     ranked = flat_items.retrieved_items()
-    if depth.ordered:
+    if not depth.ordered:
+        nan_found = has_nan(scores, ranked.exists, layout)
+    else:
         candidates = RawCandidates(scores, flat_items, 0, seeds)
         best, indices, list_ids = order_packed(
             candidates,
@@ -79,6 +83,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
             depth.item_order(policy, scores.dtype),
         )
         layout, pool_scores, ranked = layout.sorted(list_ids), None, best.items
+        nan_found = is_nan(layout.first(best.keys), scores.dtype)
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
@@ -96,4 +101,5 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
         list_exists=layout.sum(pool.items.read().exists) > 0,
         list_weights=list_weights,
         ties=policy.name,
+        has_nan=nan_found,
     )

@@ -130,7 +130,11 @@ def rank(
     broadcast; `*lists` stands for any number of leading axes, also none.
 
     Items are ordered by score, highest first: finite and infinite scores (−0.0 equals
-    0.0), then NaN, which all tie. Masked items have no rank. Values are not looked at:
+    0.0). Masked items have no rank. NaN is no order: where an item that may have a rank
+    has the score NaN, of either sign, the list has the value NaN under every metric that
+    reads places, whatever `undefined` says, and so has a mean in which the list has
+    weight. Say that a score is missing by `mask` or `retrieved`; or, to rank such items
+    last, pass `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. Values are not looked at:
     `check` finds those that are legal, but probably not intended.
 
     Args:
@@ -204,9 +208,9 @@ def rank(
             not cut the ranking. In a metric it keeps the items whose nearest whole rank
             is at most k (rank ≤ k + 1/2), an edge that has no gradient of its own: k=None
             trains better, and metrics that only count items (precision, recall, cg) have
-            zero gradient. Infinite scores count as the largest and the least float, NaN
-            as the least, and their gradient is 0. `key` is ignored. Lists must be whole
-            on a device; rows may be sharded.
+            zero gradient. Infinite scores count as the largest and the least float, and
+            their gradient is 0, as is that of a list with NaN. `key` is ignored. Lists must
+            be whole on a device; rows may be sharded.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices

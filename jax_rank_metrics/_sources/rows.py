@@ -9,13 +9,14 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import RawCandidates
+from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
 from jax_rank_metrics._ranking.straddle import Straddle
 from jax_rank_metrics._ranking.tie_runs import TieRuns
-from jax_rank_metrics._sources.lists import Depth
+from jax_rank_metrics._sources.lists import Depth, has_nan
 from jax_rank_metrics._types import AxisNames
 
 
@@ -47,7 +48,10 @@ def rank_rows(
     # A depth that reaches the end of the lists cuts nothing off.
     cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
     held = length = None
-    if depth.ordered:
+    if not depth.ordered:
+        exists = raw_items.retrieved_items().exists
+        nan_found = has_nan(scores, exists, layout)
+    else:
         if depth.ranks is None and items_axis is not None:
             raise ValueError(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
@@ -66,6 +70,7 @@ def rank_rows(
         index = jnp.where(best.items.exists, best.ids, -1)
         held = TieRuns(best.items, Rows(), index, best.keys, straddle, size)
         length = _arithmetic.count(held.items.exists)
+        nan_found = is_nan(Rows().first(best.keys), scores.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
     pool_size = length
     if length is None or raw_items.retrieved is not None:
@@ -81,4 +86,5 @@ def rank_rows(
         list_weights=list_weights,
         cut=cut,
         ties=policy.name,
+        has_nan=nan_found,
     )

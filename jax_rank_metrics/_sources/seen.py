@@ -7,9 +7,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates
-from jax_rank_metrics._sources.blocks import Block, has_nan
-from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.blocks import Block
+from jax_rank_metrics._sources.lists import Relevant, has_nan
 from jax_rank_metrics._types import AxisNames
 
 
@@ -20,7 +21,8 @@ class Seen(NamedTuple):
     exists: jax.Array  # [*lists, relevant] bool, which were found
     length: jax.Array  # [*lists] int32, how many items exist
     memberships: jax.Array | None  # [*lists, groups], their totals; None without groups
-    # [*lists] bool, whether a score that was read is no number; None if nobody asks.
+    # [*lists] bool, whether a score that was read is no number; None where the first ranks
+    # say so, or scores are integers.
     has_nan: jax.Array | None
 
     @classmethod
@@ -60,7 +62,9 @@ class Seen(NamedTuple):
             memberships = memberships + of_block
         length, nan_found = self.length + block.length, self.has_nan
         if nan_found is not None:
-            nan_found = nan_found | has_nan(block.scores, block.exists)
+            in_block = has_nan(block.scores, block.exists, Rows())
+            assert in_block is not None
+            nan_found = nan_found | in_block
         return Seen(keys, self.exists | exists, length, memberships, nan_found)
 
     def over_devices(self, items_axis: AxisNames) -> "Seen":

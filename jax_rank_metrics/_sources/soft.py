@@ -8,6 +8,7 @@ from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.soft_places import SoftPlaces
+from jax_rank_metrics._sources.lists import has_nan
 
 
 def rank_softly(
@@ -35,4 +36,5 @@ def rank_softly(
         list_exists=layout.sum(pool_items.exists) > 0,
         list_weights=list_weights,
         ties="expected",
+        has_nan=has_nan(scores, items.exists, layout),
     )

@@ -11,6 +11,7 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
@@ -47,6 +48,7 @@ class FirstPassResult(NamedTuple):
     first: FirstRanks | None
     seen: Seen
     census: Census | None
+    has_nan: jax.Array | None  # [*lists] bool; see `RankingData`
 
 
 class Stream(NamedTuple):
@@ -91,7 +93,12 @@ class Stream(NamedTuple):
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
-        seen = Seen.empty(self.catalog.relevant, empty, self.catalog.looks_for_nan)
+        is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
+        # Where there are first ranks, or places are counted, these say whether one is NaN.
+        looks_for_nan = (
+            depth is None and is_float and self.catalog.attributes is not None
+        )
+        seen = Seen.empty(self.catalog.relevant, empty, looks_for_nan)
         # Zeros of the shape that a tally returns: a count per list; with groups also totals
         # of memberships; with a census a count for each of its slots.
         dropped = seen.length
@@ -141,11 +148,12 @@ class Stream(NamedTuple):
                 if best is not None:  # its slots are those of the device
                     dropped = census.tally(of_device.labels, best.dropped)
                     best = best._replace(dropped=dropped)
-        first = None
+        first, nan_found = None, seen.has_nan
         if best is not None:
             # By the merged census, so that all devices drop into the same slots.
             first = best.in_order(self.order, self.seeds, axis, self._tally(census))
-        return FirstPassResult(first, seen, census)
+            nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
+        return FirstPassResult(first, seen, census, nan_found)
 
     def _tally(self, census: Census | None) -> Tally | None:
         """Returns what adds up items that tie with the last of the first ranks."""
@@ -156,8 +164,7 @@ class Stream(NamedTuple):
 
     def no_counts(self) -> Outranking:
         """Returns the state of the second pass before the first block."""
-        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
-        return Outranking(zeros, zeros, zeros)
+        return Outranking.zeros(self.relevant_ids.shape)
 
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:
         """Returns the state of the second pass after the items of this catalogue."""
@@ -188,7 +195,7 @@ class Stream(NamedTuple):
             outcome: What the first pass found.
             total_items: How many items all devices hold.
         """
-        first, seen, census = outcome
+        first, seen, census, _ = outcome
         assert first is not None
         depth, straddle = first.ids.shape[-1], None
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
@@ -234,7 +241,9 @@ class Stream(NamedTuple):
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
-        outcome = FirstPassResult(None, seen, None)
+        is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
+        nan_found = counts.nans[..., 0] > 0 if is_float else None
+        outcome = FirstPassResult(None, seen, None, nan_found)
         return self._ranking(held, outcome, total_items, None)
 
     def _ranking(
@@ -245,7 +254,7 @@ class Stream(NamedTuple):
         depth: int | None,
     ) -> RankingData:
         """Adds to the items that have places the pool, lengths and weights of lists."""
-        _, seen, census = outcome
+        _, seen, census, nan_found = outcome
         lists, list_exists = seen.length.shape, seen.length > 0
         if census is not None:
             pool = census.pool(total_items)
@@ -269,7 +278,7 @@ class Stream(NamedTuple):
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
-            has_nan=seen.has_nan,
+            has_nan=nan_found,
         )
 
     def fold(

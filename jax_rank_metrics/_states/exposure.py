@@ -35,7 +35,9 @@ class Exposure(State):
         k: The number of ranks, which is the last axis of the ids; static. Lists may have
             fewer items.
         counts: `[num_items]` int32, the number of ranks in all lists that show the item.
-        tally: `[2]` int32, the number of lists and the number of empty ones among them.
+        tally: `[3]` int32, the number of lists, of the empty ones among them, and of those
+            in which a score is NaN, so that nobody knows what they show: if there is one,
+            all numbers are NaN. Without the last, there is none.
         sums: `[num_items]` floats, as a pair of arrays: the multipliers of these ranks,
             summed; None without a `discount_fn`.
 
@@ -54,7 +56,7 @@ class Exposure(State):
 
     @property
     def _tally(self) -> jax.Array:
-        return self.tally
+        return self.tally[..., :2]
 
     def _shown(self) -> tuple[jax.Array, ...]:
         return self.coverage(), self.gini()
@@ -72,7 +74,7 @@ class Exposure(State):
         k = _inputs.positive_integer("k", k)
         counts = jnp.zeros(num_items, jnp.int32)
         sums = FloatPair.of(_floats(counts)) if discounted else None
-        return cls(k, counts, jnp.zeros(2, jnp.int32), sums)
+        return cls(k, counts, jnp.zeros(3, jnp.int32), sums)
 
     @property
     def non_empty(self) -> jax.Array:
@@ -94,7 +96,7 @@ class Exposure(State):
         >>> Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0])).coverage().item()
         0.75
         """
-        return _coverage(self)
+        return _if_known(self, _coverage(self))
 
     def gini(self) -> jax.Array:
         """Gini index of exposure: 0 where all items are exposed equally.
@@ -113,7 +115,7 @@ class Exposure(State):
         >>> state.gini().item()  # (-3·0 - 1·1 + 1·1 + 3·2) / (4·4)
         0.375
         """
-        return _gini(canonical(self))
+        return _if_known(self, _gini(canonical(self)))
 
     def entropy(self) -> jax.Array:
         """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of exposure.
@@ -130,7 +132,7 @@ class Exposure(State):
         >>> f"{state.entropy():.4f}"  # (2·ln 2 + ln 4 + ln 4) / 4
         '1.0397'
         """
-        return _entropy(canonical(self))
+        return _if_known(self, _entropy(canonical(self)))
 
     def personalization(self) -> jax.Array:
         """Personalization: 1 − the share of items that two lists have in common.
@@ -160,7 +162,13 @@ class Exposure(State):
         >>> Exposure(3, jnp.array([2, 0, 1, 1]), jnp.array([2, 0])).personalization().item()
         0.5
         """
-        return _personalization(self)
+        return _if_known(self, _personalization(self))
+
+
+@jax.jit
+def _if_known(state: Exposure, x: jax.Array) -> jax.Array:
+    """Returns NaN in the place of a number if a list was not ranked."""
+    return jnp.where(jnp.any(state.tally[..., 2:] > 0, axis=-1), jnp.nan, x)
 
 
 def _floats(counts: jax.Array) -> jax.Array:

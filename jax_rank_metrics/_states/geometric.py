@@ -82,5 +82,5 @@ def _compute(state: GeometricMean) -> jax.Array:
 @jax.jit
 def _std_error(state: GeometricMean) -> jax.Array:
     error = Mean.std_error(state)
-    known = jnp.isfinite(error)  # the mean of no lists is 0, and 0·inf is NaN
+    known = ~jnp.isinf(error)  # the mean of no lists is 0, and 0·inf is NaN
     return jnp.where(known, _compute(state) * jnp.where(known, error, 0), jnp.inf)

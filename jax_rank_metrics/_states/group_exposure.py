@@ -37,6 +37,9 @@ class GroupExposure(State):
         counts: `[2]` int32, the number of lists, and of those whose items belong to no
             group.
 
+    Sums are NaN, and so is all that is computed of them, where a list has a NaN score or a
+    gain that overflows.
+
     >>> import jax_rank_metrics as jrm
     >>> columns = {"groups": jnp.array([[[1, 0], [0, 1]]] * 2)}
     >>> scores = jnp.array([[2.0, 1.0], [1.0, 2.0]])
@@ -133,6 +136,10 @@ def _amount(state: GroupExposure, name: str) -> jax.Array:
     return state.sums.round()[..., AMOUNTS.index(name), :]
 
 
+def _is_unknown(state: GroupExposure) -> jax.Array:
+    return jnp.any(jnp.isnan(state.sums.high), axis=(-2, -1))
+
+
 @jax.jit
 def _amounts(state: GroupExposure) -> dict[str, jax.Array]:
     return {name: _amount(state, name) for name in AMOUNTS}
@@ -140,7 +147,8 @@ def _amounts(state: GroupExposure) -> dict[str, jax.Array]:
 
 @jax.jit
 def _shares(state: GroupExposure) -> jax.Array:
-    return _group_amounts.shares(_amount(state, "exposure"))
+    shares = _group_amounts.shares(_amount(state, "exposure"))
+    return jnp.where(_is_unknown(state)[..., None], jnp.nan, shares)
 
 
 @partial(jax.jit, static_argnums=1)
@@ -149,7 +157,8 @@ def _awrf(state: GroupExposure, target: tuple[float, ...] | None) -> jax.Array:
     if target is not None:
         targets = jnp.broadcast_to(jnp.asarray(target, targets.dtype), targets.shape)
     values = 1 - _group_amounts.jensen_shannon(exposed, targets)
-    return jnp.where(jnp.sum(exposed, axis=-1) > 0, values, 0)
+    values = jnp.where(jnp.sum(exposed, axis=-1) > 0, values, 0)
+    return jnp.where(_is_unknown(state), jnp.nan, values)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -159,4 +168,5 @@ def _compared(
     divisors = _amount(state, divisor)
     quotients = ratio(_amount(state, numerator), divisors)
     values = _group_amounts.compared(quotients, divisors > 0, comparison)
-    return jnp.where(_group_amounts.has_several(divisors > 0), values, 0)
+    values = jnp.where(_group_amounts.has_several(divisors > 0), values, 0)
+    return jnp.where(_is_unknown(state), jnp.nan, values)

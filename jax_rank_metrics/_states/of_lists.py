@@ -131,6 +131,10 @@ def ratios(a: ListArrays, b: ListArrays) -> tuple[jax.Array, jax.Array, jax.Arra
                 with_cutoffs, (denominator, weights, is_counted)
             )
     values = ratio(numerator, widen(denominator, numerator))
+    # Of a list whose divisor is unknown, so are the value and what it adds to the sums.
+    is_unknown = is_counted & jnp.isnan(denominator)
+    values = jnp.where(widen(is_unknown, values), jnp.nan, values)
+    denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)
     defined = is_counted & (denominator > 0)
     weights = jnp.where(defined, weights * denominator, 0)
     if weights.ndim > num_axes:

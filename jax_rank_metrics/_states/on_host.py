@@ -92,7 +92,8 @@ class HostSums(NamedTuple):
         is_geometric = self.kind is GeometricMean
         if method == "wilson" and is_geometric:
             raise ValueError(intervals.NOT_FOR_GEOMETRIC_MEANS)
-        if method == "wilson" and self.sums[-1].any():
+        is_unknown = np.isnan(self.sums[2])
+        if method == "wilson" and (self.sums[-1].any(where=~is_unknown)):
             raise ValueError(intervals.NOT_PROPORTIONS)
         if method == "auto" and is_geometric:
             method = "t"
@@ -101,7 +102,7 @@ class HostSums(NamedTuple):
             low, high = self._interval(mean, error, size, level, method)
             if is_geometric:
                 mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
-                error = np.where(np.isfinite(error), mean * error, np.inf)
+                error = np.where(np.isinf(error), np.inf, mean * error)
                 low, high = np.exp(low), np.exp(high)
             # Scalars of the dtype of a state print as many digits as those of a state.
             numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
@@ -129,7 +130,8 @@ class HostSums(NamedTuple):
         is_known &= (self.lists > 1) & (freedom > uncertainty.MIN_FREEDOM)
         is_known &= np.isfinite(w2v2)
         error = np.sqrt(size / freedom * squares) / w
-        return mean, np.where(is_known, error, np.inf), size
+        error = np.where(is_known, error, np.inf)
+        return mean, np.where(np.isnan(mean), np.nan, error), size
 
     def _interval(
         self,
@@ -156,7 +158,12 @@ class HostSums(NamedTuple):
         is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
         low = np.where(is_finite, mean - margin, -np.inf)
         high = np.where(is_finite, mean + margin, np.inf)
-        return np.where(is_score, score[0], low), np.where(is_score, score[1], high)
+        low, high = (
+            np.where(is_score, score[0], low),
+            np.where(is_score, score[1], high),
+        )
+        is_unknown = np.isnan(mean)
+        return np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
 
 
 def states_of_groups(

@@ -191,8 +191,9 @@ class PerList(ListArrays):
 
         Raises:
             ValueError: if lists, cutoffs or weights differ; if a value of the denominator
-                is below 0 or NaN. Inside `jax.jit`, weights are those of a, unchecked, and
-                a list of such a denominator is undefined.
+                is below 0 or NaN. Inside `jax.jit`, weights are those of a, unchecked; a
+                list whose denominator is below 0 is undefined, and one whose denominator
+                is NaN has the value NaN and its own weight.
 
         References:
             Cochran, Sampling Techniques, 1977, chapter 6 (the ratio estimator).

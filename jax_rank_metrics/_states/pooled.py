@@ -109,7 +109,8 @@ class PooledRocAuc(Pooled):
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
-            positive items, and of negative ones, by bin, highest scores first.
+            positive items, and of negative ones, by bin, highest scores first; NaN where
+            the score of an item was NaN.
 
     >>> from jax_rank_metrics import pooled_roc_auc
     >>> state = pooled_roc_auc(jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.3, 0.1]))
@@ -142,7 +143,8 @@ class PooledAveragePrecision(Pooled):
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the numbers of positive items,
-            and of negative ones, by bin, highest scores first.
+            and of negative ones, by bin, highest scores first; NaN where the score of an
+            item was NaN.
 
     >>> from jax_rank_metrics import pooled_average_precision
     >>> state = pooled_average_precision(jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7]))
@@ -231,14 +233,17 @@ def _numbers(state: Pooled) -> Bounded:
     value, low, high, defined = state._bounded(totals)
 
     def clipped(x: jax.Array) -> jax.Array:
-        return jnp.where(defined, jnp.clip(x, 0, 1), 0)
+        x = jnp.where(defined, jnp.clip(x, 0, 1), 0)
+        return jnp.where(is_unknown, jnp.nan, x)
 
+    is_unknown = jnp.any(jnp.isnan(totals), axis=-1)
+    defined = defined | is_unknown
     return Bounded(clipped(value), clipped(low), clipped(high), defined)
 
 
 @jax.jit
 def _tally(state: Pooled) -> jax.Array:
     """One list if there are items, and whether it is undefined, `[2]` int32."""
-    has_items = jnp.any(state.sums.high > 0, axis=(-2, -1))
+    has_items = jnp.any(state.sums.high != 0, axis=(-2, -1))  # NaN among them
     is_undefined = has_items & ~_numbers(state).defined
     return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)

@@ -47,7 +47,7 @@ def sample_size(sums: Moments, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def std_error(sums: Moments, lists: jax.Array) -> jax.Array:
-    """Standard error of the mean, `[*k]`; see `Mean.std_error`."""
+    """Standard error of the mean, `[*k]`, NaN where that is; see `Mean.std_error`."""
     centre = mean(sums)
     weight, w2 = sums.w.round(), sums.w2.round()
     # Σ w²·(v − mean)² in pairs, since nearly all of it may cancel. Then a correction for
@@ -61,7 +61,8 @@ def std_error(sums: Moments, lists: jax.Array) -> jax.Array:
     error = ratio(jnp.sqrt(jnp.maximum(bessel * squares, 0)), weight)
     known = (sums.w2v2.high > _underflow_bound(lists, centre)) | (sums.wv.high == 0)
     known = known & (_broadcast_lists(lists, centre) > 1) & jnp.isfinite(squares)
-    return jnp.where(known & (freedom > MIN_FREEDOM), error, jnp.inf)
+    error = jnp.where(known & (freedom > MIN_FREEDOM), error, jnp.inf)
+    return jnp.where(jnp.isnan(centre), jnp.nan, error)
 
 
 def interval(
@@ -88,10 +89,11 @@ def interval(
     """
     centre, (size, freedom) = mean(sums), sample_size(sums, lists)
     normal = jnp.asarray(z, centre.dtype)
+    is_unknown = jnp.isnan(centre)
     is_proportion = sums.fractional.round() == 0
     score = intervals.wilson(centre, size, normal)
     if method == "wilson":
-        return *score, is_proportion
+        return *score, is_proportion | is_unknown
     if coefficients is None:
         quantile = jnp.broadcast_to(normal, centre.shape)
     else:
@@ -103,6 +105,7 @@ def interval(
         use_score = is_proportion & (size > 0)
         low = jnp.where(use_score, score[0], low)
         high = jnp.where(use_score, score[1], high)
+    low, high = (jnp.where(is_unknown, jnp.nan, x) for x in (low, high))
     return low, high, jnp.ones_like(is_proportion)
 
 

@@ -170,7 +170,8 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
             for metric, ks in _METRICS.values()
         ]
         weights = np.ones(len(documents), np.float32)
-        values = measure_places(bind_all(names), retrieval.places(), weights)
+        places, ids = retrieval.places(), range(len(documents))
+        values = measure_places(bind_all(names), places, weights, ids)
         lists = {name: values[name] for name in names}
         states = {name: HostSums.of_lists(x, Mean).state() for name, x in lists.items()}
         return Evaluation(states, lists, documents, "zero")

@@ -94,10 +94,12 @@ class ListValues:
         is_finite = np.isfinite(values).all(2)
         if not is_finite.all():
             seed, index = _inputs.first_index(~is_finite)
+            lists = [self.id_of(i) for i in np.flatnonzero(~is_finite.all(0)).tolist()]
             raise ValueError(
-                f"{self.name} holds a value that is not finite, at list "
-                f"{self.id_of(index)!r}: {values[seed, index].tolist()}; pass finite "
-                "values, or a PerList in which it is undefined"
+                f"{self.name} holds {'values that are' if lists[1:] else 'a value that is'}"
+                f" not finite, at list{'s' if lists[1:] else ''} {listing(lists)}: "
+                f"{values[seed, index].tolist()}; NaN among scores and gains that overflow "
+                "make nan; pass finite values, or a PerList in which they are undefined"
             )
         return values, weights
 

@@ -1,0 +1,284 @@
+"""A list with a score that is NaN has no value; all other lists keep their bits.
+
+Each way to rank is one program, which is run with numbers, and with one NaN of either sign.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import EVERY, POLICIES, metrics
+from jax.sharding import PartitionSpec as P
+from sources import draw, make_mesh, padded, scored
+from sources import packed as packed_lists
+
+import jax_rank_metrics as jrm
+
+LISTS, ITEMS, BAD = 6, 24, 2
+CUT = ("ndcg@3", "mrr@2", "err@3", "num_rel")
+WHOLE = ("recall", "mrr", "rbp", "num_rel")
+STOPS = ("mrr", "hit_rate@2", "num_rel")
+KEY = jax.random.key(3)
+
+
+def nan(bits):
+    """A NaN of float32 with these bits; x86 makes negative ones of inf − inf."""
+    return np.array([bits], np.uint32).view(np.float32)[0]
+
+
+SIGNS = (0x7FC00000, 0xFFC00000)
+
+
+def draw_lists(seed=5, shape=(LISTS, ITEMS)):
+    """Labels, scores of which some tie, and a mask; the items 1, 2 and 3 are relevant."""
+    rng = np.random.default_rng(seed)
+    labels = np.zeros(shape, np.float32)
+    labels[:, 1:4] = 1, 2, 1
+    scores = np.round(rng.normal(size=shape), 1).astype(np.float32)
+    scores[:, 0] = np.inf, -np.inf, 0, -0.0, 1e-45, -1e-45
+    mask = rng.random(shape) > 0.2
+    mask[:, :5] = mask[:, -1] = True
+    return labels, scores, mask
+
+
+LABELS, SCORES, MASK = draw_lists()
+IDS = np.tile(np.arange(1, 4, dtype=np.int32), (LISTS, 1))
+ID_LABELS = LABELS[:, 1:4]
+
+
+def rows(scores, names=CUT, k=3, **how):
+    """Reads metrics of lists as rows."""
+    return jrm.measure(names, jrm.rank(LABELS, scores, MASK, k=k, **how))
+
+
+def packed(scores, names=WHOLE, **how):
+    """Reads metrics of lists one after the other, with an empty one before the last."""
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    ids[ids == LISTS - 1] += 1
+    arrays = (x.reshape(-1) for x in (jnp.asarray(LABELS), scores, jnp.asarray(MASK)))
+    ranking = jrm.rank(*arrays, segment_ids=ids, num_segments=LISTS + 1, **how)
+    return jrm.measure(names, ranking)
+
+
+def over_devices(scores, names=CUT, **how):
+    """Reads metrics of lists whose items are cut over four devices."""
+    in_specs = (P(None, "x"),) * 3
+    arrays = jnp.asarray(LABELS), scores, jnp.asarray(MASK)
+
+    @jax.shard_map(mesh=make_mesh((4,), ("x",)), in_specs=in_specs, out_specs=P())
+    def local(*arrays):
+        return jrm.measure(names, jrm.rank(*arrays, items_axis="x", **how))
+
+    return local(*arrays)
+
+
+def by_scores(scores, names=WHOLE, **how):
+    """Reads metrics of few relevant items among all scores."""
+    return jrm.measure(names, jrm.rank_scores(scores, IDS, ID_LABELS, **how))
+
+
+def from_table(scores, items):
+    """Scores that a similarity looks up, so that a query has no part in those of others."""
+    return jnp.take(scores, items[:, 0], axis=-1)
+
+
+def catalog(scores, names=WHOLE, relevant=IDS, k=None, **how):
+    """Reads metrics of a catalogue whose queries are the scores of its items."""
+    items = np.arange(ITEMS, dtype=np.int32)[:, None]
+    how = {"similarity": from_table, "block_size": 7, "k": k} | how
+    return jrm.measure(names, jrm.rank_catalog(scores, items, relevant, **how))
+
+
+def is_small(query, item):
+    """Labels items by their ids."""
+    return (item[None] >= 1) & (item[None] < 4) & (query[:, None] >= 0)
+
+
+BY_ATTRIBUTES = jrm.by_attributes(is_small, np.arange(LISTS), np.arange(ITEMS))
+RELAX = jrm.sigmoid_ranks(0.1)
+SHORT = ("ndcg@3", "rbp", "num_rel")
+WAYS = {
+    **{f"rows {ties}": functools.partial(rows, ties=ties, key=KEY if ties == "random" else None, names=CUT if ties != "expected" else CUT[:2]) for ties in POLICIES},
+    "rows, whole": functools.partial(rows, names=(*WHOLE, "tau", "gauc", "roc_auc"), k=None),
+    "rows, stops": lambda scores: {"mrr": jrm.reciprocal_rank.per_list(LABELS, scores, MASK)},
+    "packed": packed,
+    "packed, stops": functools.partial(packed, names=STOPS),
+    "packed, relax": functools.partial(packed, names=SHORT, relax=RELAX),
+    "relax": functools.partial(rows, names=SHORT, k=None, relax=RELAX),
+    "devices": functools.partial(over_devices, k=3),
+    "devices, whole": functools.partial(over_devices, k=ITEMS, names=WHOLE),
+    "scores": by_scores,
+    "scores, cut": functools.partial(by_scores, names=CUT, k=3),
+    "scores, attributes": lambda scores: jrm.measure(WHOLE, jrm.rank_scores(scores, BY_ATTRIBUTES)),
+    "catalog": catalog,
+    "catalog, cut": functools.partial(catalog, names=CUT, k=3),
+    "catalog, one block": functools.partial(catalog, names=CUT, k=3, block_size=ITEMS),
+    "catalog, attributes": functools.partial(catalog, names=STOPS, relevant=BY_ATTRIBUTES),
+    "catalog, attributes, cut": functools.partial(catalog, names=CUT, relevant=BY_ATTRIBUTES, k=3),
+}  # fmt: skip
+
+DEFAULT = ("rows None", "packed", "devices", "scores", "catalog, cut", "relax")
+
+
+def same_bits(actual, expected):
+    """Whether arrays have the same bits."""
+    x, y = (np.asarray(a) for a in (actual, expected))
+    return x.dtype == y.dtype and x.tobytes() == y.tobytes()
+
+
+def check(actual, expected, bad=BAD, what=""):
+    """Checks that one list has no value, unless nothing reads places, and others theirs."""
+    assert actual.keys() == expected.keys()
+    for name, lists in expected.items():
+        others = np.arange(len(lists.weights)) != bad
+        for field in ("values", "weights", "defined"):
+            x, y = (np.asarray(getattr(a, field)) for a in (actual[name], lists))
+            assert same_bits(x[others], y[others]), (what, name, field)
+        value = np.asarray(actual[name].values[bad])
+        if name in ("num_rel", "num_retrieved"):
+            assert same_bits(value, lists.values[bad]), (what, name)
+        else:
+            assert np.isnan(value).all(), (what, name)
+            assert np.asarray(actual[name].defined[bad]).all(), (what, name)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param(w, marks=() if w in DEFAULT else pytest.mark.long) for w in WAYS],
+)
+def test_one_nan_in_one_list(way):
+    """Eager and jitted, of either sign, wherever it stands among the items."""
+    jitted = jax.jit(WAYS[way])
+    expected = jitted(SCORES)
+    for score in map(nan, SIGNS):
+        for item in (2, ITEMS - 1):
+            scores = SCORES.copy()
+            scores[BAD, item] = score
+            check(jitted(scores), expected, what=(way, item))
+    if "devices" not in way:
+        check(WAYS[way](scores), WAYS[way](SCORES), what=(way, "eager"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ties", [None, "stable"])
+@pytest.mark.parametrize("source", [padded, packed_lists, scored])
+def test_every_metric(source, ties, rng):
+    """Only counts of the pool, and of what was retrieved, stay numbers."""
+    problem = draw(rng).for_source("scores" if source is scored else "packed")
+    cases = {name: case for name, case in EVERY.items() if case.has_k}
+    if source is scored:
+        cases = {n: c for n, c in cases.items() if "catalog" not in c.refused}
+    then = functools.partial(jrm.measure, metrics((1, 3), ties, cases))
+    scores, item = problem.scores.copy(), np.flatnonzero(problem.mask[BAD])[-1]
+    scores[BAD, item] = nan(SIGNS[1])
+    bad = dataclasses.replace(problem, scores=scores)
+    actual, expected = (source(x, then, k=3, ties=ties) for x in (bad, problem))
+    check(actual, expected)
+
+
+MEANS = ("ndcg@3", "recall@1,3")
+
+
+def test_what_is_not_read_changes_nothing():
+    """Neither masked scores, nor those of items without a rank, nor lists of weight 0."""
+    scores, is_read = SCORES.copy(), np.ones(SCORES.shape, bool)
+    scores[BAD, 2], is_read[BAD, 2] = nan(SIGNS[1]), False
+    weights = (np.arange(LISTS) != BAD).astype(np.float32)
+    for options in (
+        {"mask": MASK & is_read},
+        {"mask": MASK, "retrieved": is_read},
+        {"mask": MASK, "weights": weights},
+    ):
+        with jax.debug_nans(True):
+            of_nan, of_numbers = (
+                jrm.evaluate(MEANS, LABELS, x, **options) for x in (scores, SCORES)
+            )
+        for x, y in zip(
+            jax.tree.leaves(of_nan), jax.tree.leaves(of_numbers), strict=True
+        ):
+            assert same_bits(x, y), options
+        assert all(np.isfinite(x.compute()).all() for x in of_nan.values())
+    # Neither do lists of one class, or in which chance is right, without weight in a mean.
+    labels = LABELS * (weights[:, None] > 0)
+    for metric in (
+        jrm.gauc,
+        functools.partial(jrm.ordered_pair_accuracy, weighting="pairs"),
+    ):
+        means = [metric(labels, x, MASK).compute() for x in (scores, SCORES)]
+        assert same_bits(*means) and np.isfinite(means[0])
+    labels = np.tile(np.float32(np.arange(ITEMS) == 2), (LISTS, 1))
+    mask = MASK & ((labels > 0) | (np.arange(LISTS) != BAD)[:, None])
+    metric = functools.partial(jrm.adjusted_hit_rate, k=1)
+    means = [metric(labels, x, mask).compute() for x in (scores, SCORES)]
+    assert same_bits(*means) and np.isfinite(means[0])
+
+
+def test_states_tables_and_comparisons():
+    """NaN shows in means, errors, intervals and tables; comparisons name the lists."""
+    scores = SCORES.copy()
+    scores[BAD, 2] = np.nan
+    ranking, numbers = (jrm.rank(LABELS, x, MASK) for x in (scores, SCORES))
+    lists, known = (jrm.measure(MEANS, x) for x in (ranking, numbers))
+    ndcg, other = lists["ndcg@3"], known["ndcg@3"]
+    state, ids = ndcg.mean(), np.arange(LISTS) // 3
+    assert str(state) == f"Mean(nan ± nan, {LISTS} lists, 0 undefined)"
+    geometric = ndcg.geometric_mean()
+    for mean, methods in ((state, ("auto", "wilson")), (geometric, ("t",))):
+        assert np.isnan([mean.confidence_interval(method=x) for x in methods]).all()
+        assert np.isnan(mean.compute()) and np.isnan(mean.std_error())
+    for choice in ("one", "skip"):
+        assert np.isnan(ndcg.mean(choice).merge(other.mean()).compute())
+    assert np.isnan(ndcg.by(ids, 2).compute()).tolist() == [True, False]
+    assert np.isnan(ndcg.cluster(ids).values).tolist() == [True, False]
+    assert np.isnan(ndcg.quantiles().compute())
+    assert np.isnan(jax.jit(lambda a, b: a.over(b).mean().compute())(other, ndcg))
+    text = str(jrm.table({"a": lists, "b": known}))
+    assert text.count("nan  [nan, nan]") == 3 and text.count("*") == 4
+    for call in (jrm.compare, lambda a, b: jrm.leaderboard({"a": a, "b": b})):
+        with pytest.raises(ValueError, match=f"not finite, at list {BAD}: "):
+            call(ndcg, other)
+    bad = dataclasses.replace(ndcg, values=jnp.full(LISTS, np.nan))
+    with pytest.raises(ValueError, match="values .* at lists 0, 1, 2, 3, 4, …: "):
+        jrm.compare(other, bad)
+
+
+def test_lists_of_ids_and_pooled_items():
+    """What reads the order of a ranking, or all items as one list, has no value either."""
+    scores = SCORES.copy()
+    scores[BAD, 2] = nan(SIGNS[1])
+    ranking, numbers = (jrm.rank(LABELS, x, MASK) for x in (scores, SCORES))
+    counts, profiles = np.arange(1, ITEMS + 1), np.tile(np.arange(3), (LISTS, 1))
+    vectors = np.eye(ITEMS, dtype=np.float32)
+    for function in (
+        lambda x: jrm.overlap(numbers, x),
+        lambda x: jrm.popularity(x, counts, (1, 2)),
+        lambda x: jrm.serendipity(x, profiles, counts),
+        lambda x: jrm.miscalibration(x, vectors, profiles),
+    ):
+        check({"": function(ranking)}, {"": function(numbers)})
+    shown = jrm.exposure(ranking, ITEMS)
+    shown = shown.merge(jrm.Exposure.empty(ITEMS, ITEMS))
+    assert str(shown) == f"Exposure(coverage nan, gini nan, {LISTS} lists, 0 undefined)"
+    assert np.isnan([shown.entropy(), shown.personalization()]).all()
+    assert np.isfinite(jrm.exposure(numbers, ITEMS).gini())
+    for pooled in (jrm.pooled_roc_auc, jrm.pooled_average_precision):
+        state = jrm.merge(pooled(LABELS, SCORES, MASK), pooled(LABELS, scores, MASK))
+        assert np.isnan([state.compute(), *state.bounds()]).all()
+        assert int(state.undefined) == 0
+        assert np.isfinite(pooled(LABELS, scores, MASK & (scores == scores)).compute())
+
+
+def test_soft_ranks_without_a_gradient():
+    """A list that has no value has no gradient, and others have theirs."""
+    scores = SCORES[1:5].copy()
+    scores[1, 2] = np.nan
+
+    def value(scores):
+        return jrm.ndcg(LABELS[1:5], scores, relax=RELAX).compute()
+
+    slope = np.asarray(jax.grad(value)(scores))
+    assert np.isfinite(slope).all() and not slope[1].any()
+    assert slope[[0, 2, 3]].any(-1).all()
