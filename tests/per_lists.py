@@ -13,7 +13,7 @@ from jax_rank_metrics._states.on_host import HostSums
 FEW, MANY = 4, 40
 
 
-def lists_of(values, weights=None, defined=None):
+def lists_of(values, weights=None, defined=None, is_share=False):
     """Makes a `PerList` from plain or traced arrays.
 
     Its arrays are of NumPy unless they are traced, so that nothing is compiled.
@@ -26,7 +26,8 @@ def lists_of(values, weights=None, defined=None):
     size = values.shape[:1]
     weights = np.ones(size) if weights is None else weights
     defined = np.ones(size, bool) if defined is None else defined
-    return jrm.PerList(values, cast(weights, np.float32), cast(defined, bool))
+    arrays = values, cast(weights, np.float32), cast(defined, bool)
+    return jrm.PerList(*arrays, is_share=is_share)
 
 
 def padded(values, weights=None, defined=None, size=FEW):
@@ -50,9 +51,9 @@ def drawn(rng, shape=(), dtype=np.float32):
     return jrm.PerList(values.astype(dtype), weights.astype(dtype), defined)
 
 
-def state_of(values, weights=None):
+def state_of(values, weights=None, is_share=False):
     """Makes the `Mean` of lists that are all defined; it compiles nothing either."""
-    return mean_of(lists_of(values, weights))
+    return mean_of(lists_of(values, weights, is_share=is_share))
 
 
 def mean_of(lists):

@@ -37,7 +37,7 @@ def test_chosen_rows_of_a_global_table():
     orders = {tuple(row) for row in gathered.items[:, 1:].tolist()}
     assert len(orders) == USERS.size
     assert evaluation.states["recall@1,4"].lists == USERS.size
-    np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0])
+    np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0, 0])
 
 
 def test_chosen_users_of_a_function():

@@ -244,3 +244,28 @@ def test_what_is_read(rng):
     assert json.loads(json.dumps(result.to_dict()))["lists"] == 12
     numbers = [x for x in result.to_dict().values() if x is not None]
     assert all(type(x) in (int, float, str, bool) for x in numbers)
+
+
+@pytest.mark.parametrize("count", [20, 100])
+def test_lists_that_do_not_count_are_not_drawn(count):
+    """Padding moves no resample, before and behind the lists, of few lists and of many."""
+    rng = np.random.default_rng(0)
+    a = rng.random(count).astype(np.float32)
+    b = (a + rng.normal(0.05, 0.2, count)).astype(np.float32)
+
+    def with_padding(values, before, behind):
+        is_list = np.repeat([False, True, False], [before, count, behind])
+        padded = np.full(is_list.size, 5, np.float32)
+        padded[is_list] = values
+        return jrm.PerList(padded, is_list.astype(np.float32), is_list)
+
+    options = {"test": "bootstrap", "samples": 199}
+    expected = jrm.compare(a, b, **options).only
+    for sizes in ((0, 30), (30, 0)):
+        sides = [with_padding(x, *sizes) for x in (a, b)]
+        actual = jrm.compare(*sides, **options).only
+        np.testing.assert_allclose(
+            (actual.p, actual.low, actual.high),
+            (expected.p, expected.low, expected.high),
+            rtol=1e-5,
+        )

@@ -12,6 +12,8 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._states import intervals
 from jax_rank_metrics._states.on_host import HostSums
 
+shares_of = functools.partial(state_of, is_share=True)
+
 
 def quantiles(level, freedom):
     """The quantiles of Student's t as intervals read them, in JAX's default floats."""
@@ -52,14 +54,14 @@ def test_t_of_a_few_lists():
 def test_wilson_by_hand():
     """For 12 hits in 12 lists it is [12/(12 + z²), 1], and without lists [0, 1]."""
     z2 = 1.959964**2
-    result = state_of(np.ones(12)).confidence_interval(method="wilson")
+    result = shares_of(np.ones(12)).confidence_interval(method="wilson")
     np.testing.assert_allclose(result, (12 / (12 + z2), 1), rtol=1e-5)
-    result = state_of(np.zeros(12), np.full(12, 7.0)).confidence_interval(
+    result = shares_of(np.zeros(12), np.full(12, 7.0)).confidence_interval(
         method="wilson"
     )
     np.testing.assert_allclose(result, (0, z2 / (12 + z2)), rtol=1e-5, atol=1e-7)
     assert jrm.Mean.empty().confidence_interval(method="wilson") == (0, 1)
-    hits = state_of([[1.0, 0.0], [0.0, 1.0]])
+    hits = shares_of([[1.0, 0.0], [0.0, 1.0]])
     low, high = map(np.asarray, hits.confidence_interval(method="wilson"))
     assert low.shape == (2,) and np.all((0 < low) & (high < 1))
 
@@ -84,8 +86,8 @@ def wilson(state):
 )
 def test_wilson_is_for_hits(values, weights):
     """For other values it raises, and is NaN where it cannot raise."""
-    state = state_of(values, weights)
-    with pytest.raises(ValueError, match="not all 0 or 1.*pass 't'"):
+    state = shares_of(values, weights)
+    with pytest.raises(ValueError, match="not all 0 or 1.* 't', or 'auto'"):
         state.confidence_interval(method="wilson")
     assert np.isnan(wilson(state)).all()
 
@@ -104,7 +106,7 @@ def test_unequal_weights():
     for method in ("auto", "t"):
         result = state.confidence_interval(method=method)
         np.testing.assert_allclose(result, (mean - margin, mean + margin), rtol=1e-4)
-    hits = state_of([1.0, 1.0, 1.0], weights)
+    hits = shares_of([1.0, 1.0, 1.0], weights)
     z2 = 1.959964**2
     for method in ("auto", "wilson"):
         result = hits.confidence_interval(method=method)
@@ -124,12 +126,12 @@ def test_one_list_with_nearly_all_weight():
 def test_auto_decides_for_each_cutoff():
     """Wilson where values are hits, t beside it; also where merged, jitted and stacked."""
     values = np.array([[1.0, 1.0], [0.0, 0.5], [1.0, 1.0]])
-    state = state_of(values)
+    state = shares_of(values)
     states = [state, state.merge(state)]
     in_jit = jax.jit(lambda s: s.confidence_interval())(stacked(states))
     for i, (state, copies) in enumerate(zip(states, (1, 2), strict=True)):
         auto = np.array(state.confidence_interval())
-        hits, others = (state_of(np.tile(x, copies)) for x in values.T)
+        hits, others = (shares_of(np.tile(x, copies)) for x in values.T)
         wilson = hits.confidence_interval(method="wilson")
         np.testing.assert_allclose(auto[:, 0], wilson, rtol=1e-6)
         t = others.confidence_interval(method="t")
@@ -140,7 +142,7 @@ def test_auto_decides_for_each_cutoff():
 
 def test_a_geometric_mean_takes_t():
     """Its sums are of logarithms, of which 0 and 1 are no hits."""
-    state = lists_of([1.0, np.e, 1.0]).geometric_mean()
+    state = lists_of([1.0, np.e, 1.0], is_share=True).geometric_mean()
     assert state.sum_w_fractional.round() == 0
     for bounds in zip(
         state.confidence_interval(), state.confidence_interval(method="t"), strict=True
@@ -172,7 +174,9 @@ EQUAL = lambda rng, shape: np.ones(shape)  # noqa: E731
 @functools.partial(jax.jit, static_argnums=2)
 def intervals_of(values, weights, methods):
     """The intervals of many data sets, by each method."""
-    states = jax.vmap(lambda x, w: lists_of(x, w).mean())(values, weights)
+    states = jax.vmap(lambda x, w: lists_of(x, w, is_share=True).mean())(
+        values, weights
+    )
     return [states.confidence_interval(method=method) for method in methods]
 
 
@@ -258,7 +262,7 @@ def test_numbers_on_the_host_are_those_of_states(kind, undefined):
     columns += [np.full(8, 3e38)] * (kind is jrm.Mean)
     values = np.where(defined[:, None], np.stack(columns, 1), 0).astype(np.float32)
     weights = np.array([1, 2, 1, 0, 0.5, 3, 0, 1], np.float32)
-    lists = jrm.PerList(values, weights, defined, undefined)
+    lists = jrm.PerList(values, weights, defined, undefined, is_share=True)
     lists = jax.tree.map(jnp.asarray, lists)
     state = lists.mean() if kind is jrm.Mean else lists.geometric_mean()
     for sums in (HostSums.of_lists(lists, kind), HostSums.of_state(state)):
@@ -277,7 +281,7 @@ def test_numbers_on_the_host_are_those_of_states(kind, undefined):
                 assert estimate.lists == state.lists
                 assert estimate.undefined == state.undefined
                 assert estimate.n_eff == pytest.approx(float(state.n_eff[0]), rel=1e-6)
-    hits = jrm.PerList(values[:, 1], weights, np.ones(8, bool))
+    hits = jrm.PerList(values[:, 1], weights, np.ones(8, bool), is_share=True)
     (estimate,) = HostSums.of_lists(hits, jrm.Mean).estimates(0.9, "wilson")
     bounds = jax.tree.map(jnp.asarray, hits).mean().confidence_interval(0.9, "wilson")
     np.testing.assert_allclose(estimate[1:3], bounds, rtol=1e-6)

@@ -236,7 +236,7 @@ def test_states_tables_and_comparisons():
     assert np.isnan(ndcg.quantiles().compute())
     assert np.isnan(jax.jit(lambda a, b: a.over(b).mean().compute())(other, ndcg))
     text = str(jrm.table({"a": lists, "b": known}))
-    assert text.count("nan  [nan, nan]") == 3 and text.count("*") == 4
+    assert text.count("nan [nan, nan]") == 3
     for call in (jrm.compare, lambda a, b: jrm.leaderboard({"a": a, "b": b})):
         with pytest.raises(ValueError, match=f"not finite, at list {BAD}: "):
             call(ndcg, other)

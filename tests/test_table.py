@@ -17,9 +17,14 @@ def state(*values):
     return state_of(values)
 
 
+def share(*values):
+    """A state of values that lie in [0, 1]."""
+    return state_of(values, is_share=True)
+
+
 RUNS = {
-    "a_1|x": {"mrr": state(0.0, 1.0), "rank": state(1.0, 3.0)},
-    "b & <c>": {"mrr": state(1.0, 1.0), "p@1,5": state([0.0, 0.5], [1.0, 0.5])},
+    "a_1|x": {"mrr": share(0.0, 1.0), "rank": state(1.0, 3.0)},
+    "b & <c>": {"mrr": share(1.0, 1.0), "p@1,5": share([0.0, 0.5], [1.0, 0.5])},
 }
 LINES = """\
 run      mrr                    rank                      p@1                    p@5
@@ -75,6 +80,9 @@ def test_zeros_that_are_best():
         assert len(record) == 1 and record[0].filename == __file__
     with pytest.warns(UserWarning, match=r"arp \(1 of 3 lists\), mrr \(1 of 3"):
         jrm.table(runs, lower="mrr")
+    states = {x: {"arp": mean_of(y["arp"])} for x, y in runs.items()}
+    with pytest.warns(UserWarning, match=warning + ".*a state does not say whether"):
+        jrm.table(states)
     # No warning where the choice is not 0, or was made in this call.
     skipped = dataclasses.replace(zeros, undefined="skip")
     jrm.table({"a": {"arp": skipped}, "b": {"arp": skipped}})
@@ -177,16 +185,21 @@ def test_one_run_has_metrics_as_rows():
 
 
 def test_the_best():
-    """The largest or the smallest mean is marked, with all that print alike, but no NaN."""
+    """The largest or the smallest mean is marked, with all that print alike.
+
+    None is, where that of a run is NaN.
+    """
     runs = {
         "a": {"rank@1": state(1.0), "mrr": state(0.12341)},
         "b": {"rank@1": state(2.0), "mrr": state(0.12342)},
-        "c": {"rank@1": state(float("nan")), "mrr": state(0.1)},
+        "c": {"rank@1": state(1.5), "mrr": state(0.1)},
     }
     for lower, best in (((), "b"), (("rank",), "a"), ("rank@1", "a")):
         rows = [line.split() for line in jrm.table(runs, lower=lower).splitlines()[2:5]]
         assert [row[0] for row in rows if row[1].endswith("*")] == [best]
         assert [row[0] for row in rows if row[4].endswith("*")] == ["a", "b"]
+    runs["c"]["mrr"] = state(float("nan"))
+    assert jrm.table(runs).count("*") == 2  # of the ranks, and in the note
 
 
 def test_values_of_lists_are_averaged():

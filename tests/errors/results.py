@@ -95,7 +95,7 @@ CASES = {
     "table of a state": (TypeError, "run 'b' is a Mean", lambda: jrm.table({"a": RUNS["bm25"], "b": MEAN})),
     "table of stacked states": (ValueError, "stacked", lambda: jrm.table({"a": groups()})),
     "table with a column twice": (ValueError, "'p@1'", lambda: jrm.table({"p@1,5": OF_CUTS, "p@1": MEAN})),
-    "wilson of reciprocal ranks": (ValueError, "'mrr': method is 'wilson'.*'auto'", lambda: jrm.table({"hit@1": state_of([0.0, 1.0]), "mrr": MEAN}, method="wilson")),
+    "wilson of reciprocal ranks": (ValueError, "'mrr': method is 'wilson'.*'auto'", lambda: jrm.table({"hit@1": state_of([0.0, 1.0], is_share=True), "mrr": MEAN}, method="wilson")),
     "lower of no column": (ValueError, "lower names 'ranks'", lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("ranks",))),
     "caption of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, caption="x")),
     "label of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, label="x")),

@@ -17,7 +17,6 @@ import jax
 import numpy as np
 import pytest
 
-
 # What these record is compared by default; all other peers run with the long tests.
 BY_DEFAULT = (
     "test_recommenders",

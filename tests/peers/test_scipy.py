@@ -97,7 +97,7 @@ def test_bootstrap():
 def test_wilson():
     """The score interval of a proportion agrees."""
     hits = np.float32([1] * 7 + [0] * 2)
-    state = jrm.PerList(hits, np.ones_like(hits), hits == hits).mean()
+    state = jrm.PerList(hits > 0, np.ones_like(hits), hits == hits).mean()
     theirs = stats.binomtest(7, 9).proportion_ci(0.9, method="wilson")
     ours = state.confidence_interval(0.9, method="wilson")
     np.testing.assert_allclose(ours, (theirs.low, theirs.high), rtol=1e-5)
