@@ -25,7 +25,7 @@ def constant(
     # What surrounds a trace belongs to its thread: above all a mesh, whose devices may be
     # known by their number alone, or be those of a pod that is not here.
     with ThreadPoolExecutor(1) as thread:
-        has_x64 = bool(jax.config.jax_enable_x64)
+        has_x64 = bool(jax.config.jax_enable_x64)  # pyright: ignore
         return thread.submit(_computed, function, arguments, has_x64).result()
 
 

@@ -100,8 +100,7 @@ def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> f"{jrm.recall.of(jrm.rank_ids(returned, neighbours), k=3).values:.2f}"
     '0.33'
     """
-    options = {"reads_cutoffs": True, "is_share": True}
-    return compare_ids(_overlap, first, second, k, **options)
+    return compare_ids(_overlap, first, second, k, reads_cutoffs=True, is_share=True)
 
 
 def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
@@ -130,8 +129,7 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> [f"{value:.2f}" for value in jaccard(a, b, k=(1, 2, 3)).values]
     ['0.00', '1.00', '0.50']
     """
-    options = {"reads_cutoffs": True, "is_share": True}
-    return compare_ids(_jaccard, first, second, k, **options)
+    return compare_ids(_jaccard, first, second, k, reads_cutoffs=True, is_share=True)
 
 
 def _rank_biased(

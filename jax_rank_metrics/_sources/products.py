@@ -68,10 +68,10 @@ def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
     each product. Sums of products of bytes fit int32. Those of wider integers fit no
     integer of the devices, and are float32, like those of floats below float64.
     """
-    dtypes = tuple(map(jnp.dtype, dtypes))
-    if jnp.float64 in dtypes:
+    kinds = [jnp.dtype(dtype) for dtype in dtypes]
+    if jnp.float64 in kinds:
         return jnp.dtype(jnp.float64)
-    are_bytes = all(x.itemsize == 1 and x.kind in "biu" for x in dtypes)
+    are_bytes = all(x.itemsize == 1 and x.kind in "biu" for x in kinds)
     return jnp.dtype(jnp.int32 if are_bytes else jnp.float32)
 
 

@@ -246,6 +246,7 @@ class Mean(State):
 def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[Mean]) -> Mean:
     values, *columns = arrays
     columns = [None if x is None else x[..., None] for x in columns]
+    assert values is not None
     are_hits = values.dtype == jnp.bool_
     return states_of([ValuesOfLists(values, *columns, are_hits)], [kind])[0]  # type: ignore
 

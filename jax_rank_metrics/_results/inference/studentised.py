@@ -129,7 +129,8 @@ def _counted_first(
     Few of them are left alone, since a resample draws as many lists as there are. Among
     many, each list has draws of its own by its position, and others behind them add zeros.
     """
-    order = np.argsort(weights <= 0, axis=0, kind="stable")
+    counts = weights.T > 0
+    order = np.array([np.append(np.nonzero(x), np.nonzero(~x)) for x in counts]).T
     counted = np.sum(weights > 0, axis=0).max()
     order = order[:counted] if counted <= FEW else order
     weights = np.take_along_axis(weights, order, 0)
