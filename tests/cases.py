@@ -415,10 +415,11 @@ CASES: dict[str, Case] = dict(
             "information_foraging-items": FORAGING("items"),
             # Pairs of items, and many labels.
             "ordered_pair_accuracy": Case(defined=differ),
-            "roc_auc": Case(defined=has_two_classes),
+            "roc_auc": Case(defined=has_two_classes, weighted=True),
             "gauc": Case(
                 loops=oracle.roc_auc,
                 defined=has_two_classes,
+                weighted=True,
                 factor=items_of_two_classes,
             ),
             "tau": Case(**_HELD_WHOLE),
