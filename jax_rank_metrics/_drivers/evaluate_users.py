@@ -117,7 +117,8 @@ def evaluate_users(
             is, so jit it yourself, or let it run any other library. Its batches have one
             size: the last is filled up with the last user. All become float32 unless x64
             is on: scores that are equal in float32 tie. NaN raises, except for seen and
-            masked items.
+            masked items. An item with a score of −∞ is not recommended, and not found;
+            if it is relevant, it counts as missed.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; a frame
             of pandas or polars with the columns `user` (or `query`), `item` and perhaps
@@ -199,6 +200,7 @@ def evaluate_users(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    plan = plan._replace(skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
     # Users are rows of the model; `users` chooses some of them, in any order.
     scorer = read_model(model, devices)
@@ -207,7 +209,9 @@ def evaluate_users(
     user_ids = read_users(users, relevant, seen, scorer.num_rows)
     relevant_rows = relevant.rows(user_ids)
     seen_rows = None if seen is None else seen.rows(user_ids)
-    if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
+    remarks = [remark_on_seen(relevant_rows, seen_rows, user_ids)]
+    remarks += [] if seen is None else [seen.check_named(user_ids)]
+    for text in filter(None, remarks):
         warnings.warn(text, stacklevel=2)
     # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
     judgements = Judgements(relevant_rows, seen_rows)

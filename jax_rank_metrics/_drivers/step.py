@@ -95,7 +95,8 @@ class CandidateBatch(NamedTuple):
         items: `[queries, listed, …]`, the rows of the listed items.
         ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
         labels: `[queries, listed]`, the relevance of each.
-        retrieved: `[queries, listed]` bool, which are candidates: only they have a rank.
+        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
+            rank, 3 for those that are candidates, and 1 for other candidates.
     """
 
     slots: Array
@@ -104,7 +105,7 @@ class CandidateBatch(NamedTuple):
     items: Array
     ids: Array
     labels: Array
-    retrieved: Array
+    kinds: Array
 
 
 AnyBatch = QueryBatch | CandidateBatch
@@ -177,6 +178,7 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
         key=queries.key,
         items_axis=plan.items_axis,
         looks_for_nan=True,
+        skips_inf=plan.skips_inf,
     )
 
 

@@ -49,6 +49,15 @@ class Relevant(NamedTuple):
         """
         return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
 
+    def as_judged(self) -> "Relevant":
+        """Returns the items with columns that say that they alone are in the pool judged.
+
+        Columns that were passed stay.
+        """
+        is_listed = self.ids >= 0
+        flags = {"judged": is_listed, "pooled": is_listed}
+        return self._replace(columns=flags | self.columns)
+
     def distinct(self) -> "Relevant":
         """Returns the items without those that repeat an earlier id of their list.
 

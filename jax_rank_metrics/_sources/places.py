@@ -1,5 +1,6 @@
 """`jrm.rank_places`: judged items whose places were counted elsewhere."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -134,6 +135,9 @@ def rank_at_places(
     raw_items, above, tied, num_retrieved, list_weights = _shards.align_with_sharded(
         arrays, num_retrieved.ndim
     )
+    listed = jnp.ones(raw_items.labels.shape, bool)
+    columns = {"judged": listed, "pooled": listed, **raw_items.columns}
+    raw_items = dataclasses.replace(raw_items, columns=columns)
     items, held = raw_items.read(), raw_items.retrieved_items()
     num_held = Rows().sum(held.exists)
     length = jnp.maximum(num_retrieved, num_held)

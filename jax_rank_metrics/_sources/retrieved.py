@@ -309,7 +309,7 @@ def _rank_ids_of_shard(
     list_weights: jax.Array | None,
     item_groups: jax.Array | None,
 ) -> RankingData:
-    relevant = relevant._replace(item_groups=item_groups)
+    relevant = relevant.as_judged()._replace(item_groups=item_groups)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0
