@@ -172,14 +172,15 @@ class Interactions:
         name, (unit, units) = self.name, self.unit
         if self.users.min() < 0:
             raise ValueError(
-                f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, from 0"
+                f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, "
+                "from 0"
             )
         if np.isin(self.users, user_ids).any():
             return None
         return (
             f"{name} names none of the {units} that are evaluated (it has {unit} "
-            f"{self.users[0]}, and {unit} {user_ids[0]} is evaluated); pass the same numbers "
-            f"in both, or a dict in which a {unit} without items has an empty list"
+            f"{self.users[0]}, and {unit} {user_ids[0]} is evaluated); pass the same "
+            f"numbers in both, or a dict in which a {unit} without items has an empty list"
         )
 
     def check_users(self, num_users: int, is_selection: bool) -> None:

@@ -76,7 +76,10 @@ def gain_of(gain_fn: Gain) -> ItemFn:
 
 
 def is_judged(items: Items) -> jax.Array:
-    """Reads the column `judged`; without it, every item counts as judged."""
+    """Reads the column `judged`; without it, every item counts as judged.
+
+    Sources of items by id add it, so that items that are not listed are unjudged.
+    """
     return _read_flag(items, "judged")
 
 

@@ -25,7 +25,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
     Undefined (never): 0 where nothing was retrieved. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         k: Cutoff or cutoffs.
@@ -84,7 +84,7 @@ def num_nonrelevant_retrieved(
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         k: Cutoff or cutoffs.

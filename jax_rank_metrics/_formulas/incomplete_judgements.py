@@ -39,7 +39,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -107,7 +107,7 @@ def inferred_average_precision(
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties. Also accepts the arguments of `rank`. Reads the bool columns `judged` and
     `pooled`: a sample of the pooled items was judged. Without a column, every item counts
-    as judged, or as pooled.
+    as judged, or as pooled; or, beside ids or places, every item that is listed there.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -171,8 +171,8 @@ def residual(
     depends on the labels. Ties mean what they mean to the metric.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
-    `rank`. Reads the bool column `judged`; items that are not listed beside ids are not
-    judged. Metrics of places alone raise: those of unlisted items count too.
+    `rank`. Reads the bool column `judged`, which ids and places may do without: items that
+    are not listed there are not judged. Metrics of places alone raise: those of unlisted items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.

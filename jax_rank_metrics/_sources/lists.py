@@ -50,9 +50,9 @@ class Relevant(NamedTuple):
         return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
 
     def as_judged(self) -> "Relevant":
-        """Returns the items with columns that say that they alone are in the pool judged.
+        """Returns the items with columns that say that no others were judged, or pooled.
 
-        Columns that were passed stay.
+        Columns of these names that were passed stay.
         """
         is_listed = self.ids >= 0
         flags = {"judged": is_listed, "pooled": is_listed}

@@ -60,7 +60,7 @@ def rank_places(
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
-            0 or False there.
+            0 or False there; without `judged` and `pooled`, they are not judged.
         list_weights: `[*lists]`, or None.
 
     Returns:

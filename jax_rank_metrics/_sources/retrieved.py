@@ -51,7 +51,8 @@ def rank_retrieved(
             fewer are stated than were retrieved, those retrieved count. ndcg, which
             needs the labels of the pool, then raises.
         list_weights: As for `rank`.
-        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`.
+        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
+            all retrieved items count as judged.
         pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
@@ -256,7 +257,8 @@ def rank_ids(
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
-            have 0 or False there, so list judged non-relevant ids with the label 0.
+            have 0 or False there. Without `judged` and `pooled`, the relevant ids are
+            what was judged, so list judged non-relevant ids with the label 0.
         item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
             but inside `jax.jit` it belongs to no group.
 
