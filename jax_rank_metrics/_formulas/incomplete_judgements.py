@@ -172,7 +172,8 @@ def residual(
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
     `rank`. Reads the bool column `judged`, which ids and places may do without: items that
-    are not listed there are not judged. Metrics of places alone raise: those of unlisted items count too.
+    are not listed there are not judged. Metrics of places alone raise: those of unlisted
+    items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.

@@ -219,6 +219,8 @@ def rank_scores(
     [0.5, 1.0]
     """
     scorer = checked_scores(scores)
+    shape = scorer.queries.shape
+    retrieved = _inputs.boolean("retrieved", retrieved, "scores", shape)
     items_axis = _inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
         relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
@@ -231,9 +233,7 @@ def rank_scores(
             attributes=attributes,
             exclude_ids=checked_exclusions(exclude_ids, scorer),
             item_mask=checked_mask(item_mask, scorer.queries),
-            retrieved=_inputs.boolean(
-                "retrieved", retrieved, "scores", scorer.queries.shape
-            ),
+            retrieved=retrieved,
             list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
             depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
             policy=policy,

@@ -54,12 +54,12 @@ class Seen(NamedTuple):
 
     @property
     def has_rank(self) -> jax.Array:
-        """Which relevant items were found and have a rank, `[*lists, relevant]` bool."""
+        """The relevant items that were found and have a rank, `[*lists, relevant]` bool."""
         return self.exists if self.retrieved is None else self.retrieved[0]
 
     @property
     def num_ranked(self) -> jax.Array:
-        """How many items have a rank, `[*lists]` int32."""
+        """The number of items that have a rank, `[*lists]` int32."""
         return self.length if self.retrieved is None else self.retrieved[1]
 
     def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> "Seen":
