@@ -12,6 +12,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
     and_not,
+    check_judged,
     is_judged,
     is_pooled,
     is_relevant,
@@ -54,6 +55,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR
         2004. Agrees with trec_eval `bpref`.
     """
+    check_judged(ranking)
     hit = is_relevant(relevance_threshold)
     nonrelevant = and_not(is_judged, hit)
     num_relevant = ranking.num_relevant(relevance_threshold)
@@ -123,6 +125,7 @@ def inferred_average_precision(
         Yilmaz and Aslam, Estimating average precision with incomplete and imperfect
         judgments, CIKM 2006. Agrees with trec_eval `infAP`.
     """
+    check_judged(ranking)
     hit = is_relevant(relevance_threshold)
     nonrelevant = and_not(is_judged, hit)
     unjudged = and_not(and_not(is_pooled, is_judged), hit)

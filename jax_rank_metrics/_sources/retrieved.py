@@ -52,7 +52,8 @@ def rank_retrieved(
             needs the labels of the pool, then raises.
         list_weights: As for `rank`.
         columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
-            all retrieved items count as judged.
+            all retrieved items count as judged, and metrics that ask raise where the pool
+            has fewer items with the label 0.
         pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
