@@ -249,10 +249,9 @@ class TestSeen:
             self.evaluate({7: [0]})
         with pytest.raises(ValueError, match="seen names none of the users"):
             self.evaluate(pd.DataFrame({"user": [0, 1], "item": [0, 0]}))
-        table = self.scores(np.arange(8))
-        with pytest.warns(UserWarning, match="seen names none of the users"):
-            evaluation = self.evaluate({7: [0], 6: [0]}, table)
-        # Their counts are those of popularity all the same: 2 of item 0, none of item 1.
+        # Rows of a model are known to be users, whose counts make items popular: here 2
+        # of item 0, and none of item 1.
+        evaluation = self.evaluate({7: [0], 6: [0]}, self.scores(np.arange(8)))
         popularity = evaluation.lists["popularity@2"].values
         np.testing.assert_allclose(popularity, [np.log(2) / 2] * 2, rtol=1e-6)
 

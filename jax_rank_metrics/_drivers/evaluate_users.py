@@ -209,9 +209,7 @@ def evaluate_users(
     user_ids = read_users(users, relevant, seen, scorer.num_rows)
     relevant_rows = relevant.rows(user_ids)
     seen_rows = None if seen is None else seen.rows(user_ids)
-    remarks = [remark_on_seen(relevant_rows, seen_rows, user_ids)]
-    remarks += [] if seen is None else [seen.check_named(user_ids)]
-    for text in filter(None, remarks):
+    if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
         warnings.warn(text, stacklevel=2)
     # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
     judgements = Judgements(relevant_rows, seen_rows)
