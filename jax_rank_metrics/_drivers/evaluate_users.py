@@ -170,7 +170,7 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            of the model; if `relevant` or `seen` has another number of rows than the
+            of the model; if the model is a function and `seen` names none of the users; if `relevant` or `seen` has another number of rows than the
             model has users, or more columns than it has items; if scores are NaN; if
             a mesh, its axes and shardings do not agree; if `resume_from` is of another
             call or damaged; if no metric has a cutoff and k is None.
