@@ -170,10 +170,11 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            of the model; if the model is a function and `seen` names none of the users; if `relevant` or `seen` has another number of rows than the
-            model has users, or more columns than it has items; if scores are NaN; if
-            a mesh, its axes and shardings do not agree; if `resume_from` is of another
-            call or damaged; if no metric has a cutoff and k is None.
+            of the model; if the model is a function and `seen` names none of the users;
+            if `relevant` or `seen` has another number of rows than the model has users,
+            or more columns than it has items; if scores are NaN; if a mesh, its
+            axes and shardings do not agree; if `resume_from` is of another call or
+            damaged; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
