@@ -117,7 +117,15 @@ Two numbers are of all items at once, and are states of their own: `pooled_roc_a
 ## Undefined
 
 A list without a value of its own, as where nothing is relevant, is *undefined*; it counts
-0. `undefined="one"` and `"skip"` change that, and a state records how many there were."""
+0. `undefined="one"` and `"skip"` change that, and a state records how many there were.
+
+## Item weights
+
+Weights of items, `[*lists, items]`, imply the weight of each list in the mean: the mean
+weight of its relevant items (for `cg`, `dcg` and `ndcg`, of its gains). That is all that
+they do where the column *item weights* says *list*. Elsewhere they multiply what it names
+too, so that the value of a single list depends on them. A weight of 0 masks an item, and
+`list_weights` replaces what items imply."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}
 
@@ -170,6 +178,12 @@ def ties(metric: Any) -> str:
     return TIES[spec.tie_reading(spec.options)] + ", except for an option"
 
 
+def item_weights(metric: Any) -> str:
+    """What weights of items multiply, beside the weight of the list that they imply."""
+    what = part(metric, r"Weights\s+of\s+items\s+multiply\s+(?:the\s+)?(\w+)")
+    return f"{what}, list" if what else "list"
+
+
 def agrees(metric: Any) -> str:
     """The libraries that the references of a metric name."""
     references = part(metric, r"References:\n(.*)\Z")
@@ -179,10 +193,10 @@ def agrees(metric: Any) -> str:
 def table(family: ModuleType) -> str:
     """The table of a family; on the site, each metric links to its docstring."""
     rows = [
-        (names(m), summary(m), ties(m), undefined(m), agrees(m))
+        (names(m), summary(m), ties(m), undefined(m), item_weights(m), agrees(m))
         for m in metrics(family)
     ]
-    headers = ("metric", "value", "ties", "undefined", "agrees with")
+    headers = ("metric", "value", "ties", "undefined", "item weights", "agrees with")
     return tabulate(rows, headers, tablefmt="github")
 
 

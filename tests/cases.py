@@ -390,8 +390,8 @@ CASES: dict[str, Case] = dict(_named({
     "information_foraging-items": FORAGING("items"),
     # Pairs of items, and many labels.
     "ordered_pair_accuracy": Case(defined=differ),
-    "roc_auc": Case(defined=has_two_classes),
-    "gauc": Case(loops=oracle.roc_auc, defined=has_two_classes, factor=items_of_two_classes),
+    "roc_auc": Case(defined=has_two_classes, weighted=True),
+    "gauc": Case(loops=oracle.roc_auc, defined=has_two_classes, weighted=True, factor=items_of_two_classes),
     "tau": Case(**_HELD_WHOLE),
     "rho": Case(**_HELD_WHOLE),
     "label_ranking_average_precision": Case(),

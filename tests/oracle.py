@@ -435,13 +435,18 @@ def ordered_pair_accuracy(case, order, k):
 
 
 def roc_auc(case, order, k, threshold=1.0):
-    """The share of the pairs of a relevant and another item that is in order."""
+    """The share of the pairs of a relevant and another item that is in order.
+
+    A pair counts the product of the weights of its items.
+    """
     position = {i: offset for offset, i in enumerate(order)}
     relevant = [i for i in order if case.labels[i] >= threshold]
     nonrelevant = [i for i in order if case.labels[i] < threshold]
-    pairs = [(i, j) for i in relevant for j in nonrelevant]
-    in_order = sum(position[i] < position[j] for i, j in pairs)
-    return in_order / len(pairs) if pairs else 0.0
+    pairs = {
+        (i, j): case.weight(i) * case.weight(j) for i in relevant for j in nonrelevant
+    }
+    in_order = sum(w for (i, j), w in pairs.items() if position[i] < position[j])
+    return in_order / sum(pairs.values()) if pairs else 0.0
 
 
 @of_groups

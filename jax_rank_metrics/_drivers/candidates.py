@@ -21,12 +21,12 @@ class Listed(NamedTuple):
 
     Attributes:
         labels: `[queries, items]`, the relevance of each listed item; 0 is stored.
-        retrieved: `[queries, items]`, 1 for candidates, and 0 for relevant items that
-            are none.
+        kinds: `[queries, items]`, 1 for candidates that were not judged, 2 for judged
+            items that are no candidates, and 3 for both.
     """
 
     labels: SparseRows
-    retrieved: SparseRows
+    kinds: SparseRows
 
     @classmethod
     def of(
@@ -40,22 +40,24 @@ class Listed(NamedTuple):
 
         Args:
             candidates: `[queries, items]`, 1 where an item is a candidate.
-            relevant: `[queries, items]`, labels.
+            relevant: `[queries, items]`, labels, of which 0 may be stored.
             excluded: `[queries, items]`, what leaves the lists; or None.
             item_mask: `[items]` bool, the items that exist; or None.
         """
         import scipy.sparse
 
         # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
-        # not relevant, 2 a relevant item that was missed, 3 both, and 4 and more leave.
-        codes = (candidates > 0) * 1 + (relevant > 0) * 2
+        # not judged, 2 a judged item that was missed, 3 both, and 4 and more leave.
+        is_judged = relevant.astype(np.int8)
+        is_judged.data[:] = 1
+        codes = (candidates > 0) * 1 + is_judged * 2
         if excluded is not None:
             codes = codes + (excluded > 0) * 4
         codes = scipy.sparse.csr_array(codes)
         is_listed = codes.data < 4
         if item_mask is not None:
             is_listed &= item_mask[codes.indices]
-        # Labels and `retrieved` have the same entries, so that both are padded alike.
+        # Labels and kinds have the same entries, so that both are padded alike.
         codes.data *= is_listed
         codes.eliminate_zeros()
         codes.sort_indices()
@@ -65,9 +67,7 @@ class Listed(NamedTuple):
         labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
         labels.sort_indices()
         labels.data -= 1
-        retrieved = codes.astype(np.float32)
-        retrieved.data = retrieved.data % 2
-        return cls(labels, retrieved)
+        return cls(labels, codes.astype(np.float32))
 
     @property
     def widths(self) -> np.ndarray:
@@ -92,9 +92,12 @@ def measure_candidates(
     # a query counts like any other without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
-    columns = None
+    # As for a catalogue, items that no label was passed of were not judged.
+    kinds = jnp.asarray(queries.kinds)
+    is_judged, retrieved = kinds >= 2, (kinds == 1) | (kinds == 3)
+    columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
-        columns = {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
+        columns |= {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
     ranking = rank(
         queries.labels,
         scores,
@@ -103,7 +106,7 @@ def measure_candidates(
         queries.key,
         k=None if plan.whole_list_metrics else plan.depth,
         ties=plan.ties,
-        retrieved=queries.retrieved,
+        retrieved=retrieved,
         columns=columns,
     )
     values, faults = step.read_by_name(plan.bounds, data_of(ranking))

@@ -117,7 +117,8 @@ def evaluate_users(
             is, so jit it yourself, or let it run any other library. Its batches have one
             size: the last is filled up with the last user. All become float32 unless x64
             is on: scores that are equal in float32 tie. NaN raises, except for seen and
-            masked items.
+            masked items. An item with a score of −∞ is not recommended, and not found;
+            if it is relevant, it counts as missed.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; a frame
             of pandas or polars with the columns `user` (or `query`), `item` and perhaps
@@ -169,10 +170,11 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            of the model; if `relevant` or `seen` has another number of rows than the
-            model has users, or more columns than it has items; if scores are NaN; if
-            a mesh, its axes and shardings do not agree; if `resume_from` is of another
-            call or damaged; if no metric has a cutoff and k is None.
+            of the model; if the model is a function and `seen` names none of the users;
+            if `relevant` or `seen` has another number of rows than the model has users,
+            or more columns than it has items; if scores are NaN; if a mesh, its
+            axes and shardings do not agree; if `resume_from` is of another call or
+            damaged; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -199,6 +201,7 @@ def evaluate_users(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    plan = plan._replace(skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
     # Users are rows of the model; `users` chooses some of them, in any order.
     scorer = read_model(model, devices)

@@ -161,6 +161,27 @@ class Interactions:
             )
         return self.table[user_ids]
 
+    def check_named(self, user_ids: np.ndarray, must_match: bool) -> None:
+        """Raises `ValueError` if a user is named by a number below 0.
+
+        With `must_match`, also if users are named, but none of those evaluated.
+        """
+        if self.users is None or not self.users.size:
+            return
+        name, (unit, units) = self.name, self.unit
+        if self.users.min() < 0:
+            raise ValueError(
+                f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, "
+                "from 0"
+            )
+        if must_match and not np.isin(self.users, user_ids).any():
+            raise ValueError(
+                f"{name} names none of the {units} that are evaluated (it has {unit} "
+                f"{self.users[0]}, and {unit} {user_ids[0]} is evaluated); pass the same "
+                f"numbers in both, or a dict in which a {unit} without items has an empty "
+                "list"
+            )
+
     def check_users(self, num_users: int, is_selection: bool) -> None:
         """Raises unless all users are those of the model, and rows are one for each.
 
@@ -306,7 +327,8 @@ def read_users(
         num_users: How many users the model has; None if it is a function.
 
     Raises:
-        ValueError: if there is none; unless all users are those of the model.
+        ValueError: if there is none; unless all users are those of the model; if
+            `seen` names others alone, where nothing says which users a model has.
         TypeError: if they are not integers.
     """
     is_selection = users is not None
@@ -329,6 +351,8 @@ def read_users(
     all_interactions = [x for x in (relevant, seen) if x is not None]
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
+        for interactions in all_interactions:
+            interactions.check_named(user_ids, must_match=interactions is seen)
         numbers = [x.num_rows for x in all_interactions if x.users is None]
         if len(set(numbers)) > 1 and not is_selection:
             raise ValueError(

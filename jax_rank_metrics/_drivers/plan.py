@@ -27,6 +27,7 @@ class Plan(NamedTuple):
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
         counts_all: Whether metrics with a cutoff read counted places too, and not the
             top-k, which has `k` ranks then.
+        skips_inf: Whether an item with a score of −∞ has no rank.
     """
 
     bounds: tuple[Bound, ...]
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
     label_fn: LabelFn | None = None
     items_axis: AxisNames | None = None
     counts_all: bool = False
+    skips_inf: bool = False
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:

@@ -231,7 +231,7 @@ def over_candidates(
     def arrays(number: int, batch: Batch) -> step.CandidateBatch:
         width = batch.widths[1]
         ids, labels = pad_rows(listed.labels, batch.indices, width)
-        _, retrieved = pad_rows(listed.retrieved, batch.indices, width)
+        _, kinds = pad_rows(listed.kinds, batch.indices, width)
         rows, listed_items = queries.model.listed(
             devices, queries.rows[batch.indices], ids
         )
@@ -242,7 +242,7 @@ def over_candidates(
             listed_items,
             ids,
             labels,
-            retrieved > 0,
+            kinds,
         )
 
     # Lists of similar lengths share a batch, since vectors of padding are gathered too.

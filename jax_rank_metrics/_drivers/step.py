@@ -96,7 +96,8 @@ class CandidateBatch(NamedTuple):
         items: `[queries, listed, …]`, the rows of the listed items.
         ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
         labels: `[queries, listed]`, the relevance of each.
-        retrieved: `[queries, listed]` bool, which are candidates: only they have a rank.
+        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
+            rank, 3 for those that are candidates, and 1 for other candidates.
     """
 
     slots: Array
@@ -105,7 +106,7 @@ class CandidateBatch(NamedTuple):
     items: Array
     ids: Array
     labels: Array
-    retrieved: Array
+    kinds: Array
 
 
 AnyBatch = QueryBatch | CandidateBatch
@@ -174,6 +175,7 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
         policy=Policy(plan.ties),
         key=queries.key,
         items_axis=plan.items_axis,
+        skips_inf=plan.skips_inf,
     )
 
 

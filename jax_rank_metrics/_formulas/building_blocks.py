@@ -84,8 +84,34 @@ def _gain_of(gain_fn: Gain) -> ItemFn:
 
 
 def is_judged(items: Items) -> jax.Array:
-    """Reads the column `judged`; without it, every item counts as judged."""
+    """Reads the column `judged`; without it, every item counts as judged.
+
+    Sources of items by id add it, so that items that are not listed are unjudged.
+    """
     return _read_flag(items, "judged")
+
+
+def check_judged(ranking: Ranking) -> None:
+    """Refuses lists of which it is not known which retrieved items were judged.
+
+    Without a column, all were; but some were not where more items with the label 0 were
+    retrieved than the pool holds, which only `rank_retrieved` is passed apart.
+    """
+    view = view_of(ranking)
+    data = view.data
+    if data.ties != "none" or "judged" in data.column_names or data.pool is None:
+        return
+    assert data.held is not None
+    num_retrieved = data.held.layout.sum(_is_zero(Items.of(data.held.items)))
+    view.refuse(
+        num_retrieved.astype(data.dtype) > ranking.pool_sum(_is_zero),
+        "more items of the label 0 were retrieved than pool_labels holds{}, so that some "
+        "were not judged; pass 'judged' in columns and pool_columns",
+    )
+
+
+def _is_zero(items: Items) -> jax.Array:
+    return (items.labels == 0) & items.exists
 
 
 def is_pooled(items: Items) -> jax.Array:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
     and_not,
+    check_judged,
     is_judged,
     is_relevant,
     per_list_where,
@@ -25,7 +26,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
     Undefined (never): 0 where nothing was retrieved. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         k: Cutoff or cutoffs.
@@ -39,6 +40,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     References:
         Agrees with ir_measures `Judged@k`.
     """
+    check_judged(ranking)
     ks = ranking.cutoffs(k)
     num_judged = ranking.depth(ks)
     if "judged" in data_of(ranking).column_names:
@@ -84,7 +86,7 @@ def num_nonrelevant_retrieved(
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         k: Cutoff or cutoffs.
@@ -100,6 +102,7 @@ def num_nonrelevant_retrieved(
     References:
         Agrees with trec_eval `num_nonrel_judged_ret`, query by query.
     """
+    check_judged(ranking)
     hit, ks = is_relevant(relevance_threshold), ranking.cutoffs(k)
     if "judged" in data_of(ranking).column_names:
         values = ranking.expected_sum(and_not(is_judged, hit), positions(), ks)

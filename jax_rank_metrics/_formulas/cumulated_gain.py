@@ -31,7 +31,8 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
 
     .. math:: CG@k = Σ_{r ≤ k} g_r
 
-    g_r is the gain of the item at rank r.
+    g_r is the gain of the item at rank r. Weights of items multiply gains, relative to
+    their mean; see `rank`.
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`.
@@ -64,7 +65,8 @@ def dcg(
 
     .. math:: DCG@k = Σ_{r ≤ k} g_r · d(r)
 
-    By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r).
+    By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r). Weights
+    of items multiply gains, relative to their mean; see `rank`.
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`.
@@ -100,7 +102,8 @@ def ndcg(
     .. math:: nDCG@k = DCG@k / IDCG@k
 
     The ideal order has the largest gains first, also those of judged items that were not
-    retrieved. A perfect ranking without ties is worth exactly 1.
+    retrieved. A perfect ranking without ties is worth exactly 1. Weights of items multiply
+    gains, those of the ideal order too.
 
     Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; NaN for a
     list with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.

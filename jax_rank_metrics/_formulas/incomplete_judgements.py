@@ -12,6 +12,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
     and_not,
+    check_judged,
     is_judged,
     is_pooled,
     is_relevant,
@@ -39,7 +40,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged.
+    as judged; or, beside ids or places, every item that is listed there.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -54,6 +55,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR
         2004. Agrees with trec_eval `bpref`.
     """
+    check_judged(ranking)
     hit = is_relevant(relevance_threshold)
     nonrelevant = and_not(is_judged, hit)
     num_relevant = ranking.num_relevant(relevance_threshold)
@@ -107,7 +109,7 @@ def inferred_average_precision(
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties. Also accepts the arguments of `rank`. Reads the bool columns `judged` and
     `pooled`: a sample of the pooled items was judged. Without a column, every item counts
-    as judged, or as pooled.
+    as judged, or as pooled; or, beside ids or places, every item that is listed there.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -123,6 +125,7 @@ def inferred_average_precision(
         Yilmaz and Aslam, Estimating average precision with incomplete and imperfect
         judgments, CIKM 2006. Agrees with trec_eval `infAP`.
     """
+    check_judged(ranking)
     hit = is_relevant(relevance_threshold)
     nonrelevant = and_not(is_judged, hit)
     unjudged = and_not(and_not(is_pooled, is_judged), hit)
@@ -171,8 +174,9 @@ def residual(
     depends on the labels. Ties mean what they mean to the metric.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
-    `rank`. Reads the bool column `judged`; items that are not listed beside ids are not
-    judged. Metrics of places alone raise: those of unlisted items count too.
+    `rank`. Reads the bool column `judged`, which ids and places may do without: items that
+    are not listed there are not judged. Metrics of places alone raise: those of unlisted
+    items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.

@@ -40,7 +40,9 @@ def label_ranking_loss(
         Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010. Agrees with
         scikit-learn's `label_ranking_loss`.
     """
-    shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=1.0)
+    shares, has_pairs = misplaced_share(
+        ranking, relevance_threshold, tie_cost=1.0, weighs_pairs=False
+    )
     hit = is_relevant(relevance_threshold)
     return ranking.per_list(shares, has_pairs, None, hit)
 

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
+    and_not,
     is_relevant,
     item_exists,
     label_of,
     per_list_where,
+    weighted,
 )
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
@@ -63,7 +65,7 @@ def ordered_pair_accuracy(
 
 
 def misplaced_share(
-    ranking: Ranking, threshold: Number, tie_cost: float
+    ranking: Ranking, threshold: Number, tie_cost: float, weighs_pairs: bool
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the share of pairs of a relevant and a non-relevant item out of order.
 
@@ -71,6 +73,7 @@ def misplaced_share(
         ranking: The lists, with their tie groups.
         threshold: Least label of a relevant item.
         tie_cost: What a pair of tied items counts, from 0 to 1.
+        weighs_pairs: Whether a pair counts the product of the weights of its items.
 
     Returns:
         Shares, `[*lists, 1]`, and whether there are such pairs, `[*lists]`.
@@ -80,6 +83,20 @@ def misplaced_share(
     num_nonrelevant = ranking.depth((None,)) - num_hits
     has_pairs = (num_hits > 0) & (num_nonrelevant > 0)
 
+    if weighs_pairs and view_of(ranking).weighs_items:
+        nonrelevant = weighted(and_not(item_exists, hit))
+        hit_weight, nonrelevant_weight = (
+            ranking.expected_sum(x, positions(), (None,))
+            for x in (weighted(hit), nonrelevant)
+        )
+        shares = ranking.expected_sum(
+            weighted(hit),
+            _weight_share_before(tie_cost),
+            (None,),
+            counting=(nonrelevant,),
+            per_list=(nonrelevant_weight[..., 0],),
+        )
+        return ratio(shares, hit_weight), has_pairs[..., 0]
     shares = ranking.expected_sum(
         hit,
         _share_before(tie_cost),
@@ -105,13 +122,28 @@ def _share_before(tie_cost: float) -> Callable[[Place, Cut, jax.Array], jax.Arra
     return share_before
 
 
+@functools.lru_cache(maxsize=256)
+def _weight_share_before(
+    tie_cost: float,
+) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    """Returns the share of the weight of the non-relevant items before a relevant one."""
+
+    def share_before(place: Place, k: Cut, nonrelevant_weight: jax.Array) -> jax.Array:
+        del k
+        (weight_above,), (weight_tied,) = place.counted_above, place.counted_tied
+        return ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
+
+    return share_before
+
+
 @metric(names=("auc",), is_share=True)
 def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
 
     It is the share of all pairs of a relevant and a non-relevant item that is in order;
-    a pair of tied scores counts ½. Recommenders call the plain mean over users, without
-    those of one class, uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
+    a pair of tied scores counts ½. Weights of items multiply pairs: each counts the
+    product of the two. Recommenders call the plain mean over users, without those of one
+    class, uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
     Also accepts the arguments of `rank`.
@@ -126,7 +158,8 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
     References:
         Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
-        143, 1982. Agrees with scikit-learn's `roc_auc_score` of each list.
+        143, 1982. Agrees with scikit-learn's `roc_auc_score` of each list, whose
+        `sample_weight` are weights of items.
     """
     return _auc(ranking, relevance_threshold)[0]
 
@@ -138,8 +171,9 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     .. math:: GAUC = Σ_u n_u · AUC_u / Σ_u n_u
 
     The lists u are usually the impressions of users; n_u items have a rank. Lists of one
-    class weigh 0, so that they are left out whatever `undefined` says. `list_weights` and
-    weights of items, if there are any, multiply n_u.
+    class weigh 0, so that they are left out whatever `undefined` says. `list_weights`, or
+    the mean weight of the relevant items, multiply n_u. Weights of items multiply pairs,
+    as in `roc_auc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0, of weight 0. Reads whole
     lists. Also accepts the arguments of `rank`.
@@ -166,7 +200,9 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
 def _auc(ranking: Ranking, relevance_threshold: Number) -> tuple[PerList, jax.Array]:
     """Returns the values of lists, and which of them have pairs of both classes."""
-    shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=0.5)
+    shares, has_pairs = misplaced_share(
+        ranking, relevance_threshold, tie_cost=0.5, weighs_pairs=True
+    )
     hit = is_relevant(relevance_threshold)
     return ranking.per_list(1 - shares, has_pairs, None, hit), has_pairs
 

@@ -48,7 +48,8 @@ def average_precision(
     .. math:: AP@k = (1 / R) · Σ_{r ≤ k} rel_r · P@r
 
     rel_r is 1 where the item at rank r is relevant, and R is the number of relevant items
-    of the pool: one that has no rank up to k contributes 0.
+    of the pool: one that has no rank up to k contributes 0. Weights of items multiply the
+    terms of the sum, relative to the mean weight of relevant items.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
@@ -113,7 +114,7 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
     It is 1 only where the first R ranks hold all relevant items. R-precision counts the
     hits of these ranks; here each counts by the precision at its rank, so that early hits
-    count more.
+    count more. Weights of items multiply the terms, as in `average_precision`.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`.

@@ -21,7 +21,8 @@ class Block(NamedTuple):
     """Items of the catalogue with consecutive ids, scored for every list."""
 
     scores: jax.Array  # [*lists, block]
-    exists: jax.Array  # [block] or [*lists, block]
+    exists: jax.Array  # [block] or [*lists, block], which are in the pool
+    retrieved: jax.Array | None  # [*lists, block], which have a rank; None if all exist
     is_masked: bool  # whether items may be missing that no earlier block had
     length: jax.Array  # [*lists], or () for all lists: how many items exist
     first_id: jax.Array
@@ -30,6 +31,11 @@ class Block(NamedTuple):
     # [*lists], whether `label_fn` removes an item by a label below 0 or NaN; None if never.
     loses_items: jax.Array | None
     memberships: jax.Array | None  # [*lists, groups], or [groups] for all lists: totals
+
+    @property
+    def has_rank(self) -> jax.Array:
+        """Which items have a rank, `[block]` or `[*lists, block]` bool."""
+        return self.exists if self.retrieved is None else self.retrieved
 
     def offsets(self, ids: jax.Array) -> jax.Array:
         """Returns the offsets of ids in the block, its size where they are not in it.
@@ -44,10 +50,12 @@ class Block(NamedTuple):
         is_new = ids >= self.first_new_id.astype(ids.dtype)
         return is_new & (self.offsets(ids) < self.scores.shape[-1])
 
-    def look_up(self, ids: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def look_up(self, ids: jax.Array) -> tuple[jax.Array, jax.Array | None, jax.Array]:
         """Returns which ids are of items that the block introduces, and their keys.
 
-        The keys are those of their scores, and the least one for all other ids.
+        Returns:
+            Which ids are of such items; which of these have a rank, or None if all have;
+            and the keys of their scores, the least one for ids without a rank.
         """
         # Ids that are not in the block read its last item, and are ruled out by `exists`.
         indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
@@ -56,8 +64,11 @@ class Block(NamedTuple):
         if self.is_masked:
             all_exists = jnp.broadcast_to(self.exists, self.scores.shape)
             exists = exists & _arithmetic.take(all_exists, indices)
-        scores = _arithmetic.take(self.scores, indices)
-        return exists, score_key(scores, exists)
+        scores, retrieved = _arithmetic.take(self.scores, indices), None
+        if self.retrieved is not None:
+            retrieved = exists & _arithmetic.take(self.retrieved, indices)
+        has_rank = exists if retrieved is None else retrieved
+        return exists, retrieved, score_key(scores, has_rank)
 
 
 @pytree("block_size")
@@ -136,7 +147,7 @@ class Scorer:
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
 
-@pytree("depth", "policy", "items_axis")
+@pytree("depth", "policy", "items_axis", "judges_unlisted", "skips_inf")
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
@@ -154,6 +165,12 @@ class Catalog:
     key: jax.Array | None = None
     items_axis: AxisNames | None = None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
+    # `[*lists, items]` bool, which items of the pool have a rank; None if all have.
+    retrieved: jax.Array | None = None
+    # Whether a score of −∞ says that an item has no rank.
+    skips_inf: bool = False
+    # Whether items that are not listed by their ids count as judged.
+    judges_unlisted: bool = False
     # `[*lists, 2]`, where lists are cut over devices; see `seeds`.
     drawn_seeds: jax.Array | None = None
 
@@ -214,6 +231,14 @@ class Catalog:
                 loses_items = jnp.any(exists & is_lost, axis=-1)
             exists = exists & has_rank
             length = _arithmetic.count(exists)
+        retrieved = None
+        if self.retrieved is not None or self.skips_inf:
+            retrieved = jnp.broadcast_to(exists, scores.shape)
+            if self.retrieved is not None:
+                axis = self.retrieved.ndim - 1
+                retrieved = retrieved & scorer.cut(self.retrieved, start, axis)
+            if self.skips_inf and jnp.issubdtype(scores.dtype, jnp.floating):
+                retrieved = retrieved & (scores != -jnp.inf)
         masks = (self.item_mask, self.exclude_ids, labels)
         is_masked = any(x is not None for x in masks)
         memberships = None
@@ -225,6 +250,7 @@ class Catalog:
         return Block(
             scores=scores,
             exists=exists,
+            retrieved=retrieved,
             is_masked=is_masked,
             length=length,
             first_id=first_id,

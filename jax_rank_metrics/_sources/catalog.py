@@ -154,6 +154,7 @@ def rank_scores(
     *,
     item_mask: _types.ListsItemMask | None = None,
     exclude_ids: _types.ExcludedIds | None = None,
+    retrieved: _types.Mask | None = None,
     k: _types.RankCutoffs = None,
     list_weights: _types.PerListInput | None = None,
     items_axis: _types.AxisNames | None = None,
@@ -179,6 +180,9 @@ def rank_scores(
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.
+        retrieved: `[*lists, items]` bool, or None for all. False is an item that may be
+            relevant but has no rank, whose score is never read; see `rank`. With
+            `scores > -jnp.inf` an item of this score has no rank, as in `evaluate_users`.
         k: None to count; or how deep to rank by a top-k, which is quicker where many
             items are relevant and only the first ranks are read.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding, whose
@@ -215,6 +219,8 @@ def rank_scores(
     [0.5, 1.0]
     """
     scorer = checked_scores(scores)
+    shape = scorer.queries.shape
+    retrieved = _inputs.boolean("retrieved", retrieved, "scores", shape)
     items_axis = _inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
         relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
@@ -227,6 +233,7 @@ def rank_scores(
             attributes=attributes,
             exclude_ids=checked_exclusions(exclude_ids, scorer),
             item_mask=checked_mask(item_mask, scorer.queries),
+            retrieved=retrieved,
             list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
             depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
             policy=policy,

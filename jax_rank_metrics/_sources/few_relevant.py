@@ -70,6 +70,7 @@ def rank_few(
         # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,
         list_weights=list_weights,
+        judges_unlisted=True,
         policy=Policy("expected"),  # metrics read tie groups, and no order within them
     )
     return rank_listed(catalog)

@@ -34,7 +34,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
     stops are found by reading the catalogue again.
     """
     if not _is_streamed(catalog):
-        labels, scores, mask = _rows(catalog)
+        labels, scores, mask, retrieved = _rows(catalog)
         ranking = rank(
             *(labels, scores, mask),
             k=catalog.depth,
@@ -42,6 +42,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
             key=catalog.key,
             list_weights=catalog.list_weights,
             items_axis=catalog.items_axis,
+            retrieved=retrieved,
         )
         return data_of(ranking)
     data, overflows = _first_ranks(catalog)
@@ -150,20 +151,26 @@ def _is_streamed(catalog: Catalog) -> bool:
     return catalog.scorer.num_blocks > 1 or is_cut
 
 
+_Rows = tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]
+
+
 @jax.jit
-def _rows(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Returns labels, scores and the mask of all items, `[*lists, items]`."""
+def _rows(catalog: Catalog) -> _Rows:
+    """Returns labels and scores of all items, which exist, and which have a rank.
+
+    `[*lists, items]` each; None where all that exist have a rank.
+    """
     return map_catalog_shards(_rows_of_shard, catalog, has_items=True)
 
 
-def _rows_of_shard(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _rows_of_shard(catalog: Catalog) -> _Rows:
     block = catalog.block(jnp.zeros((), jnp.int32))
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
     # As the function returns them: what was passed as scores is then not copied.
     scorer = catalog.scorer
     scores = scorer.similarity.scores(scorer.queries, scorer.items)
-    return labels, scores, block.exists
+    return labels, scores, block.exists, block.retrieved
 
 
 @jax.jit

@@ -51,6 +51,15 @@ class Relevant(NamedTuple):
         """
         return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
 
+    def as_judged(self) -> "Relevant":
+        """Returns the items with columns that say that no others were judged, or pooled.
+
+        Columns of these names that were passed stay.
+        """
+        is_listed = self.ids >= 0
+        flags = {"judged": is_listed, "pooled": is_listed}
+        return self._replace(columns=flags | self.columns)
+
     def distinct(self) -> "Relevant":
         """Returns the items without those that repeat an earlier id of their list.
 

@@ -1,5 +1,6 @@
 """`jrm.rank_places`: judged items whose places were counted elsewhere."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -59,7 +60,7 @@ def rank_places(
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
-            0 or False there.
+            0 or False there; without `judged` and `pooled`, they are not judged.
         list_weights: `[*lists]`, or None.
 
     Returns:
@@ -134,6 +135,9 @@ def rank_at_places(
     raw_items, above, tied, num_retrieved, list_weights = _shards.align_with_sharded(
         arrays, num_retrieved.ndim
     )
+    listed = jnp.ones(raw_items.labels.shape, bool)
+    columns = {"judged": listed, "pooled": listed, **raw_items.columns}
+    raw_items = dataclasses.replace(raw_items, columns=columns)
     items, held = raw_items.read(), raw_items.retrieved_items()
     num_held = Rows().sum(held.exists)
     length = jnp.maximum(num_retrieved, num_held)

@@ -150,8 +150,9 @@ def rank(
             over the relevance r of the pool (the gain for cg, dcg and ndcg; for all
             others 1 where relevant; and w̄ is the mean of w where nothing is relevant).
             The weight of the list is w̄. Only the values of cg, dcg, ndcg,
-            average_precision and map_at_r depend on item weights. None gives every list
-            the weight 1.
+            average_precision, map_at_r, roc_auc and gauc depend on item weights; in the
+            last two a pair counts the product of those of its items. None gives every
+            list the weight 1.
         key: One PRNG key, typed or legacy, which breaks ties at random. Under
             `jax.vmap`, pass one key per list.
         k: How deep to rank: the largest cutoff that a metric will ask for, or None for

@@ -51,7 +51,9 @@ def rank_retrieved(
             fewer are stated than were retrieved, those retrieved count. ndcg, which
             needs the labels of the pool, then raises.
         list_weights: As for `rank`.
-        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`.
+        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
+            all retrieved items count as judged, and metrics that ask raise where the pool
+            has fewer items with the label 0.
         pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
@@ -256,7 +258,8 @@ def rank_ids(
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
-            have 0 or False there, so list judged non-relevant ids with the label 0.
+            have 0 or False there. Without `judged` and `pooled`, the relevant ids are
+            what was judged, so list judged non-relevant ids with the label 0.
         item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
             but inside `jax.jit` it belongs to no group.
 
@@ -309,7 +312,7 @@ def _rank_ids_of_shard(
     list_weights: jax.Array | None,
     item_groups: jax.Array | None,
 ) -> RankingData:
-    relevant = relevant._replace(item_groups=item_groups)
+    relevant = relevant.as_judged()._replace(item_groups=item_groups)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0

@@ -68,6 +68,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
         "similarity": "whole",
         "item_groups": "whole",
         "item_mask": "items" if is_shared else "per_item",
+        "retrieved": "per_item",
         "key": "whole",
         "first_id": "whole",
         "item_attributes": "items",

@@ -1,5 +1,6 @@
 """The two ways through the blocks of a catalogue: the first ranks, or counting places."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -71,6 +72,9 @@ class Stream(NamedTuple):
         """Reads the relevant items of a catalogue, and how its items compare."""
         # Nothing is scored here: the dtype of scores decides that of values and of keys.
         scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
+        if catalog.attributes is None and not catalog.judges_unlisted:
+            relevant = catalog.relevant.as_judged()
+            catalog = dataclasses.replace(catalog, relevant=relevant)
         judged = catalog.relevant.items(catalog.list_weights, scores)
         order = ItemOrder(catalog.policy, scores.dtype)
         return cls(catalog, judged, catalog.seeds, order)
@@ -93,12 +97,12 @@ class Stream(NamedTuple):
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
+        catalog = self.catalog
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
         # Where there are first ranks, or places are counted, these say whether one is NaN.
-        looks_for_nan = (
-            depth is None and is_float and self.catalog.attributes is not None
-        )
-        seen = Seen.empty(self.catalog.relevant, empty, looks_for_nan)
+        looks_for_nan = depth is None and is_float and catalog.attributes is not None
+        some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
+        seen = Seen.empty(catalog.relevant, empty, looks_for_nan, some_lack_ranks)
         # Zeros of the shape that a tally returns: a count per list; with groups also totals
         # of memberships; with a census a count for each of its slots.
         dropped = seen.length
@@ -127,13 +131,14 @@ class Stream(NamedTuple):
             # Slots keep their labels, so that counts of earlier blocks stay valid.
             if census is not None:
                 assert block.labels is not None
-                census = census.extended(block.labels, candidates.read().items.exists)
+                exists = jnp.broadcast_to(block.exists, block.scores.shape)
+                census = census.extended(block.labels, exists)
                 if block.loses_items is not None:
                     lost = census.loses_items | block.loses_items
                     census = census._replace(loses_items=lost)
             if best is not None:
                 tally = self._tally(census)
-                best = best.extended(candidates, self.order, seen.length, tally)
+                best = best.extended(candidates, self.order, seen.num_ranked, tally)
             return FirstPass(best, seen, census)
 
         return self.fold(step, first_pass)
@@ -168,7 +173,7 @@ class Stream(NamedTuple):
 
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:
         """Returns the state of the second pass after the items of this catalogue."""
-        items = ItemArrays(self.judged.labels, seen.exists)
+        items = ItemArrays(self.judged.labels, seen.has_rank)
         # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
         # its counts are not read.
         ids = self.relevant_ids.astype(jnp.int32)
@@ -212,7 +217,7 @@ class Stream(NamedTuple):
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
             if census is None:
-                is_tied = (seen.keys == last_key) & seen.exists
+                is_tied = (seen.keys == last_key) & seen.has_rank
                 straddle = straddle_of(judged, is_tied, items, is_last, first.dropped)
             else:
                 straddle = census.straddle(items.labels, is_last, first.dropped)
@@ -230,11 +235,12 @@ class Stream(NamedTuple):
         """Makes the ranking of the relevant items from the counts on each device."""
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
-        tied = jnp.where(seen.exists, counts.equal, 0)
-        # Relevant items that are not in the pool come last; they leave no gap.
-        rank = jnp.where(seen.exists, counts.before, jnp.iinfo(jnp.int32).max)
+        has_rank = seen.has_rank
+        tied = jnp.where(has_rank, counts.equal, 0)
+        # Relevant items without a rank come last; they leave no gap.
+        rank = jnp.where(has_rank, counts.before, jnp.iinfo(jnp.int32).max)
         _, indices = sort_by([~rank])  # ascending
-        items = self.judged.only(seen.exists).at(indices)
+        items = self.judged.only(has_rank).at(indices)
         above, tied, rank = (
             _arithmetic.take(x, indices) for x in (counts.above, tied, rank)
         )
@@ -272,7 +278,7 @@ class Stream(NamedTuple):
         return RankingData(
             held=held,
             pool=pool,
-            length=seen.length,
+            length=seen.num_ranked,
             list_exists=list_exists,
             list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
             cut=None if depth is None or depth >= total_items else depth,
@@ -305,7 +311,7 @@ class Stream(NamedTuple):
                 # items need theirs.
                 offsets = block.offsets(self.relevant_ids)
                 labels = put(jnp.zeros(shape, dtype), offsets, self.judged.labels)
-            items = SharedItems(labels, block.exists, shape)
+            items = SharedItems(labels, block.has_rank, shape)
             candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
             return step(state, block, candidates), None
 

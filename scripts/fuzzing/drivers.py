@@ -119,7 +119,10 @@ class Users:
         return finished(case, call), inputs
 
     def lists(self, case: Case) -> Lists:
-        """The pool of a user is every item that is neither masked nor seen."""
+        """The pool of a user is every item that is neither masked nor seen.
+
+        Those with a score of −∞ have no rank.
+        """
         arrays = case.arrays
         labels = labels_in_form(case)
         if "scores" in arrays:
@@ -133,11 +136,13 @@ class Users:
             exists &= arrays["item_mask"]
         rows = arrays.get("evaluated", np.ones(len(labels), bool))
         labels, scores, exists = labels[rows], scores[rows], exists[rows]
-        return Lists(labels, scores, exists, exists, nan_raises=True)
+        how = {"nan_raises": True, "judges_listed": True}
+        return Lists(labels, scores, exists, exists & (scores != -np.inf), **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """All metrics here."""
-        return True
+        """Metrics of all ranks where all items have one."""
+        scores = case.arrays.get("scores", np.zeros(1))
+        return cut.metric.needs != "ranks" or bool((scores > -np.inf).all())
 
 
 class Embeddings:
@@ -264,7 +269,8 @@ class Embeddings:
         if np.isinf(arrays["items"].astype(np.float64)).any():
             if similarity != "dot" or not np.isnan(scores[ranked]).any():
                 raise InvalidCase("infinite vectors without NaN scores")
-        return Lists(labels, scores, exists, ranked, nan_raises=True)
+        how = {"nan_raises": True, "judges_listed": "query_classes" not in arrays}
+        return Lists(labels, scores, exists, ranked, **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
         """Metrics of all ranks where all have one; with attributes in one block."""
@@ -331,7 +337,8 @@ class Links:
                     (entity, relation, tail) if is_head else (head, relation, entity)
                 )
                 exists[index, entity] = entity == answer or triple not in known
-        return Lists(labels, scores, exists, exists, nan_raises=True, holds_order=False)
+        how = {"nan_raises": True, "holds_order": False, "judges_listed": True}
+        return Lists(labels, scores, exists, exists, **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
         """All metrics here."""

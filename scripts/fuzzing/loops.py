@@ -39,6 +39,7 @@ class Lists:
         ids: What the call names the items; None for their indices.
         nan_raises: Whether the call refuses scores that are NaN.
         holds_order: Whether metrics with cutoffs read the order of the items returned.
+        judges_listed: Whether only items with a label above 0 were judged.
     """
 
     labels: np.ndarray
@@ -50,6 +51,7 @@ class Lists:
     ids: np.ndarray | None = None
     nan_raises: bool = False
     holds_order: bool = True
+    judges_listed: bool = False
 
 
 def relevant(label: float) -> float:
@@ -192,7 +194,9 @@ class Row:
         """Finds the pool and the tie groups."""
         weights = None if lists.weights is None else lists.weights[index]
         exists, ranked = lists.exists[index], lists.ranked[index]
-        self.list = oracle.List(lists.labels[index], exists, weights)
+        labels = lists.labels[index]
+        columns = {"judged": labels > 0} if lists.judges_listed else None
+        self.list = oracle.List(labels, exists, weights, columns=columns)
         self.pool_labels = [self.list.labels[i] for i in self.list.pool]
         ranked_items = [i for i in self.list.pool if ranked[i]]
         self.groups = oracle.tie_groups(ranked_items, lists.scores[index])

@@ -370,7 +370,8 @@ class Ids:
         ranked[:, width:] = False
         scores = np.broadcast_to(-np.arange(labels.shape[1], dtype=float), labels.shape)
         weights = arrays.get("list_weights")
-        return Lists(labels, scores, exists, ranked, None, weights, names)
+        how = {"ids": names, "judges_listed": True}
+        return Lists(labels, scores, exists, ranked, None, weights, **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
         """All but those of all ranks."""
@@ -456,7 +457,7 @@ class Scores:
             exists &= arrays["item_mask"]
         weights = arrays.get("list_weights")
         scores = self.scores(case)
-        return Lists(labels, scores, exists, exists, None, weights)
+        return Lists(labels, scores, exists, exists, None, weights, judges_listed=True)
 
     def serves(self, cut: Cut, case: Case) -> bool:
         """All metrics here."""

@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "NaN of an item that is no candidate stops an evaluation",
         "_drivers/candidates.py",
-        "has_nan(scores, exists & queries.retrieved)",
+        "has_nan(scores, exists & retrieved)",
         "has_nan(scores, exists)",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
     ),

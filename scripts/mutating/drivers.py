@@ -39,9 +39,16 @@ MUTANTS = (
         "tests/test_over_devices.py::test_checkpoints_of_one_device",
     ),
     Mutant(
+        "minus infinity is recommended",
+        "_drivers/step.py",
+        "skips_inf=plan.skips_inf",
+        "skips_inf=False",
+        "tests/test_not_recommended.py::test_the_example_of_the_page",
+    ),
+    Mutant(
         "a relevant item that is no candidate is forgotten",
         "_drivers/candidates.py",
-        "retrieved=queries.retrieved,",
+        "retrieved=retrieved,",
         "retrieved=exists,",
         "tests/test_drivers.py::test_values[dot-candidates]",
     ),

@@ -103,6 +103,13 @@ MUTANTS = (
         "jax_rank_metrics/_formulas/two_rankings.py",
     ),
     Mutant(
+        "AUC weighs relevant items alone",
+        "_formulas/order_agreement.py",
+        "weighted(and_not(item_exists, hit))",
+        "and_not(item_exists, hit)",
+        "tests/test_arguments_are_read.py::test_auc_weighs_pairs",
+    ),
+    Mutant(
         "lists of one class weigh in GAUC",
         "_formulas/order_agreement.py",
         "jnp.where(lists.defined, weights, 0)",

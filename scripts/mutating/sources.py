@@ -18,6 +18,20 @@ MUTANTS = (
         "tests/test_values.py::test_two_tied_documents",
     ),
     Mutant(
+        "what is not listed beside ids was judged",
+        "_sources/lists.py",
+        "return self._replace(columns=flags | self.columns)",
+        "return self",
+        "tests/test_arguments_are_read.py::test_what_is_not_listed_is_not_judged",
+    ),
+    Mutant(
+        "an item without a rank fills the list",
+        "_sources/streams.py",
+        "length=seen.num_ranked",
+        "length=seen.length",
+        "tests/test_not_recommended.py",
+    ),
+    Mutant(
         "the pool is only what was retrieved",
         "_sources/retrieved.py",
         "pool_labels, dtype, pool_mask, pool_weights, None, pool_columns",

@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         "a catalogue is as long as the part of a device",
         "_sources/seen.py",
-        "length = lax.psum(self.length",
-        "length = lax.pmax(self.length",
+        "length, retrieved = lax.psum(self.length",
+        "length, retrieved = lax.pmax(self.length",
         "tests/test_streams.py::test_devices_that_share_a_catalogue[ids]",
     ),
     Mutant(
@@ -27,15 +27,15 @@ MUTANTS = (
     Mutant(
         "NaN in the last block alone stops an evaluation",
         "_sources/seen.py",
-        "nan_found = nan_found | has_nan(block.scores, block.exists)",
-        "nan_found = has_nan(block.scores, block.exists)",
+        "nan_found = nan_found | has_nan(block.scores, block.has_rank)",
+        "nan_found = has_nan(block.scores, block.has_rank)",
         "tests/test_streams.py::test_nan_of_any_block",
     ),
     Mutant(
         "NaN of a missing item stops an evaluation",
         "_sources/seen.py",
-        "has_nan(block.scores, block.exists)",
-        "has_nan(block.scores, jnp.ones_like(block.exists))",
+        "has_nan(block.scores, block.has_rank)",
+        "has_nan(block.scores, jnp.ones_like(block.has_rank))",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
     ),
     Mutant(

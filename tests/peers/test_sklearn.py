@@ -194,16 +194,24 @@ def test_multi_label_ranking_of_tied_lists(name, lists, agree):
     agree(mean[name].compute(), expected)
 
 
-def test_roc_auc_of_tied_lists(lists, agree):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_roc_auc_of_tied_lists(lists, agree, rng, weighted):
     scores = np.floor(2 * lists.scores)
-    ranking = jrm.rank(lists.labels, scores, lists.mask)
+    weights = rng.gamma(1, size=scores.shape).astype(np.float32) if weighted else None
+    list_weights = np.ones(len(scores), np.float32)
+    ranking = jrm.rank(
+        *(lists.labels, scores, lists.mask, weights), list_weights=list_weights
+    )
     measured = jrm.measure(MEASURED, ranking)
     ours = measured["auc"]
     for row, exists in enumerate(lists.mask):
         relevant = lists.labels[row, exists] >= 1
         assert ours.defined[row] == (0 < relevant.sum() < relevant.size)
         if ours.defined[row]:
-            theirs = sklearn_metrics.roc_auc_score(relevant, scores[row, exists])
+            sample_weight = None if weights is None else weights[row, exists]
+            theirs = sklearn_metrics.roc_auc_score(
+                relevant, scores[row, exists], sample_weight=sample_weight
+            )
             agree(ours.values[row], theirs)
     assert ours.defined.sum() >= 6
     # Lists of one class are left out of the weighted mean, whatever `undefined` says.

@@ -1,0 +1,286 @@
+"""An argument that is accepted is read, or raises: nothing is ignored in silence."""
+
+import functools
+import inspect
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from cases import CASES
+from sources import make_mesh
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._metrics.metric import NAMES
+
+ROOT = Path(__file__).parent.parent
+METRICS = {metric.__name__: metric for metric in NAMES.values()}
+
+# Two lists of tied scores; ids are indices, and some judged items are not relevant.
+LABELS = np.float32([[1, 0, 0, 2, 0, 0], [0, 0, 1, 0, 1, 0]])
+SCORES = np.float32([[5, 6, 4, 4, 3, 4], [2, 1, 1, 3, 2, 0]])
+JUDGED = np.array([[1, 1, 0, 1, 0, 1], [0, 1, 1, 0, 1, 0]], bool)
+IDS = np.array([[0, 1, 3, 5], [1, 2, 4, -1]])
+LISTED = np.float32([[1, 0, 2, 0], [0, 1, 1, 0]])
+WEIGHTS = np.float32([[1, 2, 0.5, 3, 1, 0.7], [2, 0, 1, 4, 0.25, 1]])
+
+
+def auc_of_pairs(labels, scores, weights):
+    """The share of the weight of pairs that is in order, in plain loops."""
+    pairs = [
+        (
+            weights[i] * weights[j],
+            (scores[i] > scores[j]) + (scores[i] == scores[j]) / 2,
+        )
+        for i in np.flatnonzero((labels >= 1) & (weights > 0))
+        for j in np.flatnonzero((labels < 1) & (weights > 0))
+    ]
+    return sum(w * share for w, share in pairs) / sum(w for w, _ in pairs)
+
+
+@pytest.mark.parametrize("scale", [1, 1e-12, 1e25])
+def test_auc_weighs_pairs(scale):
+    """Values are those of weighted pairs, and of scikit-learn's `sample_weight`."""
+    expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
+    weights = WEIGHTS * np.float32(scale)
+    ranking = jrm.rank(LABELS, SCORES, None, weights)
+    for metric in (jrm.roc_auc, jrm.gauc):
+        np.testing.assert_allclose(metric.of(ranking).values, expected, rtol=1e-6)
+    pooled = jrm.pooled_roc_auc(LABELS[0], SCORES[0], None, WEIGHTS[0])
+    assert pooled.compute() == pytest.approx(expected[0], abs=1e-4)
+    # A list weighs the mean weight of its relevant items, and for gauc also its length.
+    means = scale * np.float32([2, 0.625])
+    np.testing.assert_allclose(jrm.roc_auc.of(ranking).weights, means, rtol=1e-6)
+    np.testing.assert_allclose(jrm.gauc.of(ranking).weights, means * [6, 5], rtol=1e-6)
+
+
+def test_the_page_says_what_item_weights_do():
+    """It names the metrics whose values read them, as the laws prove of each metric."""
+    rows = re.findall(
+        r"^\| `(\w+)`.*\| (\w+, list|list) +\|[^|]*\|$",
+        (ROOT / "docs" / "metrics.md").read_text(),
+        re.MULTILINE,
+    )
+    assert dict(rows).keys() == METRICS.keys()
+    weighted = {case.metric.__name__ for case in CASES.values() if case.weighted}
+    assert {name for name, what in rows if what != "list"} == weighted
+
+
+def test_metrics_without_cutoffs_refuse_them():
+    """They raise by name, as a function and of a ranking."""
+    ranking, checked = jrm.rank_retrieved(LABELS), 0
+    for name, metric in METRICS.items():
+        if "k" in inspect.signature(metric).parameters:
+            continue
+        if metric.spec.at == "k":  # of some, @ sets another option
+            with pytest.raises(TypeError, match="has no option 'k'"):
+                jrm.measure(f"{name}@3", ranking)
+        with pytest.raises(TypeError, match="has no option 'k'"):
+            metric.of(ranking, k=3)
+        checked += 1
+    assert checked > 15
+
+
+def rows_of(judged):
+    """Ranks rows, with the columns that say what was judged."""
+    return jrm.rank(LABELS, SCORES, columns={"judged": judged, "pooled": judged})
+
+
+def retrieved_ids():
+    """Ranks the ids of all items, best first."""
+    order = np.argsort(-SCORES, axis=-1, kind="stable")
+    return jrm.rank_ids(order, IDS, LISTED)
+
+
+def counted_places():
+    """Counts the places of judged items."""
+    above = (SCORES[:, None] > SCORES[..., None]).sum(-1)
+    tied = (SCORES[:, None] == SCORES[..., None]).sum(-1)
+    safe = np.maximum(IDS, 0)
+    above, tied = (np.take_along_axis(x, safe, -1) for x in (above, tied))
+    return jrm.rank_places(LISTED, above, tied, IDS >= 0, num_retrieved=[6, 6])
+
+
+def catalog(**how):
+    """Streams the items in blocks."""
+    one_hot = np.eye(2, dtype=np.float32)
+    how = {"relevant_labels": LISTED, "block_size": 4} | how
+    return jrm.rank_catalog(one_hot, SCORES.T, IDS, **how)
+
+
+EVERYWHERE = ("bpref", "num_nonrel_judged_ret@3", "judged@3")
+SOURCES = {
+    "ids": (retrieved_ids, "stable", (*EVERYWHERE, "infap", "residual@3")),
+    "scores": (lambda: jrm.rank_scores(SCORES, IDS, LISTED), None, EVERYWHERE),
+    "first scores": (
+        lambda: jrm.rank_scores(SCORES, IDS, LISTED, k=3),
+        None,
+        (*EVERYWHERE[1:], "residual@3"),
+    ),
+    "catalog": (lambda: catalog(k=None), None, EVERYWHERE),
+    "first items": (lambda: catalog(k=3), None, (*EVERYWHERE[1:], "residual@3")),
+    "places": (counted_places, None, EVERYWHERE),
+}
+
+
+@functools.cache
+def expected_of(ties):
+    """What rows give where the judged items are said, and so does `join`."""
+    metrics = (*EVERYWHERE, "residual@3")
+    columns = {"judged": JUDGED, "pooled": JUDGED}
+    if ties is not None:
+        metrics = (*metrics, "infap")
+    return jrm.measure(metrics, jrm.rank(LABELS, SCORES, columns=columns, ties=ties))
+
+
+def check(lists, expected):
+    """Asserts that values are equal, metric by metric."""
+    for name, x in lists.items():
+        values = expected[name].values
+        np.testing.assert_allclose(x.values, values, rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_not_listed_is_not_judged(source):
+    """Without the columns, the listed items are those that were judged, and pooled."""
+    make, ties, metrics = SOURCES[source]
+    check(jrm.measure(metrics, make()), expected_of(ties))
+
+
+def test_join_agrees_on_what_is_judged():
+    """The same lists by names: judgements, and a run without ties."""
+    order = np.argsort(-SCORES, axis=-1, kind="stable")
+    runs, qrels = {}, {}
+    for query in range(2):
+        runs[query] = {f"d{i}": 6.0 - rank for rank, i in enumerate(order[query])}
+        listed = zip(IDS[query], LISTED[query], strict=True)
+        qrels[query] = {f"d{i}": int(label) for i, label in listed if i >= 0}
+    metrics = (*EVERYWHERE, "infap")
+    check(jrm.join(qrels, runs).measure(metrics), expected_of("stable"))
+
+
+def test_drivers_know_what_is_judged():
+    """Labels of 0 in a frame were judged; with candidates, these alone have ranks."""
+    listed = [
+        (query, int(i), float(y))
+        for query in range(2)
+        for i, y in zip(IDS[query], LISTED[query], strict=True)
+        if i >= 0
+    ]
+    relevant = pd.DataFrame(listed, columns=["query", "item", "label"])
+    one_hot = np.eye(2, dtype=np.float32)
+    metrics = (*EVERYWHERE[1:], "bpref")
+    evaluation = jrm.evaluate_embeddings(metrics, one_hot, SCORES.T, relevant)
+    check(evaluation.lists, expected_of(None))
+    candidates = [[0, 2, 4, 5], [0, 1, 3, 4]]
+    retrieved = np.zeros(LABELS.shape, bool)
+    for query, items in enumerate(candidates):
+        retrieved[query, items] = True
+    rows = jrm.rank(
+        *(LABELS, SCORES, retrieved | JUDGED),
+        retrieved=retrieved,
+        columns={"judged": JUDGED},
+    )
+    evaluation = jrm.evaluate_embeddings(
+        metrics, one_hot, SCORES.T, relevant, candidates=candidates
+    )
+    check(evaluation.lists, jrm.measure(metrics, rows))
+
+
+def test_keys_draw_other_orders():
+    """A key of each source that takes one moves tied items."""
+    scores, vectors = np.zeros((1, 64), np.float32), np.ones((64, 1), np.float32)
+    ids = np.zeros((1, 1), int)
+    sources = (
+        lambda **how: jrm.rank(scores, scores, k=8, **how),
+        lambda **how: jrm.rank_scores(scores, ids, k=8, **how),
+        lambda **how: jrm.rank_catalog(vectors[:1], vectors, ids, k=8, **how),
+    )
+    for source in sources:
+        orders = [source(key=jax.random.key(seed)).items for seed in range(2)]
+        assert (
+            len({tuple(np.ravel(x).tolist()) for x in (*orders, source().items)}) == 3
+        )
+
+
+def test_list_weights_enter_every_mean():
+    """Of each source that takes them, the mean of values is weighted by them."""
+    weights = np.float32([3, 1])
+    places = np.argsort(np.argsort(-SCORES, kind="stable"), kind="stable")
+    rankings = {
+        "rank": jrm.rank(LABELS, SCORES, list_weights=weights),
+        "rank with weights": jrm.rank(LABELS, SCORES, None, weights),
+        "items": jrm.rank(LABELS, SCORES, None, WEIGHTS, list_weights=weights),
+        "retrieved": jrm.rank_retrieved(LABELS, list_weights=weights),
+        "ids": jrm.rank_ids(IDS, IDS[:, 1:2], list_weights=weights),
+        "scores": jrm.rank_scores(SCORES, IDS, list_weights=weights),
+        "catalog": catalog(k=None, list_weights=weights),
+        "places": jrm.rank_places(
+            *(LABELS, places, np.ones_like(places)),
+            num_retrieved=[6, 6],
+            list_weights=weights,
+        ),
+    }
+    for name, ranking in rankings.items():
+        lists = jrm.reciprocal_rank.of(ranking)
+        expected = np.average(np.asarray(lists.values), weights=weights)
+        assert lists.mean().compute() == pytest.approx(expected, rel=1e-6), name
+
+
+class TestSeen:
+    """Users that are named beside those that are evaluated."""
+
+    @staticmethod
+    def scores(users):
+        """Scores that prefer the first items, for any user."""
+        return -np.arange(6, dtype=np.float32)[None] - np.float32(users[:, None] * 0)
+
+    def evaluate(self, seen, model=None, **how):
+        """Evaluates users 4 and 5."""
+        relevant = {4: [1], 5: [2]}
+        model = self.scores if model is None else model
+        return jrm.evaluate_users("recall@2", model, relevant, seen=seen, **how)
+
+    def test_of_other_users_alone(self):
+        """They exclude nothing: an error where the model says of no user that it exists."""
+        with pytest.raises(ValueError, match="seen names none of the users"):
+            self.evaluate({7: [0]})
+        with pytest.raises(ValueError, match="seen names none of the users"):
+            self.evaluate(pd.DataFrame({"user": [0, 1], "item": [0, 0]}))
+        # Rows of a model are known to be users, whose counts make items popular: here 2
+        # of item 0, and none of item 1.
+        evaluation = self.evaluate({7: [0], 6: [0]}, self.scores(np.arange(8)))
+        popularity = evaluation.lists["popularity@2"].values
+        np.testing.assert_allclose(popularity, [np.log(2) / 2] * 2, rtol=1e-6)
+
+    def test_of_some_users(self):
+        """Others may be named too, for popularity, and users who have seen nothing."""
+        evaluation = self.evaluate({7: [0], 4: []})
+        assert evaluation.items.tolist() == [[0, 1], [0, 1]]
+        evaluation = self.evaluate({7: [0], 4: [0]})
+        assert evaluation.items.tolist() == [[1, 2], [0, 1]]
+
+    @pytest.mark.parametrize("name", ["seen", "relevant"])
+    def test_a_name_below_zero(self, name):
+        """−1 is no user, whoever is evaluated."""
+        arguments = {"relevant": {4: [1]}, "seen": {4: [0]}, "users": [4]}
+        arguments[name] = {-1: [0]} | arguments[name]
+        with pytest.raises(ValueError, match=f"{name} has the user -1"):
+            jrm.evaluate_users("recall@2", self.scores, **arguments)
+
+
+def test_auc_weighs_pairs_of_sharded_items():
+    """Devices that share the items of a list add up the weights of all of them."""
+    mesh, spec = make_mesh((1, 2), ("data", "model")), jax.sharding.PartitionSpec
+    items = spec(None, "model")
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=(items, items, items), out_specs=spec())
+    def sharded(labels, scores, weights):
+        ranking = jrm.rank(labels, scores, None, weights, items_axis="model", k=6)
+        return jrm.roc_auc.of(ranking).values
+
+    expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
+    np.testing.assert_allclose(sharded(LABELS, SCORES, WEIGHTS), expected, rtol=1e-6)
