@@ -251,7 +251,8 @@ def _batches(
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
     """Checks what `score_fn` returned for a batch."""
-    scores = _inputs.real("the scores of score_fn", values)
+    name = "the scores of score_fn"
+    scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
     if scores.shape != shape:
         raise ValueError(
             f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists and "

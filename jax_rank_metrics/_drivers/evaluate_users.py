@@ -267,7 +267,7 @@ def _catalog(
         seen.check_items(num_items)
         counts = np.bincount(seen.table.indices, minlength=num_items)
         counts = jnp.asarray(counts, jnp.int32)
-    mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+    mask = _inputs.item_mask(item_mask, num_items)
     if features is not None:
         features = _inputs.catalog_array("embeddings", features, ("features",))
         if len(features) != num_items:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._inputs.labelled import refuse_masked
 from jax_rank_metrics._inputs.options import positive_integer
 from jax_rank_metrics._types import Number
 
@@ -90,6 +91,8 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
     """Converts the lists of argument number `index` to 1-D arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
+    cure = "rows.compressed(), the items of each list that exist"
+    refuse_masked(f"argument {index}", argument, cure)
     try:
         rows = list(argument)
     except TypeError as error:

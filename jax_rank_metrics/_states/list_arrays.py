@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _shards
+from jax_rank_metrics._inputs import refuse_masked
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
@@ -111,9 +112,10 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
 
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
-    values, weights, defined = jax.device_get(
-        (lists.values, lists.weights, lists.defined)
-    )
+    arrays = lists.values, lists.weights, lists.defined
+    for name, x in zip(("values", "weights", "defined"), arrays, strict=True):
+        refuse_masked(name, x, "numbers, and False in defined where they are masked")
+    values, weights, defined = jax.device_get(arrays)
     if not lists.has_cutoffs:
         values = values[..., None]
     if not lists.cutoff_weights:

@@ -10,7 +10,7 @@ several training seeds. States and estimates stand for values where only means a
 import dataclasses
 import functools
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import jax
 
@@ -282,12 +282,10 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         return Record(label_of(name, keys), keys, source, **fields)
 
     label = label_of(name, path)
-    if (
-        isinstance(tree, Mapping)
-        and not tree
-        or _inputs.is_pandas_frame(tree)
-        and not len(tree.columns)
-    ):
+    ids: Any = None
+    if is_of_lists := _inputs.is_frame(tree):
+        ids, tree = _inputs.list_columns(label, tree, is_metric_name)
+    if isinstance(tree, Mapping) and not tree:
         raise ValueError(
             f"{name} holds no metric; pass at least one ({label} is empty)"
         )
@@ -309,9 +307,12 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 # No metric that a caller may name is called so.
                 was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
             )
-    elif _inputs.is_pandas_frame(tree):
-        for key in tree.columns:
-            yield record(tree[key], (key,), ids=tree.index, is_of_metric=True)
+    elif is_of_lists and isinstance(tree, Mapping):
+        for key, column in tree.items():
+            # Of several levels, as `to_frame` writes them: task, system, metric.
+            keys = key if isinstance(key, tuple) else (key,)
+            keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
+            yield record(column, keys, ids=ids, is_of_metric=True)
     elif is_by_list(tree):
         # A single letter, such as the "p" of precision, is more likely an id.
         metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
@@ -386,9 +387,16 @@ def lists_at_cutoff(record: Record) -> ListValues:
 
 def _holds_systems(values: Values) -> bool:
     """Whether a dict has names of systems for keys, and not those of metrics or lists."""
+    if holds_levels(values):
+        return True
     if not isinstance(values, Mapping) or is_by_list(values):
         return False
     return not all(map(is_metric_name, values))
+
+
+def holds_levels(values: Values) -> TypeGuard[Any]:
+    """Whether this is a frame of several systems, whose columns have several levels."""
+    return _inputs.is_pandas_frame(values) and values.columns.nlevels > 1
 
 
 def is_metric_name(key: Any) -> bool:
