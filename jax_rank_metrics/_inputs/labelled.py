@@ -104,6 +104,12 @@ def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
     return by_ids(name, value, None if num_items is None else range(num_items), "items")
 
 
+def has_item_ids(frame: Any) -> bool:
+    """Whether a frame has a row for each item: a column of ids, and one of values."""
+    keys = [*frame.columns]
+    return len(keys) == 2 and sum(_is_named_by(_ITEMS, key) for key in keys) == 1
+
+
 def by_items_of_rows(name: str, value: Any, units: str | None) -> Any:
     """Returns a frame `[rows, items]` in the order of its items and of its rows.
 

@@ -61,7 +61,7 @@ def checked_mask(
 ) -> jax.Array | None:
     """Checks which items exist, of all lists or of each."""
     per_item = scores.shape[-1:]
-    if _inputs.is_frame(item_mask):  # [lists, items]
+    if _inputs.is_frame(item_mask) and not _inputs.has_item_ids(item_mask):
         item_mask = _inputs.by_items_of_rows("item_mask", item_mask, None)
     item_mask = _inputs.by_items("item_mask", item_mask, *per_item)
     mask = _inputs.boolean("item_mask", item_mask)
