@@ -60,7 +60,7 @@ class Model(NamedTuple):
     def rows(self, devices: Devices, indices: np.ndarray) -> Array:
         """Returns the vectors or scores of some rows, of which −1 is the last."""
         if self.score_fn is not None:
-            return _scores(self.score_fn(indices), indices.size, devices)
+            return _scores(self.score_fn(indices), indices, devices)
         assert self.table is not None
         # Scores are cut over queries and items, and vectors of queries over queries alone.
         spec = devices.of_scores if self.items is None else devices.of_queries
@@ -156,8 +156,16 @@ def _as_array(name: str, value: Any) -> Array:
     return value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
 
 
-def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
-    """Checks the scores that a function returned for a batch, `[num_users, items]`."""
+def _scores(values: Any, indices: np.ndarray, devices: Devices) -> jax.Array:
+    """Checks the scores that a function returned for a batch, `[users, items]`."""
+    num_users = indices.size
+    if _inputs.is_pandas_frame(values):
+        index = values.index.tolist()
+        if index != indices.tolist() and index != [*range(num_users)]:
+            raise ValueError(
+                "model returned a frame whose index is not that of the users it was called "
+                "with; return its rows in their order, or what its to_numpy() returns"
+            )
     # Functions are called as they are, outside of any trace.
     name = "the scores of model"
     scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))

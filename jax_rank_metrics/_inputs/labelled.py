@@ -135,15 +135,15 @@ def list_columns(
 ) -> tuple[Any, dict[Any, Any]]:
     """Splits a frame with a row for each list into the ids of lists and other columns.
 
-    Ids are the column that is named like them, or else the index. Rows without ids are
-    lists 0, 1, …, unless a column of integers may be the ids.
+    Ids are the column that is named like them, or else the index. Where that has no name,
+    and only numbers, a column of integers or strings may be the ids, and raises.
     """
     labels, values = _index_of(name, frame, _LISTS)
     columns = {key: values[key] for key in values.columns}
-    is_default = labels is None
+    is_unnamed = labels is None
     if is_pandas_frame(values) and labels is values.index:
-        is_default = labels.name is None and labels.tolist() == [*range(len(labels))]
-    for key, column in columns.items() if is_default else ():
+        is_unnamed = labels.names == [None] and labels.dtype.kind in "iu"
+    for key, column in columns.items() if is_unnamed else ():
         kind = np.asarray(column).dtype.kind
         if kind not in "fb" and not is_metric(key):
             raise ValueError(

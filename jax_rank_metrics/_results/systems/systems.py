@@ -148,10 +148,11 @@ class Systems:
         values: A dict of systems to values of one metric; to dicts of metrics to these; or
             to dicts of tasks to such dicts. Values of one metric are a `PerList`, an array
             `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
-            numbers, `Seeds` of these, or a state, of which only means are known. A
-            DataFrame with a column for each metric and the result of `evaluate_users` or
-            of another driver stand for dicts of metrics. A dict whose keys are all names
-            of metrics holds those of a single system.
+            numbers, `Seeds` of these, or a state, of which only means are known. A frame
+            of pandas or polars with a column for each metric, and the ids of lists in its
+            index or in a column called list, query, qid, user or the like, and the result
+            of `evaluate_users` or of another driver stand for dicts of metrics. A dict
+            whose keys are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
 
