@@ -101,6 +101,8 @@ class Input(NamedTuple):
 def of_users(model, relevant=LABELS, **options):
     """Users who have seen what is excluded."""
     options |= {"seen": sparse(EXCLUDED), "item_mask": MASK}
+    # A row of the matrix may be empty, whose user is none of those with a pair.
+    options = {"users": np.arange(QUERIES), **options}
     arguments = {"model": model, "relevant": sparse(relevant), **options}
     return Input(jrm.evaluate_users, arguments, relevant, pool=~EXCLUDED & MASK)
 

@@ -43,6 +43,7 @@ def test_measures_of_recommendations(data, rng):
         (queries, items),
         sparse(labels),
         seen=sparse(seen),
+        users=np.arange(USERS),  # with the one who has no relevant item
         batch_size=4,
         progress=lambda *x: done.append(x),
     )
