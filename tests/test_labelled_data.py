@@ -266,14 +266,22 @@ def test_written_frames():
         [pl.read_csv(x.encode()) for x in texts],
         [pl.read_parquet(x) for x in files],
         [x.reset_index() for x in frames],
+        # The numbers of rows beside ids are none.
+        [pandas.read_csv(io.StringIO(x.reset_index().to_csv())) for x in frames],
     )
     for a, b in forms:
         assert jrm.compare(a, b)["mrr"].p == expected["mrr"].p
         assert [x.metric for x in jrm.compare(a, b)] == ["mrr", "p@1"]
     systems = jrm.Systems(dict(zip("ab", frames, strict=True)))
-    for frame in (jrm.to_frame(systems), jrm.to_frame(systems).reset_index()):
+    table = jrm.to_frame(systems)
+    text = table.reset_index().to_csv(index=False)
+    text = pandas.read_csv(io.StringIO(text), header=[0, 1])
+    for frame in (table, table.reset_index(), text):
         assert jrm.compare(frame)["mrr"].p == expected["mrr"].p
         assert len(jrm.Systems(frame)) == 4
+    tasks = {x: {"web": y, "news": y / 2} for x, y in zip("ab", frames, strict=True)}
+    by_task = jrm.Systems(tasks)
+    assert jrm.table(jrm.to_frame(by_task)) == jrm.table(by_task)
     for kind in (pandas.DataFrame, pl.DataFrame):
         # Rows pair by position, if nothing may be their ids.
         alone = jrm.compare(kind(A), kind(B))

@@ -17,16 +17,17 @@ import numpy as np
 from jax_rank_metrics._inputs.libraries import is_frame, is_pandas_frame, is_series
 
 # Names of columns that hold ids, in lower case and without spaces, "_" and "-": those of
-# lists and of items. An index without a name is written as one of the last line.
-_UNNAMED = "|(?:unnamed:|level|indexlevel)[0-9]+|index|id|"
+# lists, those of items, and those that an index without a name is written under. Groups
+# of items may be called "document" or "product": these are ids as "document_id" alone.
 _LISTS = re.compile(
     "(?:list|query|topic|user|session|request|question)s?(?:id|no|number|idx)?s?"
-    "|queries|[qu]ids?|qno" + _UNNAMED
+    "|queries|[qu]ids?|qno|ids?"
 )
 _ITEMS = re.compile(
     "(?:item|doc|document|product|entity|passage|label)(?:id|no|number|idx)s?"
-    "|(?:item|doc|document|product|entity|passage)s?|[idp]ids?" + _UNNAMED
+    "|items?|[idp]ids?|ids?"
 )
+_UNNAMED = re.compile("(?:unnamed:|level|indexlevel)[0-9]+|index|")
 
 
 def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
@@ -107,7 +108,9 @@ def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
 def has_item_ids(frame: Any) -> bool:
     """Whether a frame has a row for each item: a column of ids, and one of values."""
     keys = [*frame.columns]
-    return len(keys) == 2 and sum(_is_named_by(_ITEMS, key) for key in keys) == 1
+    return len(keys) == 2 and any(
+        _is_named_by(names, key) for names in (_ITEMS, _UNNAMED) for key in keys
+    )
 
 
 def by_items_of_rows(name: str, value: Any, units: str | None) -> Any:
@@ -206,6 +209,9 @@ def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
 def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
     """Returns the labels of the rows of a frame, or None, and its other columns."""
     keys = [key for key in frame.columns if _is_named_by(id_names, key)]
+    unnamed = [key for key in frame.columns if _is_named_by(_UNNAMED, key)]
+    # Beside ids, what an index without a name left behind are numbers of rows.
+    dropped, keys = [*keys, *unnamed], keys or unnamed
     index = frame.index if is_pandas_frame(frame) else None
     # An index that is named like ids stands beside them; any other is that of rows.
     names = [index.name] if index is not None else []
@@ -217,13 +223,17 @@ def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, An
         )
     if not keys:
         return index, frame
-    columns = frame.drop(columns=keys) if index is not None else frame.drop(keys)
+    columns = frame.drop(columns=dropped) if index is not None else frame.drop(dropped)
     return frame[keys[0]].to_numpy(), columns
 
 
 def _is_named_by(pattern: re.Pattern[str], key: object) -> bool:
-    # The column of an index beside columns of several levels is ("list", "").
-    parts = [x for x in (key if isinstance(key, tuple) else (key,)) if x != ""] or [""]
-    if len(parts) > 1 or not isinstance(parts[0], str):
+    # Beside columns of several levels, that of an index is ("list", "") or, in CSV,
+    # ("list", "Unnamed: 0_level_1").
+    parts = list(key) if isinstance(key, tuple) else [key]
+    texts = [re.sub(r"[\s_-]", "", x).lower() for x in parts if isinstance(x, str)]
+    if len(texts) < len(parts) or any(
+        not re.fullmatch("(?:unnamed:[0-9]+level[0-9]+)?", x) for x in texts[1:]
+    ):
         return False
-    return pattern.fullmatch(re.sub(r"[\s_-]", "", parts[0]).lower()) is not None
+    return pattern.fullmatch(texts[0]) is not None

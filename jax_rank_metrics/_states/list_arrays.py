@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _shards
-from jax_rank_metrics._inputs import refuse_masked
+from jax_rank_metrics._inputs import refuse_masked, same_index
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
@@ -86,6 +86,7 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
     That is the shape of values, or, unless `cutoff_weights`, without its last axis. What
     has no shape, such as the specs of `jax.shard_map`, is not checked.
     """
+    same_index(of_lists={"values": values, "weights": weights, "defined": defined})
     shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
     if None in shapes:
         return

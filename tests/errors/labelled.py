@@ -75,6 +75,7 @@ CASES = {
     "index of neighbours": (*OTHER_INDEX, lambda: jrm.neighbor_recall(rows(), rows(True))),
     "index of probabilities": (*OTHER_INDEX, lambda: jrm.sampled_labels("mrr", y(), y(True), jax.random.key(0))),
     "index of batch weights": (*OTHER_INDEX, lambda: jrm.compat.keras_rs_list_weights(rows(), rows(True))),
+    "index of a PerList": (*OTHER_INDEX, lambda: jrm.PerList(y(), y(True), y() > 0)),
     "items by name": (ValueError, "item_mask has the labels 'x0', .* not those of the items 0, 1, 2, …; .*item_mask.to_numpy", lambda: users(item_mask=pandas.Series([True] * 4, ["x0", "x1", "x2", "x3"]))),
     "items that are not": (ValueError, "item_mask has the labels 0, .* items 0, 1, 2, …", lambda: users(item_mask={i: True for i in range(5)})),
     "users twice": (ValueError, "groups has some labels more than once", lambda: users().by(pandas.Series(list("abcd"), [0, 1, 2, 2]))),

@@ -228,7 +228,7 @@ def read(
     if isinstance(tree, Systems):
         return list(tree)
     records = list(records_of(tree, name))
-    if first == "systems":
+    if first == "systems" or holds_levels(tree):
         return named_by_first_key(records)
     if first == "metrics":
         return records
