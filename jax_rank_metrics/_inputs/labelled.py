@@ -9,6 +9,7 @@ lists have no labels. A mask of NumPy is never lost: it raises.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,10 @@ def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
             f"{name}: got a masked NumPy array, whose mask would be lost; pass {cure}"
         )
     if isinstance(value, (list, tuple)):
-        for part in value:
-            if isinstance(part, (list, tuple, np.ma.MaskedArray)):
+        # The few types that a list of many numbers has.
+        nested = (list, tuple, np.ma.MaskedArray)
+        if any(issubclass(kind, nested) for kind in {*map(type, value)}):
+            for part in value:
                 refuse_masked(name, part, cure)
 
 
@@ -65,6 +68,8 @@ def same_index(
         of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
             items. A Series is `[lists]`.
     """
+    if "pandas" not in sys.modules:
+        return
     known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():

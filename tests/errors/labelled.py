@@ -100,6 +100,7 @@ CASES = {
     "mask of lists_needed": (*MASK, lambda: jrm.lists_needed(X, 0.1)),
     "mask of minimum_detectable": (*MASK, lambda: jrm.minimum_detectable(X)),
     "mask of pad_lists": (*MASK, lambda: jrm.pad_lists([X])),
+    "mask of pad_lists in a Series": (*MASK, lambda: jrm.pad_lists(pandas.Series([X]))),
     "mask of pack": (*MASK, lambda: jrm.pack(X)),
     "mask of hash_ids": (*MASK, lambda: jrm.hash_ids(np.ma.masked_array([1, 2], [0, 1]))),
     "mask of groups": (*MASK, lambda: users().by(X)),
