@@ -87,7 +87,12 @@ def test_chosen_users(data):
     scores, calls = queries @ items.T, []
     lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
     whole = jrm.evaluate_users(
-        METRICS, scores, sparse(labels > 0), seen=hidden, batch_size=4
+        METRICS,
+        scores,
+        sparse(labels > 0),
+        seen=hidden,
+        users=np.arange(USERS),
+        batch_size=4,
     )
     user_ids = np.random.default_rng(1).permutation(USERS)
 
@@ -227,6 +232,7 @@ def test_metrics_without_a_cutoff(data):
         scores,
         sparse(labels),
         seen=sparse(seen),
+        users=np.arange(USERS),
         batch_size=8,
         undefined="skip",
         k=50,

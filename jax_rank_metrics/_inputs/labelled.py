@@ -153,7 +153,8 @@ def list_columns(
         is_unnamed = labels.names == [None] and labels.dtype.kind in "iu"
     for key, column in columns.items() if is_unnamed else ():
         kind = np.asarray(column).dtype.kind
-        if kind not in "fb" and not is_metric(key):
+        metric = key[-1] if isinstance(key, tuple) else key  # of several levels
+        if kind not in "fb" and not is_metric(metric):
             raise ValueError(
                 f"{name} has no column of ids, and the column {key!r} holds "
                 f"{column.dtype}; if it holds the ids of lists, call it 'list', or pass "
