@@ -47,6 +47,7 @@ def keras_rs_list_weights(
     >>> keras_rs_list_weights(labels, weights).tolist()
     [3.0, 3.0]
     """
+    _inputs.same_index({"labels": labels, "mask": mask, "weights": weights})
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     weights = _inputs.real("weights", weights)
     _inputs.same_shape("weights", weights, "labels", labels.shape)

@@ -156,6 +156,8 @@ class Cell(NamedTuple):
         if self.scorer in USERS:
             model = {"embeddings of users": (VECTORS, CATALOG), "a matrix": PRODUCTS}
             model = model.get(self.scorer, PRODUCTS.__getitem__)
+            # A row of the matrix may be empty, whose user is none of those with a pair.
+            options["users"] = np.arange(QUERIES)
             return jrm.evaluate_users(self.metrics(), model, relevant, **options)
         if self.judged == "candidates":
             options["candidates"] = lists_of(CANDIDATES)

@@ -36,6 +36,7 @@ def test_measures_of_recommendations(data, rng):
         (queries, items),
         scipy.sparse.csr_array(labels),
         seen=scipy.sparse.csr_array(seen),
+        users=np.arange(USERS),  # with the one who has no relevant item
         batch_size=4,
         progress=lambda *x: done.append(x),
     )
@@ -75,7 +76,12 @@ def test_chosen_users(data):
     scores, calls = queries @ items.T, []
     lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
     whole = jrm.evaluate_users(
-        METRICS, scores, scipy.sparse.csr_array(labels > 0), seen=hidden, batch_size=4
+        METRICS,
+        scores,
+        scipy.sparse.csr_array(labels > 0),
+        seen=hidden,
+        users=np.arange(USERS),
+        batch_size=4,
     )
     user_ids = np.random.default_rng(1).permutation(USERS)
 
@@ -208,6 +214,7 @@ def test_metrics_without_a_cutoff(data):
     names, scores = ("gm_map", "rprec"), queries @ items.T
     arguments = scores, scipy.sparse.csr_array(labels)
     options = {"seen": scipy.sparse.csr_array(seen), "undefined": "skip", "k": 50}
+    options["users"] = np.arange(USERS)
     evaluation = jrm.evaluate_users(names, *arguments, **options)
     assert evaluation.items.shape == (USERS, 50)
     assert (evaluation.items[:, ITEMS:] == -1).all()

@@ -47,6 +47,7 @@ def data():
     labels[4] = 0
     options = {
         "relevant": scipy.sparse.csr_array(labels),
+        "users": np.arange(USERS),  # also without an item
         "seen": scipy.sparse.csr_array(seen),
         "embeddings": rng.normal(size=(ITEMS, 3)).astype(np.float32),
         "item_mask": rng.random(ITEMS) < 0.9,

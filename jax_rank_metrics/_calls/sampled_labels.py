@@ -114,6 +114,8 @@ def sampled_labels(
     if draws < 2:
         raise ValueError("draws is 1; pass at least 2, for a variance")
     key = _inputs.prng_key(key)
+    of_items = {"probabilities": probabilities, "scores": scores, "mask": mask}
+    _inputs.same_index(of_items, {"list_weights": list_weights})
     labels, _ = _inputs.item_arrays("probabilities", probabilities, mask)
     lists = checked(labels, scores, mask, list_weights=list_weights)
     # In floats, since labels of integers would be compared as these.

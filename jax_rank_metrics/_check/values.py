@@ -36,6 +36,11 @@ def check_labels(
     label.
     """
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
+    of_items = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
+    of_lists = {}
+    per_list = getattr(raw_labels, "ndim", 1) > 1
+    (of_lists if per_list else of_items)["weights"] = raw_weights
+    _inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
     labels, mask = _inputs.item_arrays("labels", raw_labels, raw_mask)
     segment_ids, num_segments = _inputs.segments(labels, *packing)
     item_weights, list_weights = _inputs.weights_for(
@@ -121,12 +126,22 @@ def check_ids(
     the catalogue, and `num_items` must agree with them. Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
+    _inputs.same_index(
+        of_lists=_inputs.frames_among(
+            retrieved_ids=raw_retrieved,
+            relevant_ids=raw_relevant,
+            exclude_ids=raw_excluded,
+            scores=raw_scores,
+        )
+    )
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
         raw_relevant, raw_labels, None
     )
     shape, scores = relevant_ids.shape[:-1], None
     if raw_scores is not None:
-        scores = _inputs.real("scores", raw_scores)
+        if _inputs.is_frame(raw_scores):
+            raw_scores = _inputs.by_items_of_rows("scores", raw_scores, None)
+        scores = _inputs.real("scores", _inputs.by_items("scores", raw_scores))
         _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
         if num_items not in (None, scores.shape[-1]):
             raise ValueError(

@@ -220,6 +220,8 @@ def evaluate_embeddings(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    if _inputs.is_frame(items):
+        items = _inputs.by_items("items", items)
     raw_items, tokens, in_blocks = items, None, is_in_blocks(items)
     if similarity == "maxsim":
         in_blocks = False
@@ -248,7 +250,7 @@ def evaluate_embeddings(
         scoring, num_items = Similarity(maxsim), len(tokens)
     elif is_sparse:
         scoring, num_items = KNOWN_SCORES, items.shape[0]
-        mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+        mask = _inputs.item_mask(item_mask, num_items)
         model = sparse_model(vectors, items, mask, candidates is not None)
     else:
         items = read_vectors("items", items)
@@ -269,7 +271,7 @@ def evaluate_embeddings(
         scoring.check(vectors, items, min(size, num_items), (num_queries,))
     plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(
-        item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
+        item_mask=_inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
         similarity=scoring,
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),

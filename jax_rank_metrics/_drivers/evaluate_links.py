@@ -128,7 +128,8 @@ def evaluate_links(
             jit it yourself, or let it run any other library. Its batches have one size:
             the last is filled up with the last question. NaN raises, except for known
             answers.
-        triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail.
+        triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail. Or a
+            frame of pandas or polars with columns of these names, in any order.
         known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
             those to train on, to validate and to test. Those to evaluate are always among
             them, also where they are missing here.
@@ -251,7 +252,8 @@ def _batches(
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
     """Checks what `score_fn` returned for a batch."""
-    scores = _inputs.real("the scores of score_fn", values)
+    name = "the scores of score_fn"
+    scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
     if scores.shape != shape:
         raise ValueError(
             f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists and "

@@ -129,12 +129,14 @@ def evaluate_users(
             forms; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.
         users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
-            and of `seen`. None is all users of `relevant`: of a frame, in ascending order.
+            and of `seen`. None is all users of `relevant`: rows of lists, keys
+            of a dict, and those with a pair in a frame or a matrix, in ascending order.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
         batch_size: How many users are evaluated at a time; fewer where they would fill
             less than four batches, or need too much memory.
-        item_mask: `[items]` bool, the items that may be recommended, and found.
+        item_mask: `[items]` bool, the items that may be recommended, and found. As all
+            that describes users or items, it may be a Series, a frame or a dict by id.
         embeddings: `[items, features]`, in which the diversity of the recommended items
             is measured.
         item_groups: `[items, groups]`, how much each item belongs to each group, for
@@ -270,7 +272,7 @@ def _catalog(
         seen.check_items(num_items)
         counts = np.bincount(seen.table.indices, minlength=num_items)
         counts = jnp.asarray(counts, jnp.int32)
-    mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+    mask = _inputs.item_mask(item_mask, num_items)
     if features is not None:
         features = _inputs.catalog_array("embeddings", features, ("features",))
         if len(features) != num_items:

@@ -1,15 +1,15 @@
 """The result of a driver: means, the values of every query, and the items found."""
 
 import dataclasses
-from collections.abc import Hashable, Iterable
-from typing import ClassVar, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from jax_rank_metrics import _types
+from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.batches import QueryParts
 from jax_rank_metrics._drivers.collected import gathered
-from jax_rank_metrics._inputs.pack import pack
+from jax_rank_metrics._inputs.pack import numbered
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import in_order
@@ -17,6 +17,8 @@ from jax_rank_metrics._states.on_host import HostSums, states_of_groups
 from jax_rank_metrics._states.per_list import PerList
 
 E = TypeVar("E", bound="Evaluation")
+# What a driver measures beside the metrics of a call reads no labels.
+_OF_ITEMS_ALONE = ("popularity", "novelty", "intra_list_diversity")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -50,12 +52,15 @@ class Evaluation(StatesByName):
     undefined: _types.Undefined
     _parts: QueryParts | None = dataclasses.field(default=None, kw_only=True)
 
-    def by(self, groups: Iterable[Hashable]) -> dict[Hashable, dict[str, Mean]]:
+    def by(
+        self, groups: Iterable[Hashable] | Mapping[Any, Hashable]
+    ) -> dict[Hashable, dict[str, Mean]]:
         """Returns the states of each group of queries, such as short and long ones.
 
         Args:
             groups: The group of each query, or user, in the order of `items`: names,
-                numbers or bools, as for `pack`.
+                numbers or bools, as for `pack`. Or a dict or a Series of users to these,
+                or of the numbers of queries; others may be in it, too.
 
         Returns:
             A dict from each group, in order of first appearance, to states like
@@ -70,10 +75,10 @@ class Evaluation(StatesByName):
                 "the values are on the devices that computed them; call by on the result "
                 "of gather(), which every process must call"
             )
-        try:
-            packed = pack(groups)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"groups: {error}") from error
+        ids = self.list_ids
+        ids = range(len(self.items)) if ids is None else ids
+        groups = _inputs.by_ids("groups", groups, ids, self._unit)
+        packed = numbered("groups", groups)
         if packed.segment_ids.shape != self.items.shape[:1]:
             raise ValueError(
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
@@ -104,9 +109,20 @@ class Evaluation(StatesByName):
         return dataclasses.replace(self, lists=lists, items=items, _parts=None)
 
     def __repr__(self) -> str:
-        """Shows the mean of each metric, and the number of queries."""
+        """Shows the mean of each metric, the number of queries, and what some count for."""
         number = len(self.items) if self._parts is None else self._parts.num_queries
         parts = [*self._means(), f"{number} {self._unit}"]
+        # Of several metrics, those of few labels, such as rel=2, are undefined more often.
+        counts = [
+            int(state.undefined)
+            for name, state in self.states.items()
+            if name.partition("@")[0] not in _OF_ITEMS_ALONE
+        ]
+        if any(counts):
+            number = min(filter(None, counts))
+            verb = {"skip": "are left out", "one": "count 1"}
+            verb = verb.get(self.undefined, "count 0")
+            parts.append(f"{number} with nothing relevant, which {verb}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _means(self) -> list[str]:

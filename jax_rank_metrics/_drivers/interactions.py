@@ -42,6 +42,8 @@ class Interactions:
         users: The user of each row, as a dict or a frame names them; None where row i is
             that of user i.
         is_matrix: Whether a sparse matrix was passed, whose columns are all items.
+        has_pairs: Whether each row of a sparse matrix holds an entry, which is a pair;
+            None for lists, whose rows are users also where they are empty.
         is_array: Whether an array was passed, `[users, ids]`.
         row_length: The number of ids in each row that has any, where all have equally
             many and none is padding or a set. Only such rows may be labels of all items.
@@ -53,6 +55,7 @@ class Interactions:
     table: SparseRows
     users: np.ndarray | None = None
     is_matrix: bool = False
+    has_pairs: np.ndarray | None = None
     is_array: bool = False
     row_length: int | None = None
     repeats: bool = False
@@ -71,7 +74,8 @@ class Interactions:
             users, table = read_frame(name, raw)
             return cls(name, unit, table, users)
         if _inputs.is_sparse(raw):
-            return cls(name, unit, _checked_matrix(name, raw), is_matrix=True)
+            rows, has_pairs = _checked_matrix(name, raw)
+            return cls(name, unit, rows, is_matrix=True, has_pairs=has_pairs)
         if _inputs.is_series(raw):
             if not raw.index.is_unique:
                 user = raw.index[raw.index.duplicated()][0]
@@ -139,6 +143,15 @@ class Interactions:
     def all_users(self) -> np.ndarray:
         """Returns the users with an entry, `[users]`."""
         return np.arange(self.num_rows) if self.users is None else self.users
+
+    def users_with_rows(self) -> np.ndarray:
+        """Returns the users that are evaluated by default, `[users]`.
+
+        Keys of a dict and rows of a list are users; a frame and a matrix hold pairs, so
+        that their users are those with a pair.
+        """
+        users = self.all_users()
+        return users if self.has_pairs is None else users[self.has_pairs]
 
     def rows(self, user_ids: np.ndarray) -> SparseRows:
         """Returns the rows of users as a canonical `csr_array` without stored zeros.
@@ -256,8 +269,11 @@ def _users_of(name: str, raw: Mapping[Any, Any]) -> np.ndarray:
     return np.fromiter(raw, np.int64, len(raw))
 
 
-def _checked_matrix(name: str, raw: SparseRows) -> SparseRows:
-    """Returns a sparse matrix as a canonical array of its own, without stored zeros."""
+def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]:
+    """Returns a sparse matrix as a canonical array of its own, without stored zeros.
+
+    And which of its rows hold an entry: a label of 0 that is stored is one, as in a frame.
+    """
     import scipy.sparse
 
     # A copy, since what follows changes arrays in place, which are those of the caller.
@@ -269,8 +285,9 @@ def _checked_matrix(name: str, raw: SparseRows) -> SparseRows:
         raise ValueError(
             f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass values of at least 0"
         )
+    has_pairs = np.diff(rows.indptr) > 0
     rows.eliminate_zeros()
-    return rows
+    return rows, has_pairs
 
 
 def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
@@ -333,7 +350,9 @@ def read_users(
     """
     is_selection = users is not None
     user_ids = (
-        _inputs.numpy_array("users", users) if is_selection else relevant.all_users()
+        _inputs.numpy_array("users", users)
+        if is_selection
+        else relevant.users_with_rows()
     )
     if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
         raise TypeError(

@@ -60,7 +60,7 @@ class Model(NamedTuple):
     def rows(self, devices: Devices, indices: np.ndarray) -> Array:
         """Returns the vectors or scores of some rows, of which −1 is the last."""
         if self.score_fn is not None:
-            return _scores(self.score_fn(indices), indices.size, devices)
+            return _scores(self.score_fn(indices), indices, devices)
         assert self.table is not None
         # Scores are cut over queries and items, and vectors of queries over queries alone.
         spec = devices.of_scores if self.items is None else devices.of_queries
@@ -124,6 +124,8 @@ def model_arguments(model: Any) -> list[Argument]:
 
 def read_vectors(name: str, value: Any) -> Array:
     """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
+    if _inputs.is_frame(value):
+        value = _inputs.by_ids(name, value, None, name)
     vectors = _as_array(name, value)
     if not vectors.ndim or not vectors.shape[0]:
         raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
@@ -132,7 +134,16 @@ def read_vectors(name: str, value: Any) -> Array:
 
 def _matrix(name: str, value: Any) -> Array:
     """Returns what `read_vectors` returns, which has to be a matrix."""
-    matrix = _as_array(name, value)
+    if name == "model":
+        matrix = _inputs.by_items_of_rows(name, value, "users")
+    else:
+        unit = "items" if name == "model[1]" else "users"
+        matrix = (
+            _inputs.by_ids(name, value, None, unit)
+            if _inputs.is_frame(value)
+            else value
+        )
+    matrix = _as_array(name, matrix)
     if matrix.ndim != 2 or not matrix.shape[0]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
@@ -145,10 +156,19 @@ def _as_array(name: str, value: Any) -> Array:
     return value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
 
 
-def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
-    """Checks the scores that a function returned for a batch, `[num_users, items]`."""
+def _scores(values: Any, indices: np.ndarray, devices: Devices) -> jax.Array:
+    """Checks the scores that a function returned for a batch, `[users, items]`."""
+    num_users = indices.size
+    if _inputs.is_pandas_frame(values):
+        index = values.index.tolist()
+        if index != indices.tolist() and index != [*range(num_users)]:
+            raise ValueError(
+                "model returned a frame whose index is not that of the users it was called "
+                "with; return its rows in their order, or what its to_numpy() returns"
+            )
     # Functions are called as they are, outside of any trace.
-    scores = _inputs.real("the scores of model", values)
+    name = "the scores of model"
+    scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(
             f"model returned scores of shape {scores.shape} for {num_users} users; return "

@@ -85,7 +85,8 @@ def read_groups(
     groups = _inputs.item_groups(item_groups, None, num_items)
     if groups is not None:
         # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
-        lowest = np.nanmin(np.asarray(item_groups), initial=0)
+        of_items = _inputs.by_items("item_groups", item_groups)
+        lowest = np.nanmin(np.asarray(of_items), initial=0)
         if lowest < 0 or not groups.any():
             raise ValueError(
                 f"item_groups holds {lowest if lowest < 0 else 'no number above 0'}; pass "

@@ -133,6 +133,8 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
         ValueError: if there are none to evaluate; if they have another shape; if a number
             is below 0, or one of an entity is not below `num_entities`.
     """
+    if _inputs.is_frame(value):
+        value = value[_triple_columns(name, [*value.columns])]
     triples = np.asarray(_inputs.numpy_array(name, value))
     if triples.size == 0:
         if name == "triples":
@@ -154,6 +156,27 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
             f"{limits[part] - 1}; pass num_entities, and triples of head, relation and tail"
         )
     return triples.astype(np.int32)
+
+
+def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
+    """Returns the columns of head, relation and tail of a frame, by their names."""
+    for names in (
+        ("head", "relation", "tail"),
+        ("h", "r", "t"),
+        ("subject", "predicate", "object"),
+        ("source", "relation", "target"),
+    ):
+        by_name = {str(x).lower().removesuffix("_id"): x for x in columns}
+        if len(columns) == 3 and by_name.keys() == set(names):
+            return [by_name[x] for x in names]
+    # A frame of an array has columns without names.
+    if columns in ([0, 1, 2], ["column_0", "column_1", "column_2"]):
+        return columns
+    raise ValueError(
+        f"{name} is a frame with the columns {', '.join(map(repr, columns))}; pass one "
+        f"with the columns head, relation and tail, or {name}.to_numpy() if they are in "
+        "this order"
+    )
 
 
 def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray:

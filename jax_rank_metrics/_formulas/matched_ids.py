@@ -40,6 +40,7 @@ def compare_ids(
         reads_cutoffs: Whether rankings must reach k.
         is_share: Whether values must lie in [0, 1].
     """
+    _inputs.same_index(of_lists=_inputs.frames_among(first=first, second=second))
     ks = _inputs.rank_cutoffs(k)
     first_ids, first_dtype = ranked_ids("first", first, ks if reads_cutoffs else ())
     second_ids, second_dtype = ranked_ids("second", second, ks if reads_cutoffs else ())

@@ -72,6 +72,8 @@ def neighbor_recall(
     """
     ks = _inputs.rank_cutoffs(k)
     epsilon = _inputs.not_negative("epsilon", epsilon)
+    of_lists = _inputs.frames_among(true_distances=true_distances)
+    _inputs.same_index({"distances": distances, "ids": ids}, of_lists)
     returned = _distances("distances", distances)
     nearest = _distances("true_distances", true_distances)
     _inputs.same_lists("distances", returned, "true_distances", nearest)

@@ -29,8 +29,9 @@ def popularity(
     Args:
         ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `exposure`.
             Padding leaves the list, and later ids move up. A repeated id counts again.
-        counts: `[num_items]`, how often each item was seen in training. With `log`, an
-            item that was never seen counts as if it had been seen once.
+        counts: `[num_items]`, how often each item was seen in training: an array, or a
+            Series or a dict by id, such as `value_counts()`. With `log`, an item that was
+            never seen counts as if it had been seen once.
         k: Cutoff or cutoffs; None is all items.
         log: Whether to take natural logarithms.
 

@@ -77,6 +77,8 @@ def popularity_lift(
     >>> lists.mean().compute().item()  # 9 against 10
     -0.1...
     """
+    of_lists = _inputs.frames_among(ids=ids, profile_ids=profile_ids)
+    _inputs.same_index(of_lists=of_lists)
     listed = popularity(ids, counts, k, log=False)
     profile_array, _ = ranked_ids("profile_ids", profile_ids)
     if profile_array.shape[:-1] != listed.weights.shape:
@@ -162,6 +164,8 @@ def miscalibration(
     The first is ½·ln(½ / ¾) + ½·ln(½ / ¼); in the second q is ¾ and ¼.
     """
     ks, keep_cutoffs = _inputs.rank_cutoffs(k), isinstance(k, (tuple, list))
+    of_profiles = {"profile_ids": profile_ids, "profile_weights": profile_weights}
+    _inputs.same_index(of_profiles, _inputs.frames_among(ids=ids))
     genres = _inputs.catalog_array("genres", genres, ("genres",))
     alpha = _inputs.open_fraction("alpha", alpha)
     id_array, dtype = ranked_ids("ids", ids, ks)

@@ -97,6 +97,7 @@ def label_propensities(
     a = _inputs.positive("a", default_a if a is None else a)
     b = _inputs.positive("b", default_b if b is None else b)
     scale = (math.log(num_points) - 1) * (b + 1) ** a
+    counts = _inputs.by_items("counts", counts)
     if isinstance(counts, jax.Array):
         numbers = _inputs.real("counts", counts)
         numbers = numbers.astype(jax.dtypes.canonicalize_dtype(float))

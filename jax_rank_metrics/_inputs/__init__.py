@@ -4,6 +4,7 @@
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
     items.py    the items of lists: labels, masks, weights, ids and columns
     attributes.py  attributes of queries and items, for functions of both
+    labelled.py Series, frames and dicts in the order of ids; masks of NumPy
     libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported
     list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
@@ -42,12 +43,23 @@ from jax_rank_metrics._inputs.items import group_memberships as group_membership
 from jax_rank_metrics._inputs.items import ids_below as ids_below
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._inputs.items import item_groups as item_groups
+from jax_rank_metrics._inputs.items import item_mask as item_mask
 from jax_rank_metrics._inputs.items import per_list as per_list
 from jax_rank_metrics._inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._inputs.items import repeated as repeated
 from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers
+from jax_rank_metrics._inputs.labelled import by_ids as by_ids
+from jax_rank_metrics._inputs.labelled import by_items as by_items
+from jax_rank_metrics._inputs.labelled import by_items_of_rows as by_items_of_rows
+from jax_rank_metrics._inputs.labelled import frames_among as frames_among
+from jax_rank_metrics._inputs.labelled import has_item_ids as has_item_ids
+from jax_rank_metrics._inputs.labelled import labels_and_values as labels_and_values
+from jax_rank_metrics._inputs.labelled import list_columns as list_columns
+from jax_rank_metrics._inputs.labelled import named as named
+from jax_rank_metrics._inputs.labelled import refuse_masked as refuse_masked
+from jax_rank_metrics._inputs.labelled import same_index as same_index
 from jax_rank_metrics._inputs.libraries import is_frame as is_frame
 from jax_rank_metrics._inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._inputs.libraries import is_series as is_series

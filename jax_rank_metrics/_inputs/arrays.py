@@ -8,6 +8,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
+from jax_rank_metrics._inputs.labelled import refuse_masked
 from jax_rank_metrics._inputs.libraries import is_of_jax, is_sparse, is_torch_tensor
 
 # Arguments that hold ids, whose padding is -1.
@@ -45,11 +46,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     objects, and lists that differ in length.
     """
     kind = type(value).__name__
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name}: got a masked NumPy array, whose mask would be lost; pass "
-            f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
-        )
+    refuse_masked(name, value)
     try:
         values = np.asarray(value)
     except jax.errors.TracerArrayConversionError as error:

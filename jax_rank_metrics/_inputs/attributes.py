@@ -6,6 +6,8 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._inputs.arrays import is_readable, numpy_array, real
+from jax_rank_metrics._inputs.labelled import by_ids
+from jax_rank_metrics._inputs.libraries import is_frame, is_series
 from jax_rank_metrics._types import Arrays
 
 
@@ -36,6 +38,8 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
                 f"{leaf_name} holds strings; pass numbers, such as jrm.hash_ids makes of "
                 "them, or numpy.unique(…, return_inverse=True)"
             )
+        if (is_series(leaf) or is_frame(leaf)) and len(axes) == 1:
+            leaf = by_ids(leaf_name, leaf, range(*axes), axes_of)
         array = real(leaf_name, leaf)
         if array.shape[: len(axes)] != axes:
             raise ValueError(

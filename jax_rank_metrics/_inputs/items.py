@@ -22,6 +22,7 @@ from jax_rank_metrics._inputs.arrays import (
     same_shape,
     unsharded,
 )
+from jax_rank_metrics._inputs.labelled import by_items, named, same_index
 from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 
@@ -177,6 +178,8 @@ def relevant_items(
     `reference` is the argument `reference_name`, whose leading axes the ids must share;
     None where there is none.
     """
+    arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
+    same_index({**arguments, **named(relevant_columns)})
     id_array = ids("relevant_ids", relevant_ids)
     if reference is not None:
         same_lists("relevant_ids", id_array, reference_name, reference)
@@ -236,7 +239,7 @@ def catalog_array(
     `trailing_axes` names the axes after the first: `("features",)` for embeddings. Raises
     if the number of axes differs, if there are no items, or if the array is sharded.
     """
-    array = real(name, value)
+    array = real(name, by_items(name, value))
     if array.ndim != 1 + len(trailing_axes) or not array.shape[0]:
         shape = ", ".join(("num_items", *trailing_axes))
         raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
@@ -268,6 +271,12 @@ def item_groups(
         )
     array = lax.stop_gradient(array).astype(float_dtype(array))
     return group_memberships(array)
+
+
+def item_mask(value: object, num_items: int) -> jax.Array | None:
+    """Converts the mask of a catalogue, `[items]` bool; passes None on."""
+    value = by_items("item_mask", value, num_items)
+    return boolean("item_mask", value, "items", (num_items,))
 
 
 def group_memberships(array: jax.Array) -> jax.Array:

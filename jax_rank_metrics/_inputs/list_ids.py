@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs import arrays
+from jax_rank_metrics._inputs.labelled import refuse_masked
 from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._types import ListIds
 
@@ -71,6 +72,7 @@ def _fits(ids: np.ndarray) -> bool:
 
 def _on_host(ids: Any) -> np.ndarray:
     """Returns ids as an array of integers, strings or objects."""
+    refuse_masked("ids", ids, "ids.compressed(), or an id for every list")
     try:
         array = np.asarray(ids)
     except (TypeError, ValueError, RuntimeError):

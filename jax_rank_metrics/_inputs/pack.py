@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._inputs.labelled import refuse_masked
+
 
 class Packing(NamedTuple):
     """The result of `pack`.
@@ -81,6 +83,7 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     """Numbers ids as `pack` does; `name` is what errors call the argument."""
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; call pack outside jax.jit")
+    refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
     # NumPy would make strings of the numbers in a list that holds both.
     listed = isinstance(values, (list, tuple))
     ids = _objects(values) if listed else np.asarray(values)

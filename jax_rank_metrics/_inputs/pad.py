@@ -5,8 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._inputs.labelled import refuse_masked
 from jax_rank_metrics._inputs.options import positive_integer
 from jax_rank_metrics._types import Number
+
+# What to pass instead of lists with masked items.
+_COMPRESSED = "rows.compressed(), the items of each list that exist"
 
 
 def pad_lists(
@@ -90,6 +94,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
     """Converts the lists of argument number `index` to 1-D arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
+    refuse_masked(f"argument {index}", argument, _COMPRESSED)
     try:
         rows = list(argument)
     except TypeError as error:
@@ -105,6 +110,7 @@ def _array(name: str, row: object) -> np.ndarray:
         isinstance(row, (list, tuple)) and any(isinstance(x, Tracer) for x in row)
     ):
         raise TypeError(f"{name} is traced; call pad_lists outside jax.jit")
+    refuse_masked(name, row, _COMPRESSED)
     cure = "pass a list of numbers"
     try:
         array = np.asarray(row)

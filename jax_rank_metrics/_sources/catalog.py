@@ -123,6 +123,10 @@ def rank_catalog(
     >>> recall.of(ranking, k=(1, 2)).values.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
     """
+    of_lists = _inputs.frames_among(
+        queries=queries, relevant_ids=relevant_ids, exclude_ids=exclude_ids
+    )
+    _inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     scorer = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
     items_axis = _inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
@@ -135,9 +139,7 @@ def rank_catalog(
             relevant=relevant,
             attributes=attributes,
             exclude_ids=checked_exclusions(exclude_ids, scorer),
-            item_mask=_inputs.boolean(
-                "item_mask", item_mask, "items", (scorer.num_items,)
-            ),
+            item_mask=_inputs.item_mask(item_mask, scorer.num_items),
             list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
             depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
             policy=policy,
@@ -218,6 +220,13 @@ def rank_scores(
     >>> reciprocal_rank.of(ranking).values.tolist()
     [0.5, 1.0]
     """
+    of_lists = _inputs.frames_among(
+        scores=scores,
+        relevant_ids=relevant_ids,
+        exclude_ids=exclude_ids,
+        item_mask=item_mask,
+    )
+    _inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     scorer = checked_scores(scores)
     shape = scorer.queries.shape
     retrieved = _inputs.boolean("retrieved", retrieved, "scores", shape)

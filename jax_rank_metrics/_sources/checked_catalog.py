@@ -32,7 +32,7 @@ def checked_embeddings(
     if similarity == "maxsim":
         queries, items = packed("queries", queries), packed("items", items)
     queries = _inputs.real("queries", queries)
-    items = _inputs.real("items", items)
+    items = _inputs.real("items", _inputs.by_items("items", items))
     if items.ndim == 0 or items.shape[0] == 0:
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     block_size = _inputs.positive_integer("block_size", block_size)
@@ -48,7 +48,9 @@ def checked_embeddings(
 
 def checked_scores(scores: _types.Scores) -> Scorer:
     """Checks the scores of `rank_scores`."""
-    scores = _inputs.real("scores", scores)
+    if _inputs.is_frame(scores):
+        scores = _inputs.by_items_of_rows("scores", scores, None)
+    scores = _inputs.real("scores", _inputs.by_items("scores", scores))
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
     return Scorer.of_scores(scores)
@@ -58,8 +60,11 @@ def checked_mask(
     item_mask: _types.ListsItemMask | None, scores: jax.Array
 ) -> jax.Array | None:
     """Checks which items exist, of all lists or of each."""
-    mask = _inputs.boolean("item_mask", item_mask)
     per_item = scores.shape[-1:]
+    if _inputs.is_frame(item_mask) and not _inputs.has_item_ids(item_mask):
+        item_mask = _inputs.by_items_of_rows("item_mask", item_mask, None)
+    item_mask = _inputs.by_items("item_mask", item_mask, *per_item)
+    mask = _inputs.boolean("item_mask", item_mask)
     if mask is not None and mask.shape not in (scores.shape, per_item):
         raise ValueError(
             f"item_mask has shape {mask.shape}, but scores has shape "

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics import _inputs
+
 # A part holds about as many bytes, if that is at least a block.
 PART_BYTES = 2**26
 
@@ -147,6 +149,12 @@ class HostBlocks:
 
 def _block(block: Any) -> Any:
     """Checks that a block has an axis of items."""
+    _inputs.refuse_masked("items", block, "blocks without items that do not exist")
+    if _inputs.is_frame(block):
+        raise TypeError(
+            "items holds a frame, whose index says nothing of where its block begins; "
+            "pass block.to_numpy()"
+        )
     if not np.ndim(block):
         raise TypeError(f"items holds the block {block!r}; pass arrays [block, dims]")
     return block

@@ -4,7 +4,7 @@ from __future__ import annotations  # metrics show the names of types, not their
 
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 
 import jax
 
@@ -80,6 +80,7 @@ def checked(
             f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
             f"weights and key, lists have the arguments {known}"
         )
+    _check_index(labels, scores, mask, weights, **options)
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
@@ -112,6 +113,19 @@ def checked(
     raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
+
+
+def _check_index(
+    labels: object, scores: object, mask: object, weights: object, **options: Any
+) -> None:
+    """Raises if arguments of pandas do not list the same items of the same lists."""
+    of_items = {"labels": labels, "scores": scores, "mask": mask}
+    of_items |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
+    of_items |= _inputs.named(options.get("columns"))
+    of_lists = {"list_weights": options.get("list_weights")}
+    # A Series weighs lists, if there are several in rows.
+    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
+    _inputs.same_index(of_items, of_lists)
 
 
 def _check_relax(relax: object, **incompatible: object) -> None:

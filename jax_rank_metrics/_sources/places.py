@@ -82,6 +82,10 @@ def rank_places(
     >>> f"{average_precision.of(ranking).values:.3f}"  # (1/2 + (2/4 + 2/5)/2) / 2
     '0.475'
     """
+    of_items = {"labels": labels, "above": above, "tied": tied, "mask": mask}
+    of_items |= {"retrieved": retrieved, **_inputs.named(columns)}
+    of_lists = {"num_retrieved": num_retrieved, "list_weights": list_weights}
+    _inputs.same_index(of_items, of_lists)
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     like, lists = ("labels", labels.shape), labels.shape[:-1]
     above, tied = _inputs.integers("above", above), _inputs.integers("tied", tied)

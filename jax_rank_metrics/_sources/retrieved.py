@@ -72,6 +72,14 @@ def rank_retrieved(
     >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
     """
+    of_lists = {"list_weights": list_weights, "num_relevant": num_relevant}
+    of_items = {"labels": labels, "mask": mask, **_inputs.named(columns)}
+    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
+    _inputs.same_index(of_items, of_lists)
+    of_pool = {"pool_labels": pool_labels, "pool_mask": pool_mask}
+    of_pool |= {"pool_weights": pool_weights}
+    of_pool |= _inputs.named(pool_columns, "pool_columns")
+    _inputs.same_index(of_pool)
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     weights, list_weights = _inputs.weights_for(labels, weights, list_weights)
     num_relevant = _inputs.whole_numbers(
@@ -277,6 +285,10 @@ def rank_ids(
     >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
     """
+    of_lists = _inputs.frames_among(
+        retrieved_ids=retrieved_ids, relevant_ids=relevant_ids
+    )
+    _inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     retrieved_ids = _inputs.ids("retrieved_ids", retrieved_ids)
     relevant = Relevant(
         *_inputs.relevant_items(

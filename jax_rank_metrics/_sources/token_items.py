@@ -134,7 +134,11 @@ class TokenItems:
 
 def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
     """Returns arrays `[tokens, dims]` of `Tokens`, or of a list."""
+    _inputs.refuse_masked(
+        name, source, "the tokens that exist, or jrm.Tokens with a mask"
+    )
     if isinstance(source, Tokens):
+        _inputs.refuse_masked(f"{name}.vectors", source.vectors)
         vectors = source.vectors
         if np.ndim(vectors) != 3:
             raise ValueError(

@@ -60,6 +60,9 @@ def cluster_numbers(
     """
     if isinstance(ids, Tracer):
         raise TypeError(f"{name} are traced; pass them outside of jax.jit")
+    if len(list_shape) == 1:
+        ids = _inputs.by_ids(name, ids, range(*list_shape), "lists")
+    _inputs.refuse_masked(name, ids, "the cluster of every list")
     is_listed = len(list_shape) == 1 and isinstance(ids, (list, tuple))
     ids = ids if is_listed else np.asarray(ids)  # in a list, an id may be a tuple
     shape = (len(ids),) if is_listed else ids.shape

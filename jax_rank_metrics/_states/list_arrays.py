@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _shards
+from jax_rank_metrics._inputs import refuse_masked, same_index
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
@@ -85,6 +86,7 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
     That is the shape of values, or, unless `cutoff_weights`, without its last axis. What
     has no shape, such as the specs of `jax.shard_map`, is not checked.
     """
+    same_index(of_lists={"values": values, "weights": weights, "defined": defined})
     shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
     if None in shapes:
         return
@@ -111,9 +113,10 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
 
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
-    values, weights, defined = jax.device_get(
-        (lists.values, lists.weights, lists.defined)
-    )
+    arrays = lists.values, lists.weights, lists.defined
+    for name, x in zip(("values", "weights", "defined"), arrays, strict=True):
+        refuse_masked(name, x, "numbers, and False in defined where they are masked")
+    values, weights, defined = jax.device_get(arrays)
     if not lists.has_cutoffs:
         values = values[..., None]
     if not lists.cutoff_weights:

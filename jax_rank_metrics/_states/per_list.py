@@ -160,6 +160,8 @@ class PerList(ListArrays):
         """
         undefined = checked_undefined(self, undefined)
         num_groups = _inputs.positive_integer("num_groups", num_groups)
+        if len(self._list_shape) == 1:
+            groups = _inputs.by_ids("groups", groups, range(*self._list_shape), "lists")
         groups = _inputs.array("groups", groups)
         if groups.dtype != jnp.bool_:
             groups = _inputs.integers("groups", groups)

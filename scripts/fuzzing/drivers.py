@@ -113,7 +113,7 @@ class Users:
         if "evaluated" in inputs:
             inputs["users"] = np.flatnonzero(inputs.pop("evaluated"))
             rows += ", users=users"
-        elif case.option("form") == "dict":
+        elif case.option("form") in ("dict", "sparse"):
             rows += f", users=np.arange({len(case.arrays['labels'])})"
         call = f"jrm.evaluate_users(metrics, {model}{rows})"
         return finished(case, call), inputs

@@ -123,11 +123,11 @@ MUTANTS = (
         "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
-        "NaN of an item that is no candidate stops an evaluation",
+        "missed items have a rank among candidates",
         "_drivers/candidates.py",
-        "has_nan(scores, exists & retrieved)",
-        "has_nan(scores, exists)",
-        "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
+        "retrieved=retrieved,\n        columns",
+        "retrieved=None,\n        columns",
+        "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
         "counts over devices lose what halves carry",

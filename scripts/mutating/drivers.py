@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         "sparse integers multiplied in their own dtype",
         "_drivers/sparse_vectors.py",
-        "np.result_type(queries.dtype, items.dtype, np.float32)",
+        "_inputs.float_dtype(queries, items)",
         "np.result_type(queries.dtype, items.dtype)",
         "tests/test_sparse_vectors.py::test_small_integers_do_not_overflow",
     ),

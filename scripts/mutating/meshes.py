@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "parts of lists of ids are scattered",
         "_formulas/exposure.py",
-        "ids = _shards.gathered(ids)",
+        "ids, nan_found = _shards.gathered((ids, nan_found))",
         "ids = ids + 0",
         "tests/test_transforms.py::test_mesh[states-lists]",
     ),
@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "rankings of several axes of lists hold the first axis alone",
         "_formulas/id_lists.py",
-        "    return PerList(values, jnp.ones(defined.shape, values.dtype), defined)",
-        "    return PerList(values, jnp.ones(defined.shape[:1], values.dtype), defined)",
+        "    weights = jnp.ones(defined.shape, values.dtype)",
+        "    weights = jnp.ones(defined.shape[:1], values.dtype)",
         "tests/test_transforms.py::test_axes_of_lists[lists]",
     ),
     Mutant(

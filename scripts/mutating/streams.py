@@ -27,16 +27,16 @@ MUTANTS = (
     Mutant(
         "NaN in the last block alone stops an evaluation",
         "_sources/seen.py",
-        "nan_found = nan_found | has_nan(block.scores, block.has_rank)",
-        "nan_found = has_nan(block.scores, block.has_rank)",
-        "tests/test_streams.py::test_nan_of_any_block",
+        "nan_found = nan_found | in_block",
+        "nan_found = in_block",
+        "tests/test_nan_scores.py::test_one_nan_in_one_list[catalog, attributes]",
     ),
     Mutant(
         "NaN of a missing item stops an evaluation",
         "_sources/seen.py",
-        "has_nan(block.scores, block.has_rank)",
-        "has_nan(block.scores, jnp.ones_like(block.has_rank))",
-        "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
+        "has_nan(block.scores, block.has_rank, Rows())",
+        "has_nan(block.scores, jnp.ones_like(block.has_rank), Rows())",
+        "tests/test_nan_scores.py::test_what_is_not_read_changes_nothing",
     ),
     Mutant(
         "scores of relevant items of earlier blocks are lost",

@@ -12,6 +12,7 @@ from jax_rank_metrics._results.systems.systems import (
     Systems,
     Values,
     by_system,
+    holds_levels,
     is_metric_name,
     named_by_first_key,
     paths_text,
@@ -101,7 +102,7 @@ def pairs_of_judge(
 
 def _systems_in(tree: Values) -> list[Metrics]:
     """Reads several systems, which all have the metrics of the first one."""
-    if not isinstance(tree, Systems):
+    if not isinstance(tree, Systems) and not holds_levels(tree):
         if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
             number = "no" if isinstance(tree, Mapping) and not tree else "one"
             raise ValueError(

@@ -10,7 +10,7 @@ several training seeds. States and estimates stand for values where only means a
 import dataclasses
 import functools
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import jax
 
@@ -148,10 +148,11 @@ class Systems:
         values: A dict of systems to values of one metric; to dicts of metrics to these; or
             to dicts of tasks to such dicts. Values of one metric are a `PerList`, an array
             `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
-            numbers, `Seeds` of these, or a state, of which only means are known. A
-            DataFrame with a column for each metric and the result of `evaluate_users` or
-            of another driver stand for dicts of metrics. A dict whose keys are all names
-            of metrics holds those of a single system.
+            numbers, `Seeds` of these, or a state, of which only means are known. A frame
+            of pandas or polars with a column for each metric, and the ids of lists in its
+            index or in a column called list, query, qid, user or the like, and the result
+            of `evaluate_users` or of another driver stand for dicts of metrics. A dict
+            whose keys are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
 
@@ -227,7 +228,7 @@ def read(
     if isinstance(tree, Systems):
         return list(tree)
     records = list(records_of(tree, name))
-    if first == "systems":
+    if first == "systems" or holds_levels(tree):
         return named_by_first_key(records)
     if first == "metrics":
         return records
@@ -282,12 +283,10 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         return Record(label_of(name, keys), keys, source, **fields)
 
     label = label_of(name, path)
-    if (
-        isinstance(tree, Mapping)
-        and not tree
-        or _inputs.is_pandas_frame(tree)
-        and not len(tree.columns)
-    ):
+    ids: Any = None
+    if is_of_lists := _inputs.is_frame(tree):
+        ids, tree = _inputs.list_columns(label, tree, is_metric_name)
+    if isinstance(tree, Mapping) and not tree:
         raise ValueError(
             f"{name} holds no metric; pass at least one ({label} is empty)"
         )
@@ -309,9 +308,12 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 # No metric that a caller may name is called so.
                 was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
             )
-    elif _inputs.is_pandas_frame(tree):
-        for key in tree.columns:
-            yield record(tree[key], (key,), ids=tree.index, is_of_metric=True)
+    elif is_of_lists and isinstance(tree, Mapping):
+        for key, column in tree.items():
+            # Of several levels, as `to_frame` writes them: task, system, metric.
+            keys = key if isinstance(key, tuple) else (key,)
+            keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
+            yield record(column, keys, ids=ids, is_of_metric=True)
     elif is_by_list(tree):
         # A single letter, such as the "p" of precision, is more likely an id.
         metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
@@ -386,9 +388,16 @@ def lists_at_cutoff(record: Record) -> ListValues:
 
 def _holds_systems(values: Values) -> bool:
     """Whether a dict has names of systems for keys, and not those of metrics or lists."""
+    if holds_levels(values):
+        return True
     if not isinstance(values, Mapping) or is_by_list(values):
         return False
     return not all(map(is_metric_name, values))
+
+
+def holds_levels(values: Values) -> TypeGuard[Any]:
+    """Whether this is a frame of several systems, whose columns have several levels."""
+    return _inputs.is_pandas_frame(values) and values.columns.nlevels > 1
 
 
 def is_metric_name(key: Any) -> bool:

@@ -174,9 +174,10 @@ class ListValues:
             ValueError: if there is not one for each list, or if one is missing.
         """
         # Numbers of lists are ids where values have none, also in a Series.
-        if _inputs.is_series(clusters):
-            names = checked_ids("clusters", clusters.index, len(clusters))
-            clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
+        if _inputs.is_series(clusters) or _inputs.is_frame(clusters):
+            names, of_names = _inputs.labels_and_values("clusters", clusters)
+            names = checked_ids("clusters", names, len(clusters))
+            clusters = dict(zip(names, of_names.tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
         if isinstance(clusters, Mapping):
             missing = [name for name in ids if name not in clusters]
@@ -275,6 +276,7 @@ def read_lists(
         )
     if is_by_list(source):
         # Its keys came along as `ids`.
+        _inputs.refuse_masked(name, list(source.values()))
         source = np.array(list(source.values()), np.float64)
     if isinstance(source, PerList):
         array, weights, defined = columns_of(source)
@@ -307,6 +309,10 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
             f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
             f"{FIX}"
         )
+    cure = (
+        "its values without those that are masked, or a PerList that is undefined there"
+    )
+    _inputs.refuse_masked(name, values, cure)
     try:
         array = np.asarray(values)
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
@@ -355,6 +361,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
         TypeError: if `ids` is not a sequence, or ids cannot be the keys of a dict.
         ValueError: if ids repeat, or if there are more or fewer than `count`.
     """
+    _inputs.refuse_masked(f"ids of {name}", ids, "an id for every list")
     try:
         names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
         names = [tuple(x) if isinstance(x, list) else x for x in names]

@@ -1,0 +1,111 @@
+"""Labels and masks that a call does not read."""
+
+import jax
+import numpy as np
+from late_imports import LateImport
+
+import jax_rank_metrics as jrm
+
+pandas = LateImport("pandas")
+
+Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
+COUNTS, IDS, GROUPS = (
+    np.array([9, 1, 4, 2]),
+    np.array([[0, 3], [2, 1]]),
+    np.ones((4, 2)),
+)
+X = np.ma.masked_array([0.1, 0.2, 0.5], [0, 1, 0])
+TOKENS = [np.ma.masked_array(np.ones((2, 3)), np.eye(2, 3))]
+LISTS = jrm.PerList(X.data, np.ones(3), np.ones(3, bool))
+MASKED = jrm.PerList(X, np.ones(3), np.ones(3, bool))
+
+
+def y(reverse=False):
+    """Labels of three items, whose index has an order of its own."""
+    series = pandas.Series([1, 0, 1], index=[7, 5, 3])
+    return series[::-1] if reverse else series
+
+
+def rows(reverse=False):
+    """Labels, or ids, of three lists of four items."""
+    frame = pandas.DataFrame(Y, index=list("abc"))
+    return frame[::-1] if reverse else frame
+
+
+def users(**arguments):
+    """Evaluates three users."""
+    return jrm.evaluate_users("mrr@1", np.ones((3, 4)), [[0]] * 3, **arguments)
+
+
+def links(**columns):
+    """Evaluates a triple in a frame."""
+    return jrm.evaluate_links("mrr", print, pandas.DataFrame(columns), known=[], num_entities=4)  # fmt: skip
+
+
+OTHER_INDEX = (ValueError, "has another index than .*to_numpy")
+MASK = (TypeError, "masked NumPy array, whose mask would be lost; pass ")
+
+# fmt: off
+CASES = {
+    "index of ndcg": (*OTHER_INDEX, lambda: jrm.ndcg(y(), y(True))),
+    "index of evaluate": (*OTHER_INDEX, lambda: jrm.evaluate("mrr", y(), y(True))),
+    "index of check": (*OTHER_INDEX, lambda: jrm.check(y(), y(True))),
+    "index of mask": (*OTHER_INDEX, lambda: jrm.rank(y(), y(), y(True) > 0)),
+    "index of weights": (*OTHER_INDEX, lambda: jrm.rank(y(), y(), None, y(True))),
+    "index of retrieved": (*OTHER_INDEX, lambda: jrm.rank(y(), y(), retrieved=y(True) > 0)),
+    "index of columns": (*OTHER_INDEX, lambda: jrm.rank(y(), y(), columns={"judged": y(True) > 0})),
+    "index of segments": (*OTHER_INDEX, lambda: jrm.rank(y(), y(), segment_ids=y(True), num_segments=2)),
+    "index of lists": (*OTHER_INDEX, lambda: jrm.rank(rows(), rows(True))),
+    "columns of lists": (*OTHER_INDEX, lambda: jrm.rank(rows(), rows()[[1, 0, 2, 3]])),
+    "index of weights of lists": (*OTHER_INDEX, lambda: jrm.rank(Y, rows(), None, y())),
+    "index of list weights": (*OTHER_INDEX, lambda: jrm.rank(Y, rows(), list_weights=rows(True)[0])),
+    "index of rank_retrieved": (*OTHER_INDEX, lambda: jrm.rank_retrieved(y(), y(True) > 0)),
+    "index of num_relevant": (*OTHER_INDEX, lambda: jrm.rank_retrieved(rows(), num_relevant=y())),
+    "index of a pool": (*OTHER_INDEX, lambda: jrm.rank_retrieved(Y, pool_labels=rows(), pool_mask=rows(True) > 0)),
+    "index of rank_places": (*OTHER_INDEX, lambda: jrm.rank_places(y(), y(True), y(), num_retrieved=3)),
+    "index of rank_ids": (*OTHER_INDEX, lambda: jrm.rank_ids(rows(), rows(True))),
+    "index of relevant labels": (*OTHER_INDEX, lambda: jrm.rank_ids(IDS[0], y(), y(True))),
+    "index of rank_scores": (*OTHER_INDEX, lambda: jrm.rank_scores(rows(), rows(True)[[0]])),
+    "index of rank_catalog": (*OTHER_INDEX, lambda: jrm.rank_catalog(rows(), np.eye(4), rows(True)[[0]], k=2)),
+    "index of overlap": (*OTHER_INDEX, lambda: jrm.overlap(rows(), rows(True))),
+    "index of kendall_tau": (*OTHER_INDEX, lambda: jrm.kendall_tau(rows(), rows(True))),
+    "index of profiles": (*OTHER_INDEX, lambda: jrm.popularity_lift(rows(), COUNTS, rows(True))),
+    "index of serendipity": (*OTHER_INDEX, lambda: jrm.serendipity(rows(), rows(True), COUNTS)),
+    "index of miscalibration": (*OTHER_INDEX, lambda: jrm.miscalibration(rows(), GROUPS, rows(True))),
+    "index of neighbours": (*OTHER_INDEX, lambda: jrm.neighbor_recall(rows(), rows(True))),
+    "index of probabilities": (*OTHER_INDEX, lambda: jrm.sampled_labels("mrr", y(), y(True), jax.random.key(0))),
+    "index of batch weights": (*OTHER_INDEX, lambda: jrm.compat.keras_rs_list_weights(rows(), rows(True))),
+    "index of a PerList": (*OTHER_INDEX, lambda: jrm.PerList(y(), y(True), y() > 0)),
+    "items by name": (ValueError, "item_mask has the labels 'x0', .* not those of the items 0, 1, 2, …; .*item_mask.to_numpy", lambda: users(item_mask=pandas.Series([True] * 4, ["x0", "x1", "x2", "x3"]))),
+    "items that are not": (ValueError, "item_mask has the labels 0, .* items 0, 1, 2, …", lambda: users(item_mask={i: True for i in range(5)})),
+    "users twice": (ValueError, "groups has some labels more than once", lambda: users().by(pandas.Series(list("abcd"), [0, 1, 2, 2]))),
+    "counts with gaps": (ValueError, "counts has the labels 0, 2, .* items 0, 1; .*to_numpy", lambda: jrm.novelty(IDS, {0: 1, 2: 3})),
+    "groups of other users": (ValueError, "groups has the labels 5, .* users 0, 1, 2; .*to_numpy", lambda: users().by({5: "a"})),
+    "columns of a model": (ValueError, "model has the labels 'a', 'b', .*to_numpy", lambda: jrm.evaluate_users("mrr@1", pandas.DataFrame(Y, columns=list("abcd")), [[0]] * 3)),
+    "columns of triples": (ValueError, "columns 'a', 'head', 'b'; pass .* head, relation and tail, or triples.to_numpy", lambda: links(a=[0], head=[1], b=[2])),
+    "frames as blocks": (TypeError, "items holds a frame, .*to_numpy", lambda: jrm.evaluate_embeddings("mrr@1", np.eye(4), [rows()], [[0]] * 4)),
+    "ids by no name": (ValueError, "a has no column of ids, and the column 'arm' holds int64; .* a.set_index", lambda: jrm.compare(*[pandas.DataFrame({"arm": [1, 2], "mrr": [0.1, 0.2]})] * 2)),
+    "columns of ids": (ValueError, "a has several columns of ids, 'qid', 'user'", lambda: jrm.compare(*[pandas.DataFrame({"qid": [1, 2], "user": [1, 2], "mrr": [0.1, 0.2]})] * 2)),
+    "mask of a": (*MASK, lambda: jrm.compare(X, X.data)),
+    "mask in a list": (*MASK, lambda: jrm.compare([X[0], X[1]], [0.1, 0.2])),
+    "mask in a dict": (*MASK, lambda: jrm.compare({"q1": 1.0, "q2": np.ma.masked}, {"q1": 1.0, "q2": 0.0})),
+    "mask in a PerList": (*MASK, lambda: jrm.compare(MASKED, X.data)),
+    "mask of a leaderboard": (*MASK, lambda: jrm.leaderboard({"a": X, "b": X})),
+    "mask of a table": (*MASK, lambda: jrm.table({"a": {"mrr": X}})),
+    "mask of Systems": (*MASK, lambda: jrm.Systems({"a": X})),
+    "mask of Seeds": (*MASK, lambda: jrm.Seeds([X, X])),
+    "mask of stacked Seeds": (*MASK, lambda: jrm.Seeds(np.ma.masked_array(np.ones((2, 3)), [X.mask] * 2))),
+    "mask of clusters": (*MASK, lambda: jrm.compare(X.data, X.data, clusters=X)),
+    "mask of joined clusters": (*MASK, lambda: LISTS.cluster(X)),
+    "mask of lists_needed": (*MASK, lambda: jrm.lists_needed(X, 0.1)),
+    "mask of minimum_detectable": (*MASK, lambda: jrm.minimum_detectable(X)),
+    "mask of pad_lists": (*MASK, lambda: jrm.pad_lists([X])),
+    "mask of pad_lists in a Series": (*MASK, lambda: jrm.pad_lists(pandas.Series([X]))),
+    "mask of pack": (*MASK, lambda: jrm.pack(X)),
+    "mask of hash_ids": (*MASK, lambda: jrm.hash_ids(np.ma.masked_array([1, 2], [0, 1]))),
+    "mask of groups": (*MASK, lambda: users().by(X)),
+    "mask of tokens": (*MASK, lambda: jrm.evaluate_embeddings("mrr@1", TOKENS, TOKENS, [[0]], similarity="maxsim")),
+    "mask of blocks": (*MASK, lambda: jrm.evaluate_embeddings("mrr@1", np.eye(3), iter(TOKENS), [[0]] * 3)),
+    "mask of ids": (*MASK, lambda: jrm.to_frame({"mrr": LISTS}, X)),
+    "mask in scores": (*MASK, lambda: jrm.rank([1, 0, 1], [X[0], X[1], X[2]])),
+}

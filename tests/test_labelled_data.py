@@ -1,0 +1,301 @@
+"""Labelled data: the same data in every form gives the same bits, or raises and says why."""
+
+import functools
+import io
+
+import jax
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse
+from late_imports import LateImport
+from per_lists import lists_of
+
+import jax_rank_metrics as jrm
+
+pandas = LateImport("pandas")
+
+RNG = np.random.default_rng(5)
+COUNTS = np.array([9, 1, 4, 2])
+IDS = np.array([[0, 3], [2, 1]])
+TABLE = RNG.random((4, 3))
+GROUPS = np.array([[1, 0], [1, 0], [0, 1], [1, 1]])
+SCORES = RNG.random((3, 4))
+VECTORS = RNG.random((3, 3))
+PAIRS = {0: [1], 1: [0, 3], 2: [2]}
+LISTS = [PAIRS[i] for i in range(3)]
+TRIPLES = np.array([[0, 0, 1], [2, 1, 3], [3, 0, 0]])
+LABELS = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
+ORDER = [2, 0, 3, 1]  # of labels in which data is stored
+USERS = functools.partial(jrm.evaluate_users, "mrr@2")
+QUERIES = functools.partial(jrm.evaluate_embeddings, "mrr@2")
+EVALUATION = USERS(SCORES, PAIRS, users=[2, 0, 1])
+RECALL = "group_recall(group=1)@2"
+LINKS = functools.partial(jrm.evaluate_links, "mrr", known=[], num_entities=4)
+
+
+def same_class(query, item):
+    """Labels of items that share the class of a query."""
+    return query[:, None] == item[None]
+
+
+def scores_of_links(entities, relations, side):
+    """Scores of four entities."""
+    steps = 2 + relations + 3 * (side == "head")
+    return (entities[:, None] * 5 + np.arange(4) * steps[:, None]) % 3.5
+
+
+# Calls whose first axis has ids: what it holds, the data, and the call.
+CALLS = {
+    "novelty": ("item", COUNTS, lambda x: jrm.novelty(IDS, x)),
+    "popularity": ("item", COUNTS, lambda x: jrm.popularity(IDS, x)),
+    "lift": ("item", COUNTS, lambda x: jrm.popularity_lift(IDS, x, IDS[::-1])),
+    "serendipity": ("item", COUNTS, lambda x: jrm.serendipity(IDS, IDS[:, 1:], x)),
+    "propensities": ("item", COUNTS, lambda x: jrm.label_propensities(x, 20)),
+    "diversity": ("item", TABLE, lambda x: jrm.intra_list_diversity(IDS, x)),
+    "genres": ("item", GROUPS, lambda x: jrm.miscalibration(IDS, x, IDS[::-1])),
+    "mask": ("item", COUNTS > 1, lambda x: USERS(SCORES, PAIRS, item_mask=x)),
+    "mask of embeddings": ("item", COUNTS > 1, lambda x: QUERIES(VECTORS, TABLE, LISTS, item_mask=x)),
+    "mask of scores": ("item", COUNTS > 1, lambda x: jrm.rank_scores(SCORES, [[1], [0], [2]], item_mask=x)),
+    "mask of a catalogue": ("item", COUNTS > 1, lambda x: jrm.rank_catalog(VECTORS, TABLE, [[1], [0], [2]], k=2, item_mask=x)),
+    "groups": ("item", GROUPS, lambda x: jrm.evaluate_users(RECALL, SCORES, PAIRS, item_groups=x)),
+    "groups of ids": ("item", GROUPS, lambda x: jrm.rank_ids(IDS, IDS, item_groups=x)),
+    "features": ("item", TABLE, lambda x: USERS(SCORES, PAIRS, embeddings=x)),
+    "items of a model": ("item", TABLE, lambda x: USERS((VECTORS, x), PAIRS)),
+    "users of a model": ("user", VECTORS, lambda x: USERS((x, TABLE), PAIRS)),
+    "items": ("item", TABLE, lambda x: QUERIES(VECTORS, x, LISTS)),
+    "queries": ("query", VECTORS, lambda x: QUERIES(x, TABLE, LISTS)),
+    "items of a catalogue": ("item", TABLE, lambda x: jrm.rank_catalog(VECTORS, x, IDS[[0, 1, 0]], k=2)),
+    "attributes": ("item", COUNTS, lambda x: QUERIES(VECTORS, TABLE, jrm.by_attributes(same_class, [9, 1, 4], x))),
+    "groups of users": ("user", np.array(["a", "b", "a"]), lambda x: EVALUATION.by(x[[2, 0, 1]] if isinstance(x, np.ndarray) else x)),
+    "clusters": ("list", np.array([5, 5, 7]), lambda x: jrm.compare([0.1, 0.2, 0.5], [0.3, 0.3, 0.4], clusters=x, test="t")),
+    "clusters of lists": ("list", np.array([5, 5, 7]), lambda x: lists_of([0.1, 0.2, 0.5]).cluster(x)),
+}  # fmt: skip
+# What a call does not read in the form of a dict, since a dict is a pytree or no array.
+NO_DICTS = ("attributes", "items", "queries", "items of a model", "users of a model")
+
+
+def leaves(result):
+    """The numbers of a result."""
+    if isinstance(result, jrm.Evaluation):
+        result = result.lists, result.items
+    if isinstance(result, jrm.Comparison):
+        result = result.difference, result.p
+    return [np.asarray(x) for x in jax.tree.leaves(result)]
+
+
+def forms_of(data, unit):
+    """The same data under its labels, in another order than that of ids."""
+    order = [i for i in ORDER if i < len(data)]
+    index = pandas.Index(order)
+    make = pandas.Series if data.ndim == 1 else pandas.DataFrame
+    named = make(data[order], index=index)
+    columns = {"x": data[order]} if data.ndim == 1 else dict(enumerate(data[order].T))
+    columns = {unit + "_id": order} | {f"c{key}": x for key, x in columns.items()}
+    return {
+        "labels": named,
+        "default": make(data),
+        "dict": dict(zip(order, data[order], strict=True)),
+        "column": pandas.DataFrame(columns),
+        "polars": pl.DataFrame({key: list(x) for key, x in columns.items()}),
+        "wrong": make(data[order], index=[f"x{i}" for i in order]),
+        "few": named.iloc[1:],
+        "masked": np.ma.masked_array(data, np.arange(len(data)).reshape(-1, *[1] * (data.ndim - 1)) + 0 * data.astype(bool) == 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_axes_with_ids(name):
+    """Every form gives the bits of the array; labels of others, and masks, raise."""
+    unit, data, call = CALLS[name]
+    expected = leaves(call(data))
+    forms = forms_of(data, unit)
+    if name in NO_DICTS:
+        del forms["dict"]
+    for form, text in (("wrong", "to_numpy|lists have none"), ("few", None)):
+        with pytest.raises(ValueError, match=text):
+            call(forms.pop(form))
+    with pytest.raises(TypeError, match="masked"):
+        call(forms.pop("masked"))
+    for form in forms:
+        for x, y in zip(leaves(call(forms[form])), expected, strict=True):
+            np.testing.assert_array_equal(x, y, form)
+
+
+def test_matrices_of_scores():
+    """Frames of scores are read by users and by items; of functions, by items alone."""
+    expected = USERS(SCORES, PAIRS)
+    frame = pandas.DataFrame(SCORES)
+    mixed = frame.loc[[2, 0, 1], [3, 1, 0, 2]]
+    with_users = mixed.reset_index(names="user").rename(columns=str)
+    forms = (frame, mixed, with_users, pl.DataFrame(with_users.to_dict("list")))
+    for model in (*forms, pl.DataFrame(SCORES), lambda u: mixed.loc[u]):
+        np.testing.assert_array_equal(USERS(model, PAIRS).items, expected.items)
+    ids = [[1], [0], [2]]
+    ranking = jrm.rank_scores(SCORES, ids)
+    by_items = jrm.rank_scores(frame[[3, 1, 0, 2]], ids)
+    np.testing.assert_array_equal(*(jrm.reciprocal_rank.of(x).values for x in (ranking, by_items)))  # fmt: skip
+    with pytest.raises(ValueError, match="'a', .* which are not those of the items"):
+        USERS(frame.set_axis(list("abcd"), axis=1), PAIRS)
+
+
+def test_users_of_pairs():
+    """Users of pairs are those with one, and those of lists all that there are."""
+    model, pairs = RNG.random((6, 5)), [(1, 2), (4, 0)]
+    users, items = map(list, zip(*pairs, strict=True))
+    matrix = scipy.sparse.csr_array((np.ones(2), (users, items)), shape=(6, 5))
+    columns = {"user": users, "item": items}
+    stored = scipy.sparse.csr_array(([1.0, 0], ([1, 4], [2, 0])), shape=(6, 5))
+    frames = pandas.DataFrame(columns), pl.DataFrame(columns)
+    series = pandas.Series([[2], [0]], index=users)
+    forms = (*frames, matrix, matrix.tocoo(), {1: [2], 4: [0]}, series, stored)
+    for relevant in forms:
+        evaluation = jrm.evaluate_users("mrr@3", model, relevant)
+        assert evaluation.users.tolist() == users
+    assert "nothing" not in str(USERS(model, matrix))
+    rows = [[], [2], [], [], [0], []]
+    for relevant in (rows, dict(enumerate(rows))):
+        evaluation = jrm.evaluate_users(("mrr@3", "dcg@3"), model, relevant)
+        assert str(evaluation).endswith(
+            "6 users, 4 with nothing relevant, which count 0)"
+        )
+    evaluation = USERS(model, matrix, users=np.arange(6), undefined="skip")
+    assert str(evaluation).endswith("4 with nothing relevant, which are left out)")
+
+
+def test_triples():
+    """Frames of triples are read by the names of their columns."""
+    frame = pandas.DataFrame(TRIPLES, columns=["head", "relation", "tail"])
+    mixed = frame[["tail", "head", "relation"]]
+    expected = leaves(LINKS(score_fn=scores_of_links, triples=TRIPLES)["both"])
+    short = mixed.set_axis(["T", "H", "R"], axis=1)
+    polars = pl.DataFrame(mixed.to_dict("list"))
+    for triples in (frame, mixed, short, polars, pandas.DataFrame(TRIPLES)):
+        got = leaves(LINKS(score_fn=scores_of_links, triples=triples)["both"])
+        for x, y in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+    with pytest.raises(ValueError, match=r"columns 'a', 'head', 'b'; .*to_numpy"):
+        LINKS(
+            score_fn=scores_of_links, triples=mixed.set_axis(["a", "head", "b"], axis=1)
+        )
+
+
+A = {"mrr": [0.1, 0.5, 0.2, 0.9], "p@1": [0.0, 1.0, 0.0, 1.0]}
+B = {"mrr": [0.3, 0.25, 0.95, 0.6], "p@1": [1.0, 0.0, 1.0, 0.0]}
+A_IDS, B_IDS = [3, 1, 2, 0], [2, 3, 0, 1]
+
+
+def written(name):
+    """Two systems as frames, their ids in a column of this name."""
+    return (pandas.DataFrame({name: ids, **x}) for ids, x in ((A_IDS, A), (B_IDS, B)))
+
+
+def readers():
+    """What reads values of lists, as functions of two systems."""
+    more = [{"mrr": 0.4, "p@1": 1.0}, {"mrr": 0.7, "p@1": 0.0}]
+
+    def judged(a, b):
+        if isinstance(b, dict):
+            wider = {k: x | {8: more[0][k], 9: more[1][k]} for k, x in b.items()}
+        else:
+            names = [x for x in b.columns if x not in A]
+            rows = [
+                {**{x: i for x in names}, **row}
+                for i, row in zip((8, 9), more, strict=True)
+            ]
+            if isinstance(b, pl.DataFrame):
+                wider = pl.concat([b, pl.DataFrame(rows).select(b.columns)])
+            elif names:
+                wider = pandas.concat([b, pandas.DataFrame(rows)])
+            else:
+                wider = pandas.concat([b, pandas.DataFrame(more, index=[8, 9])])
+        return jrm.prediction_powered(a, wider)
+
+    return {
+        "compare": lambda a, b: str(jrm.compare(a, b)),
+        "systems": lambda a, b: str(jrm.compare(jrm.Systems({"a": a, "b": b}))),
+        "leaderboard": lambda a, b: str(jrm.leaderboard({"a": a, "b": b}, metric="mrr", samples=99)),
+        "table": lambda a, b: jrm.table({"a": a, "b": b}, compare="a"),
+        "seeds": lambda a, b: str(jrm.to_frame({"mrr": jrm.Seeds([a, b]).mean_lists()["mrr"]}).to_dict()),
+        "judge": judged,
+        "planned": lambda a, b: str(jrm.minimum_detectable(a)) + str(jrm.minimum_detectable(b)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["compare", "systems", "leaderboard", "table", "seeds", "judge", "planned"])  # fmt: skip
+def test_values_of_lists(name):
+    """A column of ids is none of the metrics, in any form that frames are written in."""
+    read = readers()[name]
+    by_id = [
+        {key: dict(zip(ids, x, strict=True)) for key, x in of.items()}
+        for ids, of in ((A_IDS, A), (B_IDS, B))
+    ]
+    expected = str(read(*by_id))
+    for column in (
+        "qid",
+        "query",
+        "query_id",
+        "user",
+        "list",
+        "Topic ID",
+        "Unnamed: 0",
+        "index",
+    ):
+        frames = list(written(column))
+        assert str(read(*frames)) == expected, column
+        polars = [pl.DataFrame(x.to_dict("list")) for x in frames]
+        assert str(read(*polars)) == expected, column
+        assert str(read(*(x.set_index(column) for x in frames))) == expected
+
+
+def test_written_frames():
+    """What `to_frame` writes is read through CSV and parquet; ids that no name says raise."""
+    frames = [
+        jrm.to_frame({key: lists_of(np.array(x)) for key, x in of.items()}, ids)
+        for ids, of in ((A_IDS, A), (B_IDS, B))
+    ]
+    expected = jrm.compare(*frames)
+    texts = [x.to_csv() for x in frames]
+    files = [io.BytesIO() for _ in frames]
+    for text, file in zip(texts, files, strict=True):
+        pl.read_csv(text.encode()).write_parquet(file)
+        file.seek(0)
+    forms = (
+        [pandas.read_csv(io.StringIO(x)) for x in texts],
+        [pandas.read_csv(io.StringIO(x), index_col=0) for x in texts],
+        [pl.read_csv(x.encode()) for x in texts],
+        [pl.read_parquet(x) for x in files],
+        [x.reset_index() for x in frames],
+        # The numbers of rows beside ids are none.
+        [pandas.read_csv(io.StringIO(x.reset_index().to_csv())) for x in frames],
+    )
+    for a, b in forms:
+        assert jrm.compare(a, b)["mrr"].p == expected["mrr"].p
+        assert [x.metric for x in jrm.compare(a, b)] == ["mrr", "p@1"]
+    systems = jrm.Systems(dict(zip("ab", frames, strict=True)))
+    table = jrm.to_frame(systems)
+    text = table.reset_index().to_csv(index=False)
+    text = pandas.read_csv(io.StringIO(text), header=[0, 1])
+    for frame in (table, table.reset_index(), text):
+        assert jrm.compare(frame)["mrr"].p == expected["mrr"].p
+        assert len(jrm.Systems(frame)) == 4
+    tasks = {x: {"web": y, "news": y / 2} for x, y in zip("ab", frames, strict=True)}
+    by_task = jrm.Systems(tasks)
+    assert jrm.table(jrm.to_frame(by_task)) == jrm.table(by_task)
+    for kind in (pandas.DataFrame, pl.DataFrame):
+        # Rows pair by position, if nothing may be their ids.
+        alone = jrm.compare(kind(A), kind(B))
+        assert alone["mrr"].p == jrm.compare(A, B)["mrr"].p
+        for ids in ([3, 1, 2, 0], list("dbca")):
+            with pytest.raises(ValueError, match="column 'arm' .*set_index"):
+                jrm.compare(kind({"arm": ids, **A}), kind({"arm": ids, **B}))
+        with pytest.raises(ValueError, match="several columns of ids, 'qid', 'user'"):
+            jrm.compare(kind({"qid": A_IDS, "user": A_IDS, **A}), kind(B))
+
+
+def test_axes_without_ids():
+    """Arguments whose indexes are equal go by position; tests/errors has the others."""
+    frame = pandas.DataFrame({"y": [1, 0, 1], "s": [0.2, 0.9, 0.4]}, index=[7, 7, 3])
+    y, s = frame["y"], frame["s"]
+    expected = jrm.ndcg(y.to_numpy(), s.to_numpy()).compute()
+    assert jrm.ndcg(y, s).compute() == expected == jrm.ndcg(y, s.to_numpy()).compute()
