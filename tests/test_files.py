@@ -321,7 +321,7 @@ def test_join_takes_frames_and_kinds_of_ids():
         arguments = jrm.join(qrels, RUN, missing="zero").arguments()
         for name, array in expected.items():
             assert str(array) == str(arguments[name]), name
-    numbers = jrm.join({1: {10: 0.5}}, {"1": {"10": 3.0}})
+    numbers = jrm.join({1: {10: 1.5}}, {"1": {"10": 3.0}})
     assert numbers.query_ids.to_list() == ["1"] and numbers.retrieved[0]
     assert numbers.labels.dtype == np.float32
     of_ints = jrm.join({"q": {"a": 1, "b": 0.5}}, {"q": {"a": 1, "b": 0.5}})

@@ -42,10 +42,11 @@ def check_labels(
         labels, raw_weights, None, num_segments
     )
     weights = list_weights if item_weights is None else item_weights
-    scores = None
+    scores = exact_scores = None
     if raw_scores is not None:
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
+        exact_scores = _exact_scores(raw_scores, scores)
     # Formulas compare in this dtype, in which a label of 0.7 reaches the threshold 0.7.
     dtype = _inputs.float_dtype(labels, weights, scores)
     least_relevant = float(dtype.type(threshold))
@@ -80,11 +81,20 @@ def check_labels(
         relevant=(exists & (grades >= least_relevant)).reshape(-1),
         list_numbers=list_numbers.reshape(-1),
         shape=shape,
+        exact_scores=exact_scores,
     )
     packed = segment_ids is not None
     remarks = remark_on_lists(lists, threshold)
     remarks += remark_on_padding(grades, unmasked, packed)
     return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
+
+
+def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
+    """Returns scores as they were passed, flat, or None if their dtype stays."""
+    if isinstance(raw_scores, jax.Array):
+        return None
+    exact = _inputs.numpy_array("scores", raw_scores)
+    return None if exact.dtype.itemsize <= scores.dtype.itemsize else exact.reshape(-1)
 
 
 def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
@@ -173,12 +183,16 @@ def check_ids(
             rows["retrieved_ids"], relevant_rows, relevant, shape
         )
     if scores is not None:
-        remarks += _check_catalog_scores(scores, relevant_rows, relevant, exclude_rows)
+        exact_scores = _exact_scores(raw_scores, scores)
+        remarks += _check_catalog_scores(
+            scores, exact_scores, relevant_rows, relevant, exclude_rows
+        )
     return remarks
 
 
 def _check_catalog_scores(
     scores: jax.Array,
+    exact_scores: np.ndarray | None,
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
     exclude_ids: np.ndarray | None,
@@ -204,6 +218,7 @@ def _check_catalog_scores(
         relevant=(exists & (labels > 0)).reshape(-1),
         list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
         shape=tuple(shape),
+        exact_scores=exact_scores,
     )
     return remark_on_scores(lists, values)
 

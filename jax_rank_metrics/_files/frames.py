@@ -209,7 +209,7 @@ def _numbers(
         if not integers.has_nulls() and not dtype.is_decimal():
             return integers
     if value == "score" and dtype.is_integer():
-        if (column.cast(pl.Float64).abs() >= 2.0**53).any():
+        if are_wide(column.cast(pl.Float64)):
             return column
     stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
     numbers = stripped.cast(pl.Float64, strict=False)
@@ -221,7 +221,15 @@ def _numbers(
     if row is not None:
         expected = "a number" if value == "score" else "a finite number"
         fail(row, f"{value} is {numbers[row]}; pass {expected}")
+    if dtype == pl.String and value == "score" and are_wide(numbers):
+        integers = stripped.cast(pl.Int64, strict=False)
+        return numbers if integers.has_nulls() else integers
     return numbers
+
+
+def are_wide(numbers: "pl.Series") -> bool:
+    """Returns whether some numbers may be integers that float64 does not distinguish."""
+    return bool((numbers.is_finite() & (numbers.abs() >= 2.0**53)).any())
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:

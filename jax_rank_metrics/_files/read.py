@@ -146,8 +146,7 @@ def read_run(
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
         infinite), in the order of the file. Numbers of text are doubles, as in trec_eval.
-        Where a column of JSON lines or Parquet holds integers beyond 2⁵³, the scores remain
-        integers. For "scores" it has no query_id, which `join` takes from the judgements.
+        Where the scores are integers, some beyond 2⁵³, they remain integers. For "scores" it has no query_id, which `join` takes from the judgements.
 
     Raises:
         ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.

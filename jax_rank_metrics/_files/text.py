@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from jax_rank_metrics._files.frames import (
+    are_wide,
     finite_numbers,
     first_true,
     polars,
@@ -202,6 +203,9 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     if any(column.has_nulls() for column in frame):
         return None
     frame = frame.select(form.columns)
+    # Scores that may be integers of more digits than a double has are read as text.
+    if frame.columns[-1] == "score" and are_wide(frame["score"]):
+        return None
     return None if _comments(frame.to_series(), frame, form).any() else frame
 
 
