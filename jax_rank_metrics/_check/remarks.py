@@ -12,6 +12,8 @@ import numpy as np
 from jax_rank_metrics._inputs import first_index, repeated
 from jax_rank_metrics._types import Number
 
+ALL_EXCLUDED = "every relevant id is excluded in"
+
 
 class FlatLists(NamedTuple):
     """Lists of any layout, flattened to items, on the host.
@@ -344,7 +346,7 @@ def remark_on_excluded(
     row = int(np.argmax(unreachable))
     example = relevant_ids[row, np.argmax(relevant[row])]
     return [
-        "every relevant id is excluded in "
+        f"{ALL_EXCLUDED} "
         f"{_with_example(unreachable, has_relevant, shape)}, {example} among them, so "
         "that metrics are undefined there; take relevant ids out of exclude_ids"
     ]

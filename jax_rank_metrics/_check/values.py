@@ -10,6 +10,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._check.remarks import (
     FlatLists,
     remark_on_excluded,
+    remark_on_grades,
     remark_on_lists,
     remark_on_mask,
     remark_on_padding,
@@ -72,7 +73,7 @@ def check_labels(
     score_values = None
     if scores is not None:
         score_values = _checked_scores(scores, exists).reshape(-1)
-    _check_gains(gain_fn, values, exists)
+    check_gains(gain_fn, values, exists)
 
     lists = FlatLists(
         labels=grades.reshape(-1),
@@ -105,7 +106,7 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
     return values
 
 
-def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+def check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
     """Raises where the gain of an existing item is infinite, NaN or negative."""
     readable = np.where(exists, labels, np.zeros_like(labels))
     dtype = _inputs.float_dtype(jnp.asarray(readable))
@@ -123,12 +124,14 @@ def check_ids(
     num_items: object,
     gain_fn: Gain,
     threshold: Number,
+    skips_infinite: bool = False,
 ) -> list[str]:
     """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
     caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
-    the catalogue, and `num_items` must agree with them. Returns the remarks.
+    the catalogue, and `num_items` must agree with them. With `skips_infinite`, the score
+    −inf says that an item has no rank, as in `evaluate_users`. Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
@@ -165,16 +168,20 @@ def check_ids(
     }
     relevant_rows = rows["relevant_ids"]
     _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
-    relevant = relevant_rows >= 0
+    relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0
+    grades = exists.astype(np.float64)
     if relevant_labels is not None:
-        labels, exists = np.asarray(relevant_labels), ids["relevant_ids"] >= 0
+        labels = np.asarray(relevant_labels)
         grades = labels.astype(np.float64)
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
-        _check_gains(gain_fn, labels, exists & (grades >= 0))
+        check_gains(gain_fn, labels, exists & (grades >= 0))
         least_relevant = float(_inputs.float_dtype(relevant_labels).type(threshold))
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 
     remarks: list[str] = []
+    if relevant_labels is not None and not relevant.any():
+        graded = grades[exists & (grades >= 0)]
+        remarks += remark_on_grades(graded.size, graded.max(initial=0), threshold)
     exclude_rows = rows.get("exclude_ids")
     if exclude_rows is not None:
         remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
@@ -185,7 +192,7 @@ def check_ids(
     if scores is not None:
         exact_scores = _exact_scores(raw_scores, scores)
         remarks += _check_catalog_scores(
-            scores, exact_scores, relevant_rows, relevant, exclude_rows
+            scores, exact_scores, relevant_rows, relevant, exclude_rows, skips_infinite
         )
     return remarks
 
@@ -196,6 +203,7 @@ def _check_catalog_scores(
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
     exclude_ids: np.ndarray | None,
+    skips_infinite: bool,
 ) -> list[str]:
     """Checks scores `[*lists, items]` of a catalogue; ids `[lists, …]` index its items."""
     *shape, num_items = scores.shape
@@ -211,6 +219,8 @@ def _check_catalog_scores(
     relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
     labels[relevant_lists, relevant_ids[relevant]] = 1
     values = _checked_scores(scores, exists.reshape(scores.shape)).reshape(-1)
+    if skips_infinite:
+        exists &= ~np.isneginf(values).reshape(exists.shape)
     lists = FlatLists(
         labels=labels.reshape(-1),
         scores=values,

@@ -130,7 +130,7 @@ def scores_of_ranks(ranks: "pl.Series", fail: Fail, first_rank: int = 0) -> "pl.
     if row is not None:
         start = "1" if first_rank else "0 or 1"
         fail(row, f"the rank is {ranks[row]}; pass integers, counted from {start}")
-    return -numbers
+    return 0.0 - numbers  # of which none is -0.0
 
 
 def finite_numbers(texts: "pl.Series") -> "pl.Series":

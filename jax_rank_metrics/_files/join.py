@@ -52,8 +52,8 @@ def join(
             documents are relevant, a document has the label 1 if it is to any, and
             metrics of subtopics can be measured.
         run: The same with score; of a frame that has none, the column rank or position is
-            read, of which lower is better. A frame without query_id, as of plain scores, has an item
-            for each of the judgements, in the same order.
+            read, of which lower is better. A frame without query_id, as of plain scores,
+            has an item for each of the judgements, in the same order.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
             lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
             them the weight 0, like trec_eval without `-c`.

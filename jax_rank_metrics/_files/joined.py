@@ -63,7 +63,7 @@ class Joined:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was probably not intended, as `join` has warned of it; see `check`."""
+        """The remarks on what was probably not intended, of which `join` has warned."""
         return self.remarks_at(1)
 
     def remarks_at(self, relevance_threshold: Number) -> tuple[str, ...]:

@@ -154,9 +154,14 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     if "exact" in run.columns and ties == "trec":
         labels = np.zeros(run.height)
         labels[run_row[is_same]] = judged_rows.values[judged_row[is_same]]
-        has_list, exact = list_ids[1] >= 0, run["exact"].to_numpy()
-        columns = list_ids[1], retrieved.values, exact, np.maximum(labels, 0)
-        collided = collides(*(x[has_list] for x in columns), len(queries))
+        at, exact = list_ids[1] >= 0, run["exact"].to_numpy()
+        collided = collides(
+            list_ids[1][at],
+            retrieved.values[at],
+            exact[at],
+            np.maximum(labels, 0)[at],
+            len(queries),
+        )
     return Sides(
         queries,
         unjudged,

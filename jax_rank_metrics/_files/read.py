@@ -68,10 +68,10 @@ def read_qrels(
 
     Text is UTF-8, plain or packed by gzip or zstd. A byte order mark, blank lines and,
     except in tables, comments are skipped: lines that begin with "#" and have another form
-    than the others. An id may begin with "#", as trec_eval reads it. Ids of text are strings as they
-    are written, so that "007" differs from "7". Integers in JSON lines and Parquet and the
-    ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all of
-    them become strings.
+    than the others. An id may begin with "#", as in trec_eval. Ids of text are strings as
+    they are written, so that "007" differs from "7". Integers in JSON lines and Parquet and
+    the ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all
+    of them become strings.
 
     Args:
         path: The file: a path, or a file that is open in binary mode, such as
@@ -130,8 +130,8 @@ def read_run(
     shift the fields; any text may follow the tag. Two formats have no extension, since
     nothing in a file tells that it is one of them. "msmarco" are lines of `query document
     rank`, with the score −rank; equal ranks tie. With `columns`, it is a table (one of tabs
-    if the extension does not tell) in which the third of them is the rank. "scores", beside svmlight, are one number
-    in each line, for the items of an svmlight file in their order.
+    if the extension does not tell) in which the third of them is the rank. "scores", beside
+    svmlight, are one number in each line, for the items of an svmlight file in their order.
 
     Args:
         path: As in `read_qrels`.
@@ -146,7 +146,8 @@ def read_run(
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
         infinite), in the order of the file. Numbers of text are doubles, as in trec_eval.
-        Where the scores are integers, some beyond 2⁵³, they remain integers. For "scores" it has no query_id, which `join` takes from the judgements.
+        Scores that are integers, some beyond 2⁵³, remain integers. For "scores" it
+        has no query_id, which `join` takes from the judgements.
 
     Raises:
         ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.

@@ -236,7 +236,6 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
 
 def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
     """Returns the same for lines that match the pattern of the form, with any blanks."""
-    pl = polars("reading files")
     lines = lines_of(source, data)
     groups = lines["text"].str.extract_groups(form.pattern)
     frame = groups.struct.rename_fields(form.columns).struct.unnest()
