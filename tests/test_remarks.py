@@ -89,6 +89,15 @@ def test_integers_that_trec_eval_cannot_tell_apart():
             assert len(warned) == number
 
 
+VECTORS = np.float32([[1, 0], [0, 1], [1, 1]])
+
+
+def forbidding(queries, items):
+    """Products, and −inf above 1."""
+    scores = queries @ items.T
+    return jnp.where(scores > 1, -jnp.inf, scores)
+
+
 TIMES = 1.7e9 + np.arange(12.0).reshape(2, 6)
 CHECKS = {
     "float64": (lambda: jrm.check([[1, 0, 0]] * 2, TIMES[:, :3]), f"{COLLIDING} relevant items tie with others, in 2 of 2 lists, as in list 0; subtract"),
@@ -102,6 +111,8 @@ CHECKS = {
     "infinite, ids": (lambda: jrm.check(scores=[[1, -np.inf]], relevant_ids=[[0]]), f"scores are -inf in 1 of 1 lists, as in list 0; {INFINITE}"),
     "grades of ids": (lambda: jrm.check(relevant_ids=[[0, 1]], relevant_labels=[[0.9, 0.1]]), GRADES),
     "grades of users": (lambda: jrm.check(relevant=pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})), GRADES),
+    "embeddings": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], similarity=forbidding, exclude=[[], [], [0]]), f"scores are -inf in 1 of 3 lists, as in list 2; {INFINITE}"),
+    "all excluded": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], exclude=[[0], [], []]), "every relevant id is excluded in 1 of 3 lists, as in list 0, 0 among them, so that metrics are undefined there; take relevant ids out of exclude"),
     "all seen": (lambda: jrm.check(relevant=[[0], [1]], seen=[[], [1]]), "every relevant item was seen by 1 of 2 users, such as user 1"),
 }  # fmt: skip
 
@@ -124,17 +135,12 @@ def test_check_is_silent():
     scores = np.where(np.eye(2, 4) > 0, -np.inf, np.arange(8.0).reshape(2, 4))
     assert not jrm.check(scores=scores, relevant_ids=[[2], [3]], exclude_ids=[[0], [1]])
     assert not jrm.check(relevant=[[2], [3]], model=scores)  # not recommended
+    model, mask = (VECTORS, VECTORS), [True, True, False]
+    assert not jrm.check(relevant=[[0], [1], [1]], model=model, item_mask=mask)
+    of_embeddings = {"queries": VECTORS, "items": VECTORS, "similarity": forbidding}
+    assert not jrm.check(relevant=[[0], [1], [1]], **of_embeddings, item_mask=mask)
     with jax.enable_x64(True):
         assert not jrm.check([[1, 0, 0]] * 2, TIMES[:, :3])
-
-
-VECTORS = np.float32([[1, 0], [0, 1], [1, 1]])
-
-
-def forbidding(queries, items):
-    """Products, and −inf above 1."""
-    scores = queries @ items.T
-    return jnp.where(scores > 1, -jnp.inf, scores)
 
 
 def forbidden_links(known):

@@ -6,22 +6,19 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._check.remarks import ALL_EXCLUDED, FlatLists, remark_on_scores
+from jax_rank_metrics._check.drivers import check_driver
+from jax_rank_metrics._check.remarks import FlatLists, remark_on_scores
 from jax_rank_metrics._check.values import check_gains, check_ids, check_labels
-from jax_rank_metrics._drivers.evaluate_users import remark_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.interactions import (
-    Interactions,
-    RawInteractions,
-    SparseRows,
-    read_users,
-)
+from jax_rank_metrics._drivers.interactions import RawInteractions
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._gains import exponential_gain
+from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 from jax_rank_metrics._types import (
     ArrayLike,
     ExcludedIds,
     Gain,
+    ItemMask,
     Labels,
     Mask,
     Number,
@@ -52,15 +49,19 @@ def check(
     seen: RawInteractions | None = None,
     model: Any = None,
     users: ArrayLike | None = None,
+    queries: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    similarity: SimilarityName | SimilarityFn | None = None,
+    exclude: RawInteractions | None = None,
+    item_mask: ItemMask | None = None,
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
     Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`; and `relevant` to `evaluate_users` or, as exclude is `seen` here, to
-    `evaluate_embeddings`. Or pass what `join` or a driver has returned, which warned of the
-    same. Everything is read on the host, so call it outside `jax.jit`, once for a data set
-    or on its first batch.
+    `rank_scores`; and arguments as to `evaluate_users` or `evaluate_embeddings`. Or pass
+    what `join` or a driver has returned, which warned of the same. Everything is read on
+    the host, so call it outside `jax.jit`, once for a data set or on its first batch.
 
     Each remark says how many lists or items it is about, names the first of them, and
     says what to pass if they were not intended. There are remarks on
@@ -94,10 +95,16 @@ def check(
         exclude_ids: See `rank_catalog`.
         num_items: The number of items in the catalogue. Ids count from 0, so those that
             are not below it raise. Read off the scores where these are passed with ids.
-        relevant: See `evaluate_users`, as the next three.
-        seen: See there.
-        model: See there; only scores `[users, items]` are looked at.
-        users: See there.
+        relevant: See `evaluate_users`, as the next three, or `evaluate_embeddings`.
+        seen: See `evaluate_users`.
+        model: See `evaluate_users`. No function is called.
+        users: See `evaluate_users`.
+        queries: See `evaluate_embeddings`, as the next three. Of vectors, the scores of the
+            first 64 queries or users are looked at.
+        items: See there; an array.
+        similarity: See there; None is "dot".
+        exclude: See there.
+        item_mask: See either.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
@@ -147,7 +154,17 @@ def check(
         if isinstance(labels, Evaluation):
             return [*labels.remarks]
         return _check_joined(labels, gain_fn, relevance_threshold)
-    of_driver = {"seen": seen, "model": model, "users": users}
+    of_driver = {
+        "seen": seen,
+        "model": model,
+        "users": users,
+        "queries": queries,
+        "items": items,
+        "similarity": similarity,
+        "exclude": exclude,
+        "item_mask": item_mask,
+    }
+    of_driver = {name: x for name, x in of_driver.items() if x is not None}
     if relevant is not None:
         further_names = [name for name in arguments if arguments[name] is not None]
         if further_names:
@@ -155,10 +172,9 @@ def check(
                 f"relevant and {further_names[0]} are both given; pass the arguments of "
                 "one call"
             )
-        return _check_users(relevant, seen, model, users, gain_fn, relevance_threshold)
-    for name, value in of_driver.items():
-        if value is not None:
-            raise ValueError(f"{name} is given but relevant is None; pass both")
+        return check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+    for name in of_driver:
+        raise ValueError(f"{name} is given but relevant is None; pass both")
     if relevant_ids is None:
         for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
             if arguments[name] is not None:
@@ -202,45 +218,3 @@ def _check_joined(joined: Joined, gain_fn: Gain, threshold: Number) -> list[str]
         shape=(joined.num_segments,),
     )
     return [*joined.remarks_at(threshold), *remark_on_scores(lists, scores)]
-
-
-def _check_users(
-    raw_relevant: RawInteractions,
-    raw_seen: RawInteractions | None,
-    model: Any,
-    users: ArrayLike | None,
-    gain_fn: Gain,
-    threshold: Number,
-) -> list[str]:
-    """Checks the arguments of `evaluate_users` as ids, and the scores of these users."""
-    relevant, excluded = Interactions.of("relevant", raw_relevant), None
-    seen = None if raw_seen is None else Interactions.of("seen", raw_seen)
-    scores = None
-    if model is not None and not isinstance(model, tuple) and not callable(model):
-        scores = _inputs.numpy_array("model", model)
-    num_users = None if scores is None else len(scores)
-    user_ids = read_users(users, relevant, seen, num_users)
-    ids, labels = _padded(relevant.rows(user_ids))
-    if seen is not None:
-        excluded, _ = _padded(seen.rows(user_ids))
-    if scores is not None:
-        scores = scores[user_ids]
-    arrays = None, ids, labels, excluded
-    remarks = check_ids(arrays, scores, None, gain_fn, threshold, skips_infinite=True)
-    # The driver says the same of what was seen, in words that suit its arguments.
-    remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
-    seen_rows = None if seen is None else seen.rows(user_ids)
-    text = remark_on_seen(relevant.rows(user_ids), seen_rows, user_ids)
-    return remarks if text is None else [text, *remarks]
-
-
-def _padded(rows: SparseRows) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ids of sparse rows, padded with −1, and their values."""
-    counts = np.diff(rows.indptr)
-    exists = np.arange(counts.max(initial=0)) < counts[:, None]
-    ids, values = (
-        np.full(exists.shape, -1, np.int32),
-        np.zeros(exists.shape, np.float32),
-    )
-    ids[exists], values[exists] = rows.indices, rows.data
-    return ids, values

@@ -125,13 +125,15 @@ def check_ids(
     gain_fn: Gain,
     threshold: Number,
     skips_infinite: bool = False,
+    item_mask: np.ndarray | None = None,
 ) -> list[str]:
     """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
     caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
     the catalogue, and `num_items` must agree with them. With `skips_infinite`, the score
-    −inf says that an item has no rank, as in `evaluate_users`. Returns the remarks.
+    −inf says that an item has no rank, as in `evaluate_users`; `item_mask` is `[items]`.
+    Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
@@ -191,36 +193,34 @@ def check_ids(
         )
     if scores is not None:
         exact_scores = _exact_scores(raw_scores, scores)
-        remarks += _check_catalog_scores(
-            scores, exact_scores, relevant_rows, relevant, exclude_rows, skips_infinite
+        exists = np.ones((math.prod(shape), scores.shape[-1]), bool)
+        exists &= True if item_mask is None else item_mask
+        if exclude_rows is not None:
+            lists, slots = np.nonzero(exclude_rows >= 0)
+            exists[lists, exclude_rows[lists, slots]] = False
+        values = _checked_scores(scores, exists.reshape(scores.shape))
+        if skips_infinite:
+            exists &= ~np.isneginf(values).reshape(exists.shape)
+        remarks += _remarks_on_catalog_scores(
+            values, exact_scores, relevant_rows, relevant, exists
         )
     return remarks
 
 
-def _check_catalog_scores(
-    scores: jax.Array,
+def _remarks_on_catalog_scores(
+    scores: np.ndarray,
     exact_scores: np.ndarray | None,
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
-    exclude_ids: np.ndarray | None,
-    skips_infinite: bool,
+    exists: np.ndarray,
 ) -> list[str]:
-    """Checks scores `[*lists, items]` of a catalogue; ids `[lists, …]` index its items."""
-    *shape, num_items = scores.shape
-    num_lists = math.prod(shape)
-    list_numbers = np.arange(num_lists)[:, None]
-    exists = np.ones((num_lists, num_items), bool)
-    if exclude_ids is not None:
-        is_id = exclude_ids >= 0
-        exists[
-            np.broadcast_to(list_numbers, is_id.shape)[is_id], exclude_ids[is_id]
-        ] = False
+    """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
+    *shape, _ = scores.shape
+    list_numbers = np.arange(len(exists))[:, None]
     labels = np.zeros(exists.shape)
     relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
     labels[relevant_lists, relevant_ids[relevant]] = 1
-    values = _checked_scores(scores, exists.reshape(scores.shape)).reshape(-1)
-    if skips_infinite:
-        exists &= ~np.isneginf(values).reshape(exists.shape)
+    values = scores.reshape(-1)
     lists = FlatLists(
         labels=labels.reshape(-1),
         scores=values,

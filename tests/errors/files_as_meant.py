@@ -33,6 +33,8 @@ CASES = {
     "a hash before a bad rank": (ValueError, "line 1 ('#q Q0 d x 1 t'): the rank is 'x', which is not a number", lambda: run("#q Q0 d x 1 t\n")),
     "joined beside scores": (ValueError, "labels is a Joined, which has all arrays, but scores is given; leave it out", lambda: jrm.check(JOINED, [0.5])),
     "relevant beside labels": (ValueError, "relevant and labels are both given", lambda: jrm.check([1, 0], relevant=[[0]])),
+    "arguments of two drivers": (ValueError, "seen is no argument of evaluate_embeddings; pass the arguments of one driver", lambda: jrm.check(queries=[[1.0]], items=[[1.0]], relevant=[[0]], seen=[[0]])),
+    "queries without items": (TypeError, "items: got NoneType", lambda: jrm.check(queries=[[1.0]], relevant=[[0]])),
     "seen alone": (ValueError, "seen is given but relevant is None; pass both", lambda: jrm.check([1, 0], seen=[[0]])),
 }
 # fmt: on
