@@ -147,4 +147,6 @@ def test_thresholds_are_those_of_metrics():
     arguments = {"relevant_ids": [[3]], "exclude_ids": [[3]]}
     labels = np.array([[0.7]], np.float32)
     remarks = jrm.check(**arguments, relevant_labels=labels, relevance_threshold=0.7)
-    assert len(remarks) == 1 and not jrm.check(**arguments, relevant_labels=labels)
+    assert len(remarks) == 1 and "excluded" in remarks[0]
+    [remark] = jrm.check(**arguments, relevant_labels=labels)
+    assert remark.startswith("none of 1 items is relevant: the largest label is 0.7")

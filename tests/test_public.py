@@ -32,7 +32,7 @@ LAYERS = """
     _layouts _places _states _ranking _sources _metrics _formulas _calls
     _results.sheets _results.inference _results.systems _results.comparisons
     _results.leaderboards _results.tables _results.plots _results _drivers _files
-    plots compat testing _public __init__ demo _command adapters cli __main__
+    _check.drivers _check.check plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()
 
 

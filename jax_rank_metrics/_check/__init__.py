@@ -1,6 +1,8 @@
 """`jrm.check`: finds values that are legal, but probably not intended.
 
-    check.py    the public function: which arguments belong together
+    check.py    the public function: which arguments belong together; it imports what files
+                and drivers return, which import the remarks
+    drivers.py  reads arguments of drivers
     values.py   reads the arguments, raises on values that no caller can intend, and
                 hands lists over to the remarks
     remarks.py  the remarks: one function for each common mistake

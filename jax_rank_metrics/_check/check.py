@@ -1,13 +1,24 @@
 """`jrm.check`: raises on impossible values, and remarks on those that look unintended."""
 
+from typing import Any
+
+import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._check.values import check_ids, check_labels
+from jax_rank_metrics._check.drivers import check_driver
+from jax_rank_metrics._check.remarks import FlatLists, remark_on_scores
+from jax_rank_metrics._check.values import check_gains, check_ids, check_labels
+from jax_rank_metrics._drivers.evaluation import Evaluation
+from jax_rank_metrics._drivers.interactions import RawInteractions
+from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._gains import exponential_gain
+from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 from jax_rank_metrics._types import (
+    ArrayLike,
     ExcludedIds,
     Gain,
+    ItemMask,
     Labels,
     Mask,
     Number,
@@ -20,7 +31,7 @@ from jax_rank_metrics._types import (
 
 
 def check(
-    labels: Labels | None = None,
+    labels: Labels | Joined | Evaluation | None = None,
     scores: Scores | None = None,
     mask: Mask | None = None,
     weights: Weights | None = None,
@@ -34,13 +45,23 @@ def check(
     relevant_labels: RelevantIds | None = None,
     exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
+    relevant: RawInteractions | None = None,
+    seen: RawInteractions | None = None,
+    model: Any = None,
+    users: ArrayLike | None = None,
+    queries: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    similarity: SimilarityName | SimilarityFn | None = None,
+    exclude: RawInteractions | None = None,
+    item_mask: ItemMask | None = None,
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
     Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`. Everything is read on the host, so call it outside `jax.jit`, once for
-    a data set or on its first batch.
+    `rank_scores`; and arguments as to `evaluate_users` or `evaluate_embeddings`. Or pass
+    what `join` or a driver has returned, which warned of the same. Everything is read on
+    the host, so call it outside `jax.jit`, once for a data set or on its first batch.
 
     Each remark says how many lists or items it is about, names the first of them, and
     says what to pass if they were not intended. There are remarks on
@@ -49,14 +70,17 @@ def check(
     - lists that all have a single item, as arrays `[lists, items, 1]` have;
     - items of which none is relevant, or all are, at this threshold;
     - negative labels, unless they are padding: one value, at the end of rows;
-    - lists in which all scores are equal;
+    - lists in which all scores are equal, and relevant items whose scores float32 does
+      not tell from those of others;
+    - scores of −inf, which is the lowest score (for a `model`, no recommendation);
     - relevant items that score below the others, as if scores were ranks or distances;
     - masks that hide whole lists before others;
     - lists whose relevant items are all excluded;
-    - ids that are retrieved twice, and relevant ids that are never retrieved.
+    - ids that are retrieved twice, and relevant ids that are never retrieved;
+    - ids of a `Joined` that never match.
 
     Args:
-        labels: See `rank`.
+        labels: See `rank`. Or a `Joined` or an `Evaluation`, with none of the other arrays.
         scores: See `rank`. NaN raises where an item exists.
         mask: See `rank`.
         weights: See `rank`. Negative and NaN weights raise, of lists and of items that
@@ -71,6 +95,16 @@ def check(
         exclude_ids: See `rank_catalog`.
         num_items: The number of items in the catalogue. Ids count from 0, so those that
             are not below it raise. Read off the scores where these are passed with ids.
+        relevant: See `evaluate_users`, as the next three, or `evaluate_embeddings`.
+        seen: See `evaluate_users`.
+        model: See `evaluate_users`. No function is called.
+        users: See `evaluate_users`.
+        queries: See `evaluate_embeddings`, as the next three. Of vectors, the scores of the
+            first 64 queries or users are looked at.
+        items: See there; an array.
+        similarity: See there; None is "dot".
+        exclude: See there.
+        item_mask: See either.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
@@ -108,6 +142,39 @@ def check(
         if isinstance(value, Tracer):
             raise TypeError(f"{name} is traced; call check outside jax.jit")
     _inputs.positive("relevance_threshold", relevance_threshold)
+    if isinstance(labels, (Joined, Evaluation)):
+        further_names = [
+            x for x in arguments if x != "labels" and arguments[x] is not None
+        ]
+        if further_names:
+            raise ValueError(
+                f"labels is a {type(labels).__name__}, which has all arrays, but "
+                f"{further_names[0]} is given; leave it out"
+            )
+        if isinstance(labels, Evaluation):
+            return [*labels.remarks]
+        return _check_joined(labels, gain_fn, relevance_threshold)
+    of_driver = {
+        "seen": seen,
+        "model": model,
+        "users": users,
+        "queries": queries,
+        "items": items,
+        "similarity": similarity,
+        "exclude": exclude,
+        "item_mask": item_mask,
+    }
+    of_driver = {name: x for name, x in of_driver.items() if x is not None}
+    if relevant is not None:
+        further_names = [name for name in arguments if arguments[name] is not None]
+        if further_names:
+            raise ValueError(
+                f"relevant and {further_names[0]} are both given; pass the arguments of "
+                "one call"
+            )
+        return check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+    for name in of_driver:
+        raise ValueError(f"{name} is given but relevant is None; pass both")
     if relevant_ids is None:
         for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
             if arguments[name] is not None:
@@ -135,3 +202,19 @@ def check(
             relevance_threshold,
         )
     return remarks
+
+
+def _check_joined(joined: Joined, gain_fn: Gain, threshold: Number) -> list[str]:
+    """Returns the remarks of `join`, and those on the documents of the run."""
+    arrays = joined.arguments()
+    labels, retrieved = arrays["labels"], arrays["retrieved"]
+    check_gains(gain_fn, labels, arrays["mask"])
+    lists = FlatLists(
+        labels=labels.astype(np.float64),
+        scores=(scores := arrays["scores"].astype(np.float64)),
+        exists=retrieved,
+        relevant=retrieved & (labels >= labels.dtype.type(threshold)),
+        list_numbers=np.where(retrieved, arrays["segment_ids"], 0),
+        shape=(joined.num_segments,),
+    )
+    return [*joined.remarks_at(threshold), *remark_on_scores(lists, scores)]

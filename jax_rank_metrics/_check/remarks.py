@@ -12,18 +12,21 @@ import numpy as np
 from jax_rank_metrics._inputs import first_index, repeated
 from jax_rank_metrics._types import Number
 
+ALL_EXCLUDED = "every relevant id is excluded in"
+
 
 class FlatLists(NamedTuple):
     """Lists of any layout, flattened to items, on the host.
 
     Attributes:
         labels: `[items]` float64.
-        scores: `[items]` float64, or None.
+        scores: `[items]` float64, or None: those that metrics compare.
         exists: `[items]` bool; False where masked, of a negative label or of no list.
         relevant: `[items]` bool, a subset of those that exist.
         list_numbers: `[items]` int, the list of each item; lists of all leading axes are
             numbered together.
         shape: The leading axes, whose product is the number of lists.
+        exact_scores: `[items]`, the scores as they were passed, if metrics round them.
     """
 
     labels: np.ndarray
@@ -32,6 +35,7 @@ class FlatLists(NamedTuple):
     relevant: np.ndarray
     list_numbers: np.ndarray
     shape: tuple[int, ...]
+    exact_scores: np.ndarray | None = None
 
     def count_items(self, items: np.ndarray) -> np.ndarray:
         """Counts in each list the items for which a bool array is True; `[lists]`."""
@@ -73,8 +77,14 @@ def remark_on_lists(lists: FlatLists, threshold: Number) -> list[str]:
 
 
 def remark_on_scores(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on scores: constant ones, and ones that put relevant items last."""
-    return [*_constant(lists, scores), *_reversed(lists, scores)]
+    """Remarks on scores: infinite, colliding and constant ones, and reversed orders."""
+    exact_scores = scores if lists.exact_scores is None else lists.exact_scores
+    return [
+        *_infinite(lists, scores),
+        *_colliding(lists, scores),
+        *_constant(lists, exact_scores),
+        *_reversed(lists, scores),
+    ]
 
 
 def _swapped(lists: FlatLists, scores: np.ndarray) -> list[str]:
@@ -111,13 +121,101 @@ def _single_items(lists: FlatLists) -> list[str]:
 def _never_relevant(lists: FlatLists, threshold: Number) -> list[str]:
     """Remarks if there are positive labels, but all are below the threshold."""
     labels = lists.labels[lists.exists]
-    largest = labels.max(initial=0)
-    if lists.relevant.any() or largest <= 0:
+    if lists.relevant.any():
+        return []
+    return remark_on_grades(labels.size, labels.max(initial=0), threshold)
+
+
+def remark_on_grades(num_items: int, largest: float, threshold: Number) -> list[str]:
+    """Remarks if the largest label of items is positive, but below the threshold."""
+    if not 0 < largest < threshold:
         return []
     return [
-        f"none of {labels.size} items is relevant: the largest label is {largest:g}, and "
+        f"none of {num_items} items is relevant: the largest label is {largest:g}, and "
         f"relevance_threshold is {threshold:g}; pass a lower relevance_threshold to all "
         "metrics but cg, dcg and ndcg"
+    ]
+
+
+def infinite_scores(subject: str) -> str:
+    """Returns the remark that the subject, such as some lists, holds the score −inf."""
+    return (
+        f"scores are -inf in {subject}; -inf is the lowest score, and such items are "
+        "ranked and may be found: mask or exclude those that must not be"
+    )
+
+
+def colliding_scores(subject: str, dtype: str, cure: str) -> str:
+    """Returns the remark that scores collide in the subject, such as some lists.
+
+    Args:
+        subject: Where that happens.
+        dtype: The dtype in which scores that differ become equal.
+        cure: What to pass.
+    """
+    return (
+        f"scores that differ become equal in {dtype}, in which they are compared, and "
+        f"relevant items tie with others, in {subject}; {cure}"
+    )
+
+
+def _infinite(lists: FlatLists, scores: np.ndarray) -> list[str]:
+    """Remarks on existing items with the score −inf, unless every score is."""
+    is_lowest = lists.exists & np.isneginf(scores)
+    if not is_lowest.any():
+        return []
+    flagged, sizes = lists.count_items(is_lowest) > 0, lists.count_items(lists.exists)
+    return [infinite_scores(_with_example(flagged, sizes > 0, lists.shape))]
+
+
+def collides(
+    list_numbers: np.ndarray,
+    scores: np.ndarray,
+    exact_scores: np.ndarray,
+    labels: np.ndarray,
+    num_lists: int,
+) -> np.ndarray:
+    """Returns the lists with exact scores that collide and move a metric, `[lists]` bool.
+
+    Items whose exact scores differ have the same score, and labels that differ too.
+
+    Args:
+        list_numbers: `[items]` int, the list of each item.
+        scores: `[items]`, as metrics compare them.
+        exact_scores: `[items]`, those that were passed.
+        labels: `[items]`.
+        num_lists: The number of lists.
+    """
+    distinct, keys = np.unique(scores, return_inverse=True)
+    keys = keys + list_numbers.astype(np.int64) * max(len(distinct), 1)
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+
+    def varies(values: np.ndarray) -> np.ndarray:
+        is_changed = np.zeros(len(first), bool)
+        is_changed[groups[values != values[first][groups]]] = True
+        return is_changed
+
+    is_odd = varies(exact_scores) & varies(labels)
+    return np.bincount(list_numbers[first[is_odd]], minlength=num_lists) > 0
+
+
+def _colliding(lists: FlatLists, scores: np.ndarray) -> list[str]:
+    """Remarks on scores that metrics cannot tell apart, though they differ."""
+    if lists.exact_scores is None:
+        return []
+    at = lists.exists
+    labels, exact = lists.labels[at], lists.exact_scores[at]
+    numbers, num_lists = lists.list_numbers[at], math.prod(lists.shape)
+    flagged = collides(numbers, scores[at], exact, labels, num_lists)
+    if not flagged.any():
+        return []
+    return [
+        colliding_scores(
+            _with_example(flagged, lists.count_items(at) > 0, lists.shape),
+            "float32",
+            "subtract the same number from all scores of a list, or rank them in float64 "
+            "and pass the negative ranks, or enable jax_enable_x64",
+        )
     ]
 
 
@@ -248,7 +346,7 @@ def remark_on_excluded(
     row = int(np.argmax(unreachable))
     example = relevant_ids[row, np.argmax(relevant[row])]
     return [
-        "every relevant id is excluded in "
+        f"{ALL_EXCLUDED} "
         f"{_with_example(unreachable, has_relevant, shape)}, {example} among them, so "
         "that metrics are undefined there; take relevant ids out of exclude_ids"
     ]

@@ -10,6 +10,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._check.remarks import (
     FlatLists,
     remark_on_excluded,
+    remark_on_grades,
     remark_on_lists,
     remark_on_mask,
     remark_on_padding,
@@ -47,10 +48,11 @@ def check_labels(
         labels, raw_weights, None, num_segments
     )
     weights = list_weights if item_weights is None else item_weights
-    scores = None
+    scores = exact_scores = None
     if raw_scores is not None:
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
+        exact_scores = _exact_scores(raw_scores, scores)
     # Formulas compare in this dtype, in which a label of 0.7 reaches the threshold 0.7.
     dtype = _inputs.float_dtype(labels, weights, scores)
     least_relevant = float(dtype.type(threshold))
@@ -76,7 +78,7 @@ def check_labels(
     score_values = None
     if scores is not None:
         score_values = _checked_scores(scores, exists).reshape(-1)
-    _check_gains(gain_fn, values, exists)
+    check_gains(gain_fn, values, exists)
 
     lists = FlatLists(
         labels=grades.reshape(-1),
@@ -85,11 +87,20 @@ def check_labels(
         relevant=(exists & (grades >= least_relevant)).reshape(-1),
         list_numbers=list_numbers.reshape(-1),
         shape=shape,
+        exact_scores=exact_scores,
     )
     packed = segment_ids is not None
     remarks = remark_on_lists(lists, threshold)
     remarks += remark_on_padding(grades, unmasked, packed)
     return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
+
+
+def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
+    """Returns scores as they were passed, flat, or None if their dtype stays."""
+    if isinstance(raw_scores, jax.Array):
+        return None
+    exact = _inputs.numpy_array("scores", raw_scores)
+    return None if exact.dtype.itemsize <= scores.dtype.itemsize else exact.reshape(-1)
 
 
 def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
@@ -100,7 +111,7 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
     return values
 
 
-def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+def check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
     """Raises where the gain of an existing item is infinite, NaN or negative."""
     readable = np.where(exists, labels, np.zeros_like(labels))
     dtype = _inputs.float_dtype(jnp.asarray(readable))
@@ -118,12 +129,16 @@ def check_ids(
     num_items: object,
     gain_fn: Gain,
     threshold: Number,
+    skips_infinite: bool = False,
+    item_mask: np.ndarray | None = None,
 ) -> list[str]:
     """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
     caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
-    the catalogue, and `num_items` must agree with them. Returns the remarks.
+    the catalogue, and `num_items` must agree with them. With `skips_infinite`, the score
+    −inf says that an item has no rank, as in `evaluate_users`; `item_mask` is `[items]`.
+    Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     _inputs.same_index(
@@ -170,16 +185,20 @@ def check_ids(
     }
     relevant_rows = rows["relevant_ids"]
     _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
-    relevant = relevant_rows >= 0
+    relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0
+    grades = exists.astype(np.float64)
     if relevant_labels is not None:
-        labels, exists = np.asarray(relevant_labels), ids["relevant_ids"] >= 0
+        labels = np.asarray(relevant_labels)
         grades = labels.astype(np.float64)
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
-        _check_gains(gain_fn, labels, exists & (grades >= 0))
+        check_gains(gain_fn, labels, exists & (grades >= 0))
         least_relevant = float(_inputs.float_dtype(relevant_labels).type(threshold))
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 
     remarks: list[str] = []
+    if relevant_labels is not None and not relevant.any():
+        graded = grades[exists & (grades >= 0)]
+        remarks += remark_on_grades(graded.size, graded.max(initial=0), threshold)
     exclude_rows = rows.get("exclude_ids")
     if exclude_rows is not None:
         remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
@@ -188,30 +207,35 @@ def check_ids(
             rows["retrieved_ids"], relevant_rows, relevant, shape
         )
     if scores is not None:
-        remarks += _check_catalog_scores(scores, relevant_rows, relevant, exclude_rows)
+        exact_scores = _exact_scores(raw_scores, scores)
+        exists = np.ones((math.prod(shape), scores.shape[-1]), bool)
+        exists &= True if item_mask is None else item_mask
+        if exclude_rows is not None:
+            lists, slots = np.nonzero(exclude_rows >= 0)
+            exists[lists, exclude_rows[lists, slots]] = False
+        values = _checked_scores(scores, exists.reshape(scores.shape))
+        if skips_infinite:
+            exists &= ~np.isneginf(values).reshape(exists.shape)
+        remarks += _remarks_on_catalog_scores(
+            values, exact_scores, relevant_rows, relevant, exists
+        )
     return remarks
 
 
-def _check_catalog_scores(
-    scores: jax.Array,
+def _remarks_on_catalog_scores(
+    scores: np.ndarray,
+    exact_scores: np.ndarray | None,
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
-    exclude_ids: np.ndarray | None,
+    exists: np.ndarray,
 ) -> list[str]:
-    """Checks scores `[*lists, items]` of a catalogue; ids `[lists, …]` index its items."""
-    *shape, num_items = scores.shape
-    num_lists = math.prod(shape)
-    list_numbers = np.arange(num_lists)[:, None]
-    exists = np.ones((num_lists, num_items), bool)
-    if exclude_ids is not None:
-        is_id = exclude_ids >= 0
-        exists[
-            np.broadcast_to(list_numbers, is_id.shape)[is_id], exclude_ids[is_id]
-        ] = False
+    """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
+    *shape, _ = scores.shape
+    list_numbers = np.arange(len(exists))[:, None]
     labels = np.zeros(exists.shape)
     relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
     labels[relevant_lists, relevant_ids[relevant]] = 1
-    values = _checked_scores(scores, exists.reshape(scores.shape)).reshape(-1)
+    values = scores.reshape(-1)
     lists = FlatLists(
         labels=labels.reshape(-1),
         scores=values,
@@ -219,6 +243,7 @@ def _check_catalog_scores(
         relevant=(exists & (labels > 0)).reshape(-1),
         list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
         shape=tuple(shape),
+        exact_scores=exact_scores,
     )
     return remark_on_scores(lists, values)
 

@@ -41,6 +41,7 @@ def evaluate(options: Options) -> None:
     paths = options.paths
     baseline = options.baseline_run
     runs = _measure(options, paths, metrics)
+    _note_remarks(runs)
     _note_skipped_queries(runs)
     _note_zeros(runs)
     tests = Comparisons(())
@@ -133,6 +134,16 @@ def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Join
             ties="trec" if options.trec else "expected",
             condensed=options.judged_only,
         )
+
+
+def _note_remarks(runs: report.Runs) -> None:
+    """Notes what `join` warns of: once, with the first run of which it is true."""
+    first_runs: dict[str, str] = {}
+    for name, run in runs.items():
+        for remark in run.remarks:
+            first_runs.setdefault(remark, name)
+    for remark, name in first_runs.items():
+        note(f"{name}: {remark}")
 
 
 def _note_skipped_queries(runs: report.Runs) -> None:

@@ -35,6 +35,7 @@ class Run(NamedTuple):
     means: dict[str, Estimate]
     query_ids: list[str | int]  # of judged queries
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
+    remarks: tuple[str, ...]  # on what was probably not intended
 
     @property
     def num_skipped(self) -> int:
@@ -66,7 +67,16 @@ def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -
             values = np.reshape(per_list.values, (joined.num_segments, -1))
             for label, column in zip(metric.labels, values.T, strict=True):
                 lists[label] = dataclasses.replace(per_list, values=column)
-    return Run(lists, means, joined.query_ids.to_list(), joined.list_weights > 0)
+    # Of no metric with a threshold, 0: nothing lies below it.
+    options = [dict(metric.bound.options) for metric in metrics]
+    threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
+    return Run(
+        lists,
+        means,
+        joined.query_ids.to_list(),
+        joined.list_weights > 0,
+        joined.remarks_at(threshold),
+    )
 
 
 def cover_same_queries(runs: Runs) -> bool:

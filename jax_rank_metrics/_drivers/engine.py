@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
+from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
@@ -28,7 +29,8 @@ from jax_rank_metrics._drivers.progress import Progress, reporting
 from jax_rank_metrics._drivers.query_batches import Queries
 from jax_rank_metrics._drivers.triples import Questions
 from jax_rank_metrics._gains import overflow_message
-from jax_rank_metrics._results.systems.direction import warn_of_zeros
+from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
@@ -53,6 +55,8 @@ class Job(NamedTuple):
         inputs: The arguments that a call must have in common with one that it resumes,
             by name; see `checksum`.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
+        labels: The labels of relevant items, `[entries]`, which may be another reason.
+        remarks: Returns what else was probably not intended, when all batches are done.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
 
@@ -63,6 +67,8 @@ class Job(NamedTuple):
     undefined: Undefined
     inputs: Mapping[str, Any]
     why_undefined: str = ""
+    labels: np.ndarray | None = None
+    remarks: Callable[[], Iterable[str]] = tuple
     num_items: int | None = None
 
     @property
@@ -120,13 +126,13 @@ def run(
     states = dict(zip(names, all_states, strict=True))
     # Metrics come first in all lists, and added measures after them.
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
-    if job.why_undefined and len(known) < len(bounds):
-        undefined_names = [x.name for x in bounds if x.name not in known]
-        warnings.warn(
+    unknown = [x for x in bounds if x.name not in known]
+    remarks = [*job.remarks()]
+    if job.why_undefined and unknown:
+        remarks.append(
             f"metrics are undefined for every one of {parts.num_queries} {unit}: "
-            f"{', '.join(undefined_names)}; {job.why_undefined}; "
-            "jrm.check(scores=…, relevant_ids=…) looks for the cause",
-            stacklevel=3,
+            f"{', '.join(x.name for x in unknown)}; {_why_undefined(job, unknown)}; "
+            "jrm.check(scores=…, relevant_ids=…) looks for the cause"
         )
     # Where lower is better, users who count 0 look like the best ones.
     if job.undefined == "zero":
@@ -135,11 +141,30 @@ def run(
             for name in known
             if lower_is_better(name)
         ]
-        warn_of_zeros(counts, stacklevel=4)
+        remarks += remark_on_zeros(counts)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=3)
     lists = dict(zip(names, values.lists, strict=True))
     in_parts = parts if on_mesh else None
-    evaluation = Evaluation(states, lists, items, job.undefined, _parts=in_parts)  # type: ignore[arg-type]
+    evaluation = Evaluation(
+        states,  # type: ignore[arg-type]
+        lists,
+        items,  # type: ignore[arg-type]
+        job.undefined,
+        remarks=(*remarks,),
+        _parts=in_parts,
+    )
     return evaluation, exposure
+
+
+def _why_undefined(job: Job, bounds: Iterable[Bound]) -> str:
+    """Returns why metrics are undefined for all queries: their thresholds, or the job's."""
+    if job.labels is not None:
+        thresholds = [dict(x.options).get("relevance_threshold") or 0 for x in bounds]
+        labels, threshold = job.labels, max(thresholds)
+        if remarks := remark_on_grades(labels.size, labels.max(initial=0), threshold):
+            return remarks[0]
+    return job.why_undefined
 
 
 def counted_values(values: Collected, num_metrics: int) -> Collected:

@@ -1,16 +1,19 @@
 """`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
+from jax_rank_metrics._check.remarks import infinite_scores
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.devices import read_devices
+from jax_rank_metrics._drivers.devices import Array, read_devices
 from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
@@ -19,7 +22,11 @@ from jax_rank_metrics._drivers.host_items import (
     read_blocks,
 )
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
-from jax_rank_metrics._drivers.judgements import global_arguments, read_judgements
+from jax_rank_metrics._drivers.judgements import (
+    Judgements,
+    global_arguments,
+    read_judgements,
+)
 from jax_rank_metrics._drivers.model import embeddings_model, read_vectors
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
@@ -45,6 +52,8 @@ from jax_rank_metrics._sources.similarities import (
     read_similarity,
 )
 from jax_rank_metrics._sources.tokens import Tokens, maxsim
+
+_TRIED = 32  # queries whose scores are looked at for a remark
 
 
 def evaluate_embeddings(
@@ -295,10 +304,45 @@ def evaluate_embeddings(
         "key": key,
     }
     why = "no query has a relevant item in its list"
-    job = Job(plan, devices, all_queries, work, undefined, inputs, why)
+    labels = None if judgements.relevant is None else judgements.relevant.data
+    remarks = tuple
+    if (
+        scoring.is_custom
+        and not knows_scores
+        and devices.mesh is None
+        and not in_blocks
+    ):
+        block = vectors, items[:size]
+        remarks = partial(_infinite_scores, scoring, *block, judgements, catalog)
+    job = Job(plan, devices, all_queries, work, undefined, inputs, why, labels, remarks)
     progress = progress if blocks is None else False  # all has been reported
     evaluation, _ = run(job, progress, on_batch, resume_from)
     return evaluation
+
+
+def _infinite_scores(
+    scoring: Similarity,
+    queries: Array,
+    items: Array,
+    judgements: Judgements,
+    catalog: step.CatalogArrays,
+) -> list[str]:
+    """Remarks on scores of −inf, by those of the first queries and a block of items."""
+    queries = queries[:_TRIED]
+    scores = np.asarray(jax.jit(scoring.scores)(queries, items))
+    is_lowest = np.isneginf(scores.astype(np.float32))
+    part = slice(len(queries)), slice(len(items))
+    if judgements.exclude is not None:
+        is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
+    if judgements.candidates is not None:
+        is_lowest &= judgements.candidates.tocsr()[part].toarray() != 0
+    if catalog.item_mask is not None:
+        is_lowest &= np.asarray(catalog.item_mask[: len(items)])
+    lists = np.flatnonzero(is_lowest.any(axis=1))
+    if not lists.size:
+        return []
+    example = f"{lists.size} of the first {len(queries)} queries"
+    return [infinite_scores(f"{example}, such as query {lists[0]}")]
 
 
 def _batches(

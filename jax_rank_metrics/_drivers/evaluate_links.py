@@ -5,10 +5,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
+from jax_rank_metrics._check.remarks import infinite_scores
 from jax_rank_metrics._drivers.batches import (
     Batch,
     QueryParts,
@@ -35,6 +37,7 @@ from jax_rank_metrics._drivers.triples import (
     read_known,
     read_triples,
 )
+from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._states.mean import Mean
 
 # From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
@@ -196,18 +199,34 @@ def evaluate_links(
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
     number = len(evaluated)
     size = batch_size_for(number, batch_size)
+    # Of each batch, its questions, and which of them have an entity with the score −inf.
+    are_infinite: list[tuple[np.ndarray, jax.Array]] = []
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
         # The last question stands where the batch has padding.
         side, indices = questions.side(batch.indices[0]), batch.indices
         indices = np.where(indices < 0, max(indices), indices)
         entities, relations = questions.entities[indices], questions.relations[indices]
+        scores = _scores(score_fn(entities, relations, side), (size, num_entities))
+        excluded_ids = questions.other_answers(indices, batch.widths[0])
+        if jnp.issubdtype(scores.dtype, jnp.floating):
+            are_infinite.append((batch.indices, _infinite()(scores, excluded_ids)))
         return QueryBatch(
             batch.slots,
-            _scores(score_fn(entities, relations, side), (size, num_entities)),
+            scores,
             key_of_batch(key, batch_number),
             questions.answers[indices, None],  # [batch, 1]: the only relevant one
-            excluded_ids=questions.other_answers(indices, batch.widths[0]),
+            excluded_ids=excluded_ids,
+        )
+
+    def remarks() -> list[str]:
+        lists = [indices[np.asarray(x) & (indices >= 0)] for indices, x in are_infinite]
+        lists = np.concatenate([[], *lists])
+        example = f"{len(lists)} of {2 * number} lists"
+        return (
+            [infinite_scores(f"{example}, as in list {min(lists):g}")]
+            if len(lists)
+            else []
         )
 
     work = Batches(
@@ -217,7 +236,7 @@ def evaluate_links(
         program_of(Devices(), plan, CatalogArrays()),
     )
     # Nothing resumes.
-    job = Job(plan, Devices(), questions, work, undefined, inputs={})
+    job = Job(plan, Devices(), questions, work, undefined, inputs={}, remarks=remarks)
     evaluation, _ = run(job, progress)
     triples_of_lists = np.tile(evaluated, (2, 1))
     halves = slice(number), slice(number, None), slice(None)
@@ -234,7 +253,21 @@ def _part_of(
     lists = {name: values[part] for name, values in evaluation.lists.items()}
     states = states_of(lists, evaluation.states)
     items, undefined = evaluation.items[part], evaluation.undefined
-    return LinkEvaluation(states, lists, items, undefined, triples[part])
+    remarks = evaluation.remarks
+    return LinkEvaluation(
+        states, lists, items, undefined, triples[part], remarks=remarks
+    )
+
+
+def _have_infinite(scores: jax.Array, excluded_ids: jax.Array) -> jax.Array:
+    """Returns whether an item that is not excluded has the score −inf, `[lists]` bool."""
+    ids = jnp.where(excluded_ids < 0, scores.shape[1], excluded_ids)
+    is_lowest = jnp.isneginf(scores)
+    rows = jnp.arange(len(scores))[:, None]
+    return is_lowest.at[rows, ids].set(False, mode="drop").any(axis=1)
+
+
+_infinite = one_off_jit(_have_infinite, level=1)
 
 
 def _batches(

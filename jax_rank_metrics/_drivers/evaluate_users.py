@@ -1,7 +1,6 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
 import dataclasses
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -212,8 +211,7 @@ def evaluate_users(
     user_ids = read_users(users, relevant, seen, scorer.num_rows)
     relevant_rows = relevant.rows(user_ids)
     seen_rows = None if seen is None else seen.rows(user_ids)
-    if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
-        warnings.warn(text, stacklevel=2)
+    remarks = [remark_on_seen(relevant_rows, seen_rows, user_ids)]
     # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
     judgements = Judgements(relevant_rows, seen_rows)
     queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
@@ -247,6 +245,8 @@ def evaluate_users(
         why_undefined="nobody has a relevant item that may be recommended (relevant holds "
         f"{relevant_rows.nnz} entries, and the largest label is "
         f"{relevant_rows.data.max(initial=0):g})",
+        labels=relevant_rows.data,
+        remarks=lambda: filter(None, remarks),
         num_items=num_items,
     )
     del first_rows  # the first batch has them

@@ -41,6 +41,7 @@ class Evaluation(StatesByName):
         items: `[queries, k]` int32, the ids of the first items of each query, best first;
             −1 where there are no more.
         undefined: What a query counts for where a metric is undefined.
+        remarks: What was probably not intended, as the call has warned; see `check`.
     """
 
     # What a query is called in messages, in the plural.
@@ -50,6 +51,7 @@ class Evaluation(StatesByName):
     lists: dict[str, PerList]
     items: np.ndarray
     undefined: _types.Undefined
+    remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     _parts: QueryParts | None = dataclasses.field(default=None, kw_only=True)
 
     def by(

@@ -10,6 +10,7 @@
     dicts.py       the same from dicts
     places.py      the places of the judged documents; the depth and ties of trec_eval
     measure.py     metrics of every query from these places
+    remarks.py     what `join` warns of
     packed.py      all documents as packed arrays
     joined.py      what `join` returns
 

@@ -110,7 +110,8 @@ def delimited(
         raise ValueError(
             f"{source}, {location(row)}: more fields than the first line has"
         )
-    return Parsed(body.select(pl.nth(indices)), location)
+    columns = [pl.nth(index).alias(header[index]) for index in indices]
+    return Parsed(body.select(columns), location)
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
@@ -288,9 +289,16 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
     if not isinstance(queries, _Pairs):
         raise ValueError(f"{source}: holds no JSON object; {form}")
     rows: list[tuple[str, str, object]] = []
+    seen = set[str]()
     for query, docs in queries:
         if not isinstance(docs, _Pairs):
             raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
+        if query in seen:
+            raise ValueError(
+                f"{source}: the key {query!r} is there twice; put all documents of a "
+                "query into one object"
+            )
+        seen.add(query)
         rows += [(query, doc, number) for doc, number in docs]
 
     def location(row: int) -> str:

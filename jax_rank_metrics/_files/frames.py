@@ -56,6 +56,7 @@ _KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 _SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
+_RANKS = ("rank", "position")  # columns in which lower is better
 
 
 def polars(purpose: str) -> ModuleType:
@@ -86,15 +87,26 @@ def listed(names: Iterable[object]) -> str:
 def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
     """Returns the columns of query, document, number and perhaps subtopic among names.
 
-    They are those of this package where no program's are there.
+    They are those of this package where no program's are there. In a run without scores,
+    the number is its rank.
 
     Raises:
         ValueError: if those of two programs are there.
 
     >>> known_columns(("qid", "docid", "docno", "label"), "relevance")
     ('qid', 'docno', 'label')
+    >>> known_columns(("qid", "docno", "rank"), "score")
+    ('qid', 'docno', 'rank')
     """
     present = [triple for triple in _KNOWN[value] if {*triple} <= {*names}]
+    if not present and value == "score":
+        pairs = dict.fromkeys(triple[:2] for triple in _KNOWN[value])
+        present = [
+            (*pair, name)
+            for pair in pairs
+            for name in names
+            if {*pair} <= {*names} and is_rank(name)
+        ]
     if len(present) > 1:
         raise ValueError(
             f"the columns may be {listed(present[0])} or {listed(present[1])}"
@@ -104,6 +116,28 @@ def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
     if len(subtopics) > 1:
         raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
     return (*triple, *subtopics)
+
+
+def is_rank(name: str) -> bool:
+    """Returns whether a column of this name holds ranks, of which lower ones are better."""
+    return str(name).strip().lower() in _RANKS
+
+
+def scores_of_ranks(ranks: "pl.Series", fail: Fail, first_rank: int = 0) -> "pl.Series":
+    """Returns scores, which fall with the rank; passes a row that is no rank to `fail`."""
+    numbers = finite_numbers(ranks)
+    row = first_true(numbers.is_null() | (numbers < first_rank) | (numbers % 1 != 0))
+    if row is not None:
+        start = "1" if first_rank else "0 or 1"
+        fail(row, f"the rank is {ranks[row]}; pass integers, counted from {start}")
+    return 0.0 - numbers  # of which none is -0.0
+
+
+def finite_numbers(texts: "pl.Series") -> "pl.Series":
+    """Returns text as float64, null where it is no finite number."""
+    pl = polars("reading files")
+    numbers = texts.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
 
 
 def standard_names(value: Value, count: int) -> tuple[str, ...]:
@@ -175,7 +209,7 @@ def _numbers(
         if not integers.has_nulls() and not dtype.is_decimal():
             return integers
     if value == "score" and dtype.is_integer():
-        if (column.cast(pl.Float64).abs() >= 2.0**53).any():
+        if are_wide(column.cast(pl.Float64)):
             return column
     stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
     numbers = stripped.cast(pl.Float64, strict=False)
@@ -187,7 +221,15 @@ def _numbers(
     if row is not None:
         expected = "a number" if value == "score" else "a finite number"
         fail(row, f"{value} is {numbers[row]}; pass {expected}")
+    if dtype == pl.String and value == "score" and are_wide(numbers):
+        integers = stripped.cast(pl.Int64, strict=False)
+        return numbers if integers.has_nulls() else integers
     return numbers
+
+
+def are_wide(numbers: "pl.Series") -> bool:
+    """Returns whether some numbers may be integers that float64 does not distinguish."""
+    return bool((numbers.is_finite() & (numbers.abs() >= 2.0**53)).any())
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:
@@ -238,7 +280,9 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
             location = f"query {query!r}, document {doc!r}"
         raise ValueError(f"{name}, {location}: {reason}")
 
-    raw = _raw_frame(pl, name, data, value)
+    raw, has_ranks = _raw_frame(pl, name, data, value)
+    if has_ranks:
+        raw = raw.with_columns(score=scores_of_ranks(raw["score"], fail))
     frame = cleaned(raw, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     row = first_repeat(frame)
@@ -248,9 +292,12 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     return frame
 
 
-def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFrame":
-    """Returns the columns of `data` with their values as they are."""
+def _raw_frame(
+    pl: ModuleType, name: str, data: Any, value: Value
+) -> tuple["pl.DataFrame", bool]:
+    """Returns the columns of `data` as they are, and whether the scores are ranks."""
     columns: dict[str, object]
+    has_ranks = False
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
     if isinstance(data, _ArrowTable):
@@ -268,6 +315,7 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
             known = known_columns(names, value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}; drop the others") from error
+        has_ranks = is_rank(known[2])
         is_plain = name == "run" and known[0] not in names  # plain scores
         missing = [column for column in known[is_plain:] if column not in names]
         if missing:
@@ -280,16 +328,16 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
             del present["query_id"]
         if isinstance(data, pl.DataFrame):
             frame = pl.DataFrame(data)
-            return frame.select(pl.col(y).alias(x) for x, y in present.items())
+            columns_of = (pl.col(y).alias(x) for x, y in present.items())
+            return frame.select(columns_of), has_ranks
         columns = {x: _numeric(data[y]) for x, y in present.items()}
     else:
         raise TypeError(
             f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "
             f"doc_id and {value}, or a dict {{query: {{doc: {value}}}}}"
         )
-    return pl.DataFrame(
-        [_series(pl, name, column, values) for column, values in columns.items()]
-    )
+    series = [_series(pl, name, column, values) for column, values in columns.items()]
+    return pl.DataFrame(series), has_ranks
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:

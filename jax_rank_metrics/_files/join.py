@@ -1,5 +1,6 @@
 """`jrm.join`: judgements and a run as one set of lists."""
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from jax_rank_metrics._files.frames import frame_of
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._files.lists import Sides, sides_of_frames
 from jax_rank_metrics._files.places import keep_first
+from jax_rank_metrics._files.remarks import remarks_on_join
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,8 +51,9 @@ def join(
             if the run lacked it. If a column tells the subtopics to which
             documents are relevant, a document has the label 1 if it is to any, and
             metrics of subtopics can be measured.
-        run: The same with score. A frame without query_id, as of plain scores, has an item
-            for each of the judgements, in the same order.
+        run: The same with score; of a frame that has none, the column rank or position is
+            read, of which lower is better. A frame without query_id, as of plain scores,
+            has an item for each of the judgements, in the same order.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
             lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
             them the weight 0, like trec_eval without `-c`.
@@ -67,6 +70,9 @@ def join(
             ones move up, as under `trec_eval -J` (condensed lists). Documents with a
             relevance below 0 were not judged. Whether the run lacks a query is decided
             before, and so is `depth`.
+
+    It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
+    match, and judgements of which none reaches the `relevance_threshold` 1.
 
     Returns:
         A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
@@ -106,9 +112,11 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    return _joined(
-        _sides_of(qrels, run, ties), missing, unjudged, depth, ties, condensed
-    )
+    sides = _sides_of(qrels, run, ties)
+    joined = _joined(sides, missing, unjudged, depth, ties, condensed)
+    for remark in joined.remarks:
+        warnings.warn(remark, stacklevel=2)
+    return joined
 
 
 def _sides_of(qrels: object, run: object, ties: TiesOfFiles) -> Sides:
@@ -210,13 +218,14 @@ def _joined(
             f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
         )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
+    remarks = remarks_on_join(sides)
     if depth is not None:
         sides = keep_first(sides, depth)
     if condensed:  # Only documents that were judged stay in the run.
         is_judged = np.zeros(len(sides.retrieved.values), bool)
         is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
         sides = sides.keep(is_judged)
-    return Joined(sides, is_counted.astype(np.float32), ties)
+    return Joined(sides, is_counted.astype(np.float32), ties, remarks)
 
 
 def _subject(ids: "pl.Series") -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._files.lists import TOPICS, Sides
 from jax_rank_metrics._files.measure import measure_places, raise_overflowing
 from jax_rank_metrics._files.packed import PackedItems, pack
@@ -20,7 +22,7 @@ from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Undefined
+from jax_rank_metrics._types import Number, Undefined
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,13 +47,34 @@ class Joined:
     list_weights: np.ndarray
     query_ids: "pl.Series"
 
-    def __init__(self, sides: Sides, list_weights: np.ndarray, ties: str) -> None:
+    def __init__(
+        self,
+        sides: Sides,
+        list_weights: np.ndarray,
+        ties: str,
+        remarks: Sequence[str] = (),
+    ) -> None:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
         self.list_weights = list_weights
         self.query_ids = sides.query_ids
         self._sides = sides
         self._ties = ties
+        self._remarks = (*remarks,)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The remarks on what was probably not intended, of which `join` has warned."""
+        return self.remarks_at(1)
+
+    def remarks_at(self, relevance_threshold: Number) -> tuple[str, ...]:
+        """Returns the remarks for metrics of this `relevance_threshold`."""
+        relevance = self._sides.judged.values
+        counted = relevance[np.repeat(self.list_weights > 0, self._sides.judged.counts)]
+        largest = float(counted.max(initial=0))
+        num_judged = int((relevance >= 0).sum())
+        of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
+        return (*self._remarks, *of_grades)
 
     @property
     def labels(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from jax_rank_metrics._check.remarks import collides
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Sides(NamedTuple):
     run_rows: Callable[[], np.ndarray]  # [judged rows], the row of each; −1 for none
     doc_ids: Callable[[], Ids]  # of the rows of both
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
+    collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
 
     @property
     def is_retrieved(self) -> np.ndarray:
@@ -122,8 +124,9 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     """
     pl = polars("jrm.join")
     if run["score"].dtype != pl.Float64:
-        score = pl.col("score") if ties == "trec" else pl.col("score").rank("dense")
-        run = run.with_columns(score.cast(pl.Float64))
+        rank = pl.col("score").rank("dense")
+        score = pl.col("score") if ties == "trec" else rank
+        run = run.with_columns(score.cast(pl.Float64), rank.alias("exact"))
     if SUBTOPIC in judged.columns:
         judged = _by_document(judged)
     if "query_id" not in run.columns:
@@ -147,6 +150,18 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     run_rows[judged_row[is_same]] = run_row[is_same]
     scores[judged_row[is_same]] = retrieved.values[run_row[is_same]]
     doc_ids = judged["doc_id"], run["doc_id"]
+    collided = None
+    if "exact" in run.columns and ties == "trec":
+        labels = np.zeros(run.height)
+        labels[run_row[is_same]] = judged_rows.values[judged_row[is_same]]
+        at, exact = list_ids[1] >= 0, run["exact"].to_numpy()
+        collided = collides(
+            list_ids[1][at],
+            retrieved.values[at],
+            exact[at],
+            np.maximum(labels, 0)[at],
+            len(queries),
+        )
     return Sides(
         queries,
         unjudged,
@@ -156,6 +171,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         functools.partial(_known, run_rows),
         functools.partial(_known, doc_ids),
         judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
+        collided,
     )
 
 

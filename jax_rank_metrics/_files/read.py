@@ -14,6 +14,7 @@ from jax_rank_metrics._files.frames import (
     cleaned,
     first_repeat,
     id_columns,
+    is_rank,
     known_columns,
     polars,
     standard_names,
@@ -29,6 +30,7 @@ _EXTENSIONS = {
     "svm": "svmlight",
     "libsvm": "svmlight",
 }
+_TABLES = ("csv", "tsv", "jsonl", "parquet")  # whose columns have names
 _FORMS: dict[tuple[str, Value], text.Form] = {
     ("trec", "relevance"): text.QRELS,
     ("trec", "score"): text.RUN,
@@ -65,10 +67,11 @@ def read_qrels(
       index of its item in the file, from 0.
 
     Text is UTF-8, plain or packed by gzip or zstd. A byte order mark, blank lines and,
-    except in tables, lines that begin with "#" are skipped. Ids of text are strings as they
-    are written, so that "007" differs from "7". Integers in JSON lines and Parquet and the
-    ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all of
-    them become strings.
+    except in tables, comments are skipped: lines that begin with "#" and have another form
+    than the others. An id may begin with "#", as in trec_eval. Ids of text are strings as
+    they are written, so that "007" differs from "7". Integers in JSON lines and Parquet and
+    the ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all
+    of them become strings.
 
     Args:
         path: The file: a path, or a file that is open in binary mode, such as
@@ -126,22 +129,25 @@ def read_run(
     determine the order. The rank must be a number, and no id may hold a blank, which would
     shift the fields; any text may follow the tag. Two formats have no extension, since
     nothing in a file tells that it is one of them. "msmarco" are lines of `query document
-    rank`, with the score −rank; equal ranks tie. "scores", beside svmlight, are one number
-    in each line, for the items of an svmlight file in their order.
+    rank`, with the score −rank; equal ranks tie. With `columns`, it is a table (one of tabs
+    if the extension does not tell) in which the third of them is the rank. "scores", beside
+    svmlight, are one number in each line, for the items of an svmlight file in their order.
 
     Args:
         path: As in `read_qrels`.
         format: "trec", "csv", "tsv", "jsonl", "parquet", "json", "msmarco" or "scores";
             None takes it from the extension.
         columns: As in `read_qrels`, with the score instead: query_id, doc_id, score; qid,
-            docno, score; q_id, doc_id, score; or query-id, corpus-id, score.
+            docno, score; q_id, doc_id, score; or query-id, corpus-id, score. A column
+            called rank or position holds ranks, counted from 0 or 1, of which lower ones
+            are better; it is read where there is no score, or if it is named here.
         duplicates: See `read_qrels`.
 
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
         infinite), in the order of the file. Numbers of text are doubles, as in trec_eval.
-        Where a column of JSON lines or Parquet holds integers beyond 2⁵³, the scores remain
-        integers. For "scores" it has no query_id, which `join` takes from the judgements.
+        Scores that are integers, some beyond 2⁵³, remain integers. For "scores" it
+        has no query_id, which `join` takes from the judgements.
 
     Raises:
         ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.
@@ -182,11 +188,14 @@ def read(
     if format is not None:
         _inputs.option("format", format, formats, "None or ")
     _inputs.option("duplicates", duplicates, Duplicates)
+    has_ranks = format == "msmarco"
+    if has_ranks and columns is not None:  # a table, of tabs if no extension tells
+        format = None if by_extension in _TABLES else "tsv"
     _check_columns(columns, format or by_extension, value)
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
     choose = functools.partial(_columns_among, source, columns, value)
     if (format or by_extension) == "parquet":
-        parsed = _named(columnar.parquet(source, choose), value)
+        parsed = columnar.parquet(source, choose)
     else:
         data = content(source)
         if re.search(rb"\S", data) is None:
@@ -194,6 +203,11 @@ def read(
         if format is None and columns is None and by_extension == "tsv":
             format = _format_of_tsv(data, value)
         parsed = _parsed_text(source, data, format or by_extension, choose, value)
+    if (format or by_extension) in (*_TABLES, "json"):
+        *_, number = parsed.frame.columns
+        parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
+        if value == "score" and (has_ranks or is_rank(number)):
+            parsed = text.ranks_as_scores(source, parsed, first_rank=0)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
 
@@ -251,7 +265,7 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
     """Raises ValueError unless these can be the names of columns in files of the format."""
     if columns is None:
         return
-    if format not in ("csv", "tsv", "jsonl", "parquet"):
+    if format not in _TABLES:
         raise ValueError(
             f"columns is {columns!r}, and files of the format {format!r} have no names; "
             "leave it out"
@@ -292,21 +306,14 @@ def _parsed_text(
     """
     if format in ("csv", "tsv"):
         separator = "," if format == "csv" else "\t"
-        return _named(columnar.delimited(source, data, separator, choose, value), value)
+        return columnar.delimited(source, data, separator, choose, value)
     if format == "jsonl":
-        return _named(columnar.json_lines(source, data, choose), value)
+        return columnar.json_lines(source, data, choose)
     if format == "json":
-        return _named(columnar.json_by_query(source, data, value), value)
+        return columnar.json_by_query(source, data, value)
     parsed = text.fields(source, data, _FORMS[format, value])
     if format == "trec" and value == "score":
         return text.without_ranks(source, parsed)
     if format == "msmarco":
         return text.ranks_as_scores(source, parsed)
     return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed
-
-
-def _named(parsed: text.Parsed, value: Value) -> text.Parsed:
-    """Returns a table with the names of columns that frames have here."""
-    frame = parsed.frame
-    frame.columns = [*standard_names(value, frame.width)]
-    return parsed

@@ -3,9 +3,15 @@
 import io
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from jax_rank_metrics._files.frames import first_true, polars
+from jax_rank_metrics._files.frames import (
+    are_wide,
+    finite_numbers,
+    first_true,
+    polars,
+    scores_of_ranks,
+)
 from jax_rank_metrics._files.source import (
     BOM,
     Source,
@@ -144,7 +150,7 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
 
 
 def fields(source: Source, data: bytes, form: Form) -> Parsed:
-    """Returns the columns of the form, without blank lines and comments.
+    """Returns the columns of the form, without blank lines and comments; see `_comments`.
 
     Columns are strings, except for ranks and scores where all of them are numbers.
 
@@ -196,23 +202,49 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     # An empty field is null: two separators in a row, or a line with too few fields.
     if any(column.has_nulls() for column in frame):
         return None
-    starts = frame.to_series()
-    if starts.dtype == pl.String and starts.str.starts_with("#").any():
+    frame = frame.select(form.columns)
+    # Scores that may be integers of more digits than a double has are read as text.
+    if frame.columns[-1] == "score" and are_wide(frame["score"]):
         return None
-    return frame.select(form.columns)
+    return None if _comments(frame.to_series(), frame, form).any() else frame
+
+
+def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Series":
+    """Returns which lines are comments: those that begin with "#" and cannot be data.
+
+    An id may begin with "#" as well. A line that has all fields of the form, with a number
+    where the relevance or the score stands, is one that other programs read.
+
+    Args:
+        starts: The lines, or their first fields.
+        frame: The columns of the form, null where a line does not match it.
+        form: The form.
+    """
+    pl = polars("reading files")
+    if starts.dtype != pl.String:
+        return pl.repeat(False, len(starts), eager=True)
+    is_comment = starts.str.starts_with("#")
+    if is_comment.any():
+        value = "relevance" if "relevance" in form.columns else "score"
+        is_data = frame[value].cast(pl.Float64, strict=False).is_not_null()
+        if "rank" in frame.columns:  # of a lone "#", which begins sentences, too
+            is_rank = frame["rank"].cast(pl.Float64, strict=False).is_not_null()
+            is_data &= is_rank | (frame["query_id"] != "#").fill_null(False)
+        is_comment &= ~is_data
+    return is_comment
 
 
 def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
     """Returns the same for lines that match the pattern of the form, with any blanks."""
-    pl = polars("reading files")
     lines = lines_of(source, data)
-    lines = lines.filter(~pl.col("text").str.starts_with("#"))
+    groups = lines["text"].str.extract_groups(form.pattern)
+    frame = groups.struct.rename_fields(form.columns).struct.unnest()
+    is_kept = ~_comments(lines["text"], frame, form)
+    lines, frame = lines.filter(is_kept), frame.filter(is_kept)
 
     def location(row: int) -> str:
         return quote_line(lines["number"][row], data)
 
-    groups = lines["text"].str.extract_groups(form.pattern)
-    frame = groups.struct.rename_fields(form.columns).struct.unnest()
     row = first_true(frame[form.columns[0]].is_null())
     if row is not None:
         cure = ""
@@ -235,7 +267,7 @@ def without_ranks(source: Source, parsed: Parsed) -> Parsed:
         ValueError: if a rank is not a number: then an id holds a blank, and what was read
             as the score is the rank.
     """
-    ranks = _finite(parsed.frame["rank"])
+    ranks = finite_numbers(parsed.frame["rank"])
     row = first_true(ranks.is_null())
     if row is not None:
         raise ValueError(
@@ -246,27 +278,18 @@ def without_ranks(source: Source, parsed: Parsed) -> Parsed:
     return parsed._replace(frame=parsed.frame.drop("rank"))
 
 
-def ranks_as_scores(source: Source, parsed: Parsed) -> Parsed:
+def ranks_as_scores(source: Source, parsed: Parsed, first_rank: int = 1) -> Parsed:
     """Returns rows whose scores are ranks with scores instead, which fall with the rank.
 
     Raises:
-        ValueError: if a rank is not an integer of at least 1.
+        ValueError: if a rank is not an integer of at least `first_rank`.
     """
-    ranks = _finite(parsed.frame["score"])
-    row = first_true(ranks.is_null() | (ranks < 1) | (ranks % 1 != 0))
-    if row is not None:
-        raise ValueError(
-            f"{source}, {parsed.location(row)}: the rank is {parsed.frame['score'][row]}; "
-            "pass integers, counted from 1"
-        )
-    return parsed._replace(frame=parsed.frame.with_columns(score=-ranks))
 
+    def fail(row: int, reason: str) -> NoReturn:
+        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
 
-def _finite(texts: "pl.Series") -> "pl.Series":
-    """Returns text as float64, null where it is no finite number."""
-    pl = polars("reading files")
-    numbers = texts.cast(pl.Float64, strict=False)
-    return numbers.set(~numbers.is_finite(), None)
+    scores = scores_of_ranks(parsed.frame["score"], fail, first_rank)
+    return parsed._replace(frame=parsed.frame.with_columns(score=scores))
 
 
 def with_item_ids(parsed: Parsed) -> Parsed:

@@ -50,11 +50,27 @@ def warn_of_zeros(
     """Warns of metrics that are better when lower, and count undefined lists as 0.
 
     Args:
+        counts: As for `remark_on_zeros`, as the next two.
+        lower: See there.
+        of_states: See there.
+        stacklevel: That of the warning, seen from this function.
+    """
+    for remark in remark_on_zeros(counts, lower, of_states):
+        warnings.warn(remark, stacklevel=stacklevel)
+
+
+def remark_on_zeros(
+    counts: Iterable[tuple[Sequence[Hashable], tuple[int, int]]],
+    lower: Lower = (),
+    of_states: bool = False,
+) -> list[str]:
+    """Remarks on metrics that are better when lower, and count undefined lists as 0.
+
+    Args:
         counts: The keys that lead to each metric, with the number of lists in which it is
             undefined and counts as 0, and the number of all lists.
         lower: As for `is_lower_better`.
         of_states: Whether some of the numbers are those of states.
-        stacklevel: That of the warning, seen from this function.
     """
     # Keys of a dict, so that a metric of many systems is named once.
     texts = {
@@ -62,14 +78,14 @@ def warn_of_zeros(
         for path, (undefined, lists) in counts
         if undefined and direction_of(path, lower)
     }
-    if texts:
-        warnings.warn(
-            "lower is better, and lists in which the metric is undefined count as 0, as if "
-            f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
-            "them out, or with 'one'"
-            + (" (a state does not say whether that was done)" if of_states else ""),
-            stacklevel=stacklevel,
-        )
+    if not texts:
+        return []
+    return [
+        "lower is better, and lists in which the metric is undefined count as 0, as if "
+        f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
+        "them out, or with 'one'"
+        + (" (a state does not say whether that was done)" if of_states else "")
+    ]
 
 
 def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
