@@ -40,7 +40,9 @@ def auc_of_pairs(labels, scores, weights):
     return sum(w * share for w, share in pairs) / sum(w for w, _ in pairs)
 
 
-@pytest.mark.parametrize("scale", [1, 1e-12, 1e25])
+@pytest.mark.parametrize(
+    "scale", [1, *(pytest.param(x, marks=pytest.mark.long) for x in (1e-12, 1e25))]
+)
 def test_auc_weighs_pairs(scale):
     """Values are those of weighted pairs, and of scikit-learn's `sample_weight`."""
     expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
@@ -189,6 +191,7 @@ def test_drivers_know_what_is_judged():
     check(evaluation.lists, jrm.measure(metrics, rows))
 
 
+@pytest.mark.long
 def test_keys_draw_other_orders():
     """A key of each source that takes one moves tied items."""
     scores, vectors = np.zeros((1, 64), np.float32), np.ones((64, 1), np.float32)
@@ -205,6 +208,7 @@ def test_keys_draw_other_orders():
         )
 
 
+@pytest.mark.long
 def test_list_weights_enter_every_mean():
     """Of each source that takes them, the mean of values is weighted by them."""
     weights = np.float32([3, 1])

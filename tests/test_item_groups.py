@@ -140,14 +140,14 @@ METRICS = ("group_recall(group=1)@3", "recall@3")
 def evaluated(users, **options):
     """Evaluates the users, among whom one has seen all that is relevant."""
     with pytest.warns(UserWarning, match="every relevant item was seen"):
-        return jrm.evaluate_users(
-            METRICS,
-            users["model"],
-            users["relevant"],
-            seen=users["seen"],
-            item_groups=users["groups"],
-            **options,
-        )
+        return evaluate(users, **options)
+
+
+def evaluate(users, **options):
+    """Calls the driver."""
+    lists = users["model"], users["relevant"]
+    options |= {"seen": users["seen"], "item_groups": users["groups"]}
+    return jrm.evaluate_users(METRICS, *lists, **options)
 
 
 def rows_of_users(users):
@@ -230,7 +230,7 @@ def test_users_on_a_mesh(users):
     check_users(users, resumed.gather())
     changed = users | {"groups": users["groups"][::-1]}
     with pytest.raises(ValueError, match="resume_from"):
-        evaluated(changed, resume_from=saved[0], **options)
+        evaluate(changed, resume_from=saved[0], **options)
 
 
 @pytest.mark.long

@@ -245,6 +245,7 @@ def test_states_tables_and_comparisons():
         jrm.compare(other, bad)
 
 
+@pytest.mark.long
 def test_lists_of_ids_and_pooled_items():
     """What reads the order of a ranking, or all items as one list, has no value either."""
     scores = SCORES.copy()

@@ -68,9 +68,9 @@ def expected_of(kind):
     [
         ("matrix", CUT, 4096, None),
         ("function", (*CUT, *WHOLE), 4096, None),
-        ("embeddings", (*CUT, *WHOLE), 5, None),
+        pytest.param("embeddings", (*CUT, *WHOLE), 5, None, marks=pytest.mark.long),
         ("embeddings", (*CUT, *WHOLE), 2, (1, 4)),
-        ("matrix", (*CUT, *WHOLE), 4096, (2, 2)),
+        pytest.param("matrix", (*CUT, *WHOLE), 4096, (2, 2), marks=pytest.mark.long),
     ],
 )
 def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
@@ -119,7 +119,7 @@ for _user, _items in enumerate(RELEVANT):
     IDS[_user, : len(_items)] = _items
 
 
-@pytest.mark.parametrize("k", [None, 4])
+@pytest.mark.parametrize("k", [None, pytest.param(4, marks=pytest.mark.long)])
 def test_a_step_has_the_number_of_the_driver(k):
     """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, jitted and sharded.
 

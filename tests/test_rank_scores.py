@@ -76,7 +76,10 @@ def test_many_relevant_items(rng, ties, dtype):
     scores[3, ::3] = least  # which shares its key with items that do not exist
     options = {"ties": ties, "key": jax.random.key(1) if ties == "random" else None}
     few = jrm.rank_scores(scores, relevant, grades, item_mask=mask, **options)
-    dense = jrm.rank(labels, scores, mask, **options)
+    is_listed = np.zeros((LISTS, items + 1), bool)
+    np.put_along_axis(is_listed, relevant, True, axis=-1)
+    judged = {"judged": is_listed[:, :-1]}  # as the listed items are
+    dense = jrm.rank(labels, scores, mask, columns=judged, **options)
     names = ("map@5,50", "mrr", "ndcg")
     if ties is None:
         names = (*names, "map", "bpref", "rprec")

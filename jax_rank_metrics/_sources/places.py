@@ -139,7 +139,7 @@ def rank_at_places(
     raw_items, above, tied, num_retrieved, list_weights = _shards.align_with_sharded(
         arrays, num_retrieved.ndim
     )
-    listed = jnp.ones(raw_items.labels.shape, bool)
+    listed = jnp.ones_like(raw_items.labels, bool)
     columns = {"judged": listed, "pooled": listed, **raw_items.columns}
     raw_items = dataclasses.replace(raw_items, columns=columns)
     items, held = raw_items.read(), raw_items.retrieved_items()
