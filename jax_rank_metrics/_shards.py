@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 from jax.core import Tracer
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from jax.typing import ArrayLike
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._types import AxisNames
@@ -162,8 +163,8 @@ def reshard_like(tree: T, like: jax.Array) -> T:
 def gathered(tree: T) -> T:
     """Returns arrays of which every device holds all, for what JAX cannot do to parts."""
 
-    def gather(x: jax.Array) -> jax.Array:
-        if not _mesh.is_sharded(x):
+    def gather(x: ArrayLike) -> ArrayLike:
+        if not isinstance(x, jax.Array) or not _mesh.is_sharded(x):
             return x
         mesh = jax.typeof(x).sharding.mesh
         return jax.sharding.reshard(x, NamedSharding(mesh, PartitionSpec()))

@@ -47,7 +47,8 @@ class Mean(State):
     of values is at least 1e-4 of their mean. A NaN comes only from values that are NaN, or
     from infinite values of both signs.
 
-    >>> state = Mean.of(jnp.array([0.0, 1.0, 1.0]), jnp.ones(3), jnp.ones(3, bool))
+    >>> hits = jnp.array([False, True, True])
+    >>> state = Mean.of(hits, jnp.ones(3), jnp.ones(3, bool))
     >>> low, high = state.confidence_interval(0.95)
     >>> f"{state.compute():.3f} ± {state.std_error():.3f}, {low:.2f} to {high:.2f}"
     '0.667 ± 0.333, 0.21 to 0.94'

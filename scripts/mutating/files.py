@@ -40,9 +40,9 @@ MUTANTS = (
     ),
     Mutant(
         "ranks of MS MARCO read as scores",
-        "_files/text.py",
-        "with_columns(score=-ranks)",
-        "with_columns(score=ranks)",
+        "_files/frames.py",
+        "return 0.0 - numbers",
+        "return 0.0 + numbers",
         "tests/test_file_formats.py::test_files_of_ms_marco",
     ),
     Mutant(

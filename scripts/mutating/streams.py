@@ -209,13 +209,6 @@ MUTANTS = (
         "tests/test_drivers.py::test_values[l2-stable-lists-a function of blocks]",
     ),
     Mutant(
-        "the second round gives every part the first ids",
-        "_drivers/host_items.py",
-        "stream = _stream(plan, catalog, queries, first_id).under",
-        "stream = _stream(plan, catalog, queries).under",
-        "tests/test_host_blocks.py::test_rounds",
-    ),
-    Mutant(
         "every part from the host has the first ids",
         "_drivers/host_items.py",
         "return _stream(plan, catalog, queries, first_id).extended(state)",

@@ -54,9 +54,9 @@ MUTANTS = (
     ),
     Mutant(
         "ranks that count from 0",
-        "_files/text.py",
-        "(ranks < 1)",
-        "(ranks < 0)",
+        "_files/frames.py",
+        "(numbers < first_rank)",
+        "(numbers < 0)",
         "tests/test_errors.py::test_bad_calls[errors.files: a rank of 0]",
     ),
     Mutant(
