@@ -75,7 +75,7 @@ class ListArrays:
         static = self.undefined, self.cutoff_weights, self.is_ratio, self.is_share
         return (type(self)(*part, *static) for part in parts)
 
-    def _whole_arrays(self) -> tuple[jax.Array | np.ndarray, ...]:
+    def _whole_arrays(self) -> tuple[jax.Array, jax.Array, jax.Array]:
         # JAX does not select from the parts that explicit mesh axes cut.
         return _shards.gathered((self.values, self.weights, self.defined))
 
