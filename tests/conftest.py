@@ -93,7 +93,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Chooses how XLA compiles, and which metrics the tables hold, before tests read them."""
     if not is_as_users(config):
-        quick_compilation.switch_on(config.cache)
+        quick_compilation.switch_on(getattr(config, "cache", None))
     if config.getoption("--metric") is not None:
         keep_metric(config.getoption("--metric"))
 

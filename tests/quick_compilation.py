@@ -26,15 +26,16 @@ def is_known(flag):
 def switch_on(cache):
     """Sets `XLA_FLAGS` for this process and those that it starts, if they are not set.
 
-    The cache of pytest keeps the flags that each version knows.
+    The cache of pytest, where it is in use, keeps the flags that each version knows.
     """
     if "XLA_FLAGS" in os.environ:
         return
     key = f"quick_compilation/{importlib.metadata.version('jaxlib')}"
-    flags = cache.get(key, None)
+    flags = cache and cache.get(key, None)
     if flags is None:
         flags = known_flags()
-        cache.set(key, flags)
+        if cache:
+            cache.set(key, flags)
     os.environ["XLA_FLAGS"] = " ".join(flags)
 
 

@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, BinaryIO, NamedTuple, Protocol, runtime_checkable
+from typing import Any, BinaryIO, NamedTuple
 
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import import_optional
@@ -27,11 +27,6 @@ MAX_SHOWN = 80  # characters of a bad line that a message quotes
 File = str | PathLike[str] | BinaryIO
 
 
-@runtime_checkable
-class _Readable(Protocol):
-    def read(self) -> bytes | str: ...
-
-
 class Source(NamedTuple):
     """A file to read: its name for messages, and a function that opens it."""
 
@@ -47,14 +42,14 @@ class Source(NamedTuple):
         """
         if isinstance(file, str | PathLike):
             return cls(str(file), lambda: open(file, "rb"))
-        if not isinstance(file, _Readable):
+        if not callable(getattr(file, "read", None)):
             raise TypeError(
                 f"path: got {kind_of(file)}; pass a path, or a file that is open"
             )
         name = str(getattr(file, "name", "the open file"))
 
         def remaining() -> BinaryIO:
-            data = file.read()
+            data: bytes | str = file.read()
             if isinstance(data, str):
                 raise TypeError(
                     f"{name} is open as text; open it with mode 'rb', or pass "
