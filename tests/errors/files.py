@@ -18,7 +18,7 @@ HEADER = b"query_id,doc_id,relevance\n"
 TWICE = {"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "qid": ["q"], "docno": ["a"], "label": [0]}  # fmt: skip
 
 # The header of a compressed file holds a time, which must not hold the byte of a line's end.
-COMPRESSED_TWICE = gzip.compress(gzip.compress(b"q1 0 a 1\n"), mtime=0)
+COMPRESSED_TWICE = gzip.compress(gzip.compress(b"q1 0 a 1\n", mtime=0), mtime=0)
 
 
 def reading(read, name, data, **options):
