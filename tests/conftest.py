@@ -211,7 +211,7 @@ FINISHED_TESTS = itertools.count(1)
 def pytest_runtest_logfinish():
     """Drops the compiled programs of this process before their memory maps run out."""
     maps = Path("/proc/self/maps")
-    if next(FINISHED_TESTS) % 10 == 0 and maps.exists():
+    if next(FINISHED_TESTS) % 40 == 0 and maps.exists():
         if maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS:
             jax.clear_caches()
             gc.collect()
