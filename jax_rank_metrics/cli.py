@@ -164,6 +164,13 @@ def app() -> "typer.Typer":
             str | None,
             typer.Option(help="The columns of query, document and score: a,b,c."),
         ] = None,
+        weights: Annotated[
+            Path | None,
+            typer.Option(
+                help="Weigh queries in the means: a file with lines of a query and its "
+                "weight, between them blanks, a tab or a comma."
+            ),
+        ] = None,
         per_query: Annotated[
             bool,
             typer.Option(

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.sparse
+from evaluations import check_same
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches, step
@@ -67,6 +68,58 @@ def test_measures_of_recommendations(data, rng):
         expected = evaluation.lists[name].values[in_group].mean(0)
         np.testing.assert_allclose(state.compute(), expected, atol=1e-6)
     assert "cold" in jrm.table(states)
+
+
+def test_candidates_and_weights(data, rng):
+    """Every model ranks the candidates alone; users weigh what is passed, by id too."""
+    queries, items, labels, seen = data
+    scores, calls = queries @ items.T, []
+    lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
+    chosen = [rng.permutation(ITEMS)[: 2 * user] for user in range(USERS)]
+    mask, weights = rng.random(ITEMS) < 0.8, rng.integers(0, 3, USERS)
+    scores[3, chosen[3][0]] = -np.inf
+
+    def score(users):
+        calls.append(len(users))
+        return scores[users]
+
+    mesh = jax.make_mesh((2, 2), ("queries", "items"))
+    over = {"queries_axis": "queries", "items_axis": "items"}
+    for model, options in (
+        (scores, {"list_weights": weights}),
+        (score, {"list_weights": dict(enumerate(weights.tolist()))}),
+        (scores, {"list_weights": weights, "mesh": mesh, **over}),
+    ):
+        evaluation = jrm.evaluate_users(
+            METRICS,
+            model,
+            lists,
+            seen=hidden,
+            candidates=chosen,
+            item_mask=mask,
+            **options,
+        ).gather()
+        means = []
+        for user, ids in enumerate(evaluation.items):
+            ranked = sorted(chosen[user], key=lambda item: -scores[user, item])
+            ranked = [i for i in ranked if mask[i] and not seen[user, i]]
+            ranked = [i for i in ranked if scores[user, i] > -np.inf][:K]
+            assert ids[ids >= 0].tolist() == ranked
+            relevant = {i for i in lists[user] if mask[i]}
+            means.append(len(relevant & set(ranked)) / max(len(relevant), 1))
+        state = evaluation.states["recall@1,5"]
+        expected = np.average(means, weights=weights)
+        np.testing.assert_allclose(state.compute()[1], expected, atol=1e-6)
+        assert int(state.lists) == np.count_nonzero(weights)
+        of_users = evaluation.lists["recall@1,5"]
+        np.testing.assert_array_equal(of_users.weights, weights)
+        assert not of_users.defined[weights == 0].any()
+        assert list(evaluation.lists)[2:] == ["popularity@5", "novelty@5"]
+    assert len(calls) == 1  # the batch that tells how many items there are is kept
+    embedded = {"candidates": chosen, "list_weights": weights}
+    by_users = jrm.evaluate_users(METRICS, (queries, items), lists, **embedded)
+    by_queries = jrm.evaluate_embeddings(METRICS, queries, items, lists, **embedded)
+    check_same(by_users, by_queries)
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.source import Source
+from jax_rank_metrics._files.weights import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.values import read_lists
@@ -68,6 +69,9 @@ def _measure(
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
     judged = _read_qrels(options)
+    weights = None
+    if options.weights is not None:
+        weights = read_weights(_source(options.weights))
     runs = {}
     for name, path in _with_progress(list(paths.items())):
         run = _read_run(options, path)
@@ -76,7 +80,7 @@ def _measure(
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         with in_options(format="--qrels-format"):
-            runs[name] = report.measure(metrics, joined, options.confidence)
+            runs[name] = report.measure(metrics, joined, options.confidence, weights)
     return runs
 
 

@@ -53,6 +53,7 @@ class Options(NamedTuple):
     baseline: str | None
     confidence: float
     plot: Path | None
+    weights: Path | None
 
     @property
     def words(self) -> list[str]:
@@ -114,7 +115,8 @@ def check(options: Options) -> None:
     for name in RUN_LINES:
         if name in options.words and options.format != "trec":
             raise ValueError(f"-m {name} is a line of --format trec, not a metric")
-    for path in (options.qrels, *options.runs):
+    weights = [] if options.weights is None else [options.weights]
+    for path in (options.qrels, *options.runs, *weights):
         if path != STDIN:
             _check_file(path, options.words)
 
@@ -157,7 +159,11 @@ def _check_choices(options: Options) -> None:
         raise ValueError(
             f"--confidence is {options.confidence}; pass a number between 0 and 1"
         )
-    if [options.qrels, *options.runs].count(STDIN) > 1:
+    if options.weights is not None and format == "trec":
+        raise ValueError(
+            "--weights goes with other formats; trec_eval weighs no queries"
+        )
+    if [options.qrels, *options.runs, options.weights].count(STDIN) > 1:
         raise ValueError("- is given twice; only one file can be read from stdin")
 
 

@@ -46,7 +46,12 @@ class Run(NamedTuple):
 Runs = Mapping[str, Run]
 
 
-def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -> Run:
+def measure(
+    metrics: Sequence[RequestedMetric],
+    joined: Joined,
+    level: Number,
+    weights: Mapping[str, float] | None = None,
+) -> Run:
     """Measures every metric on every query, and takes the means over queries.
 
     The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
@@ -55,8 +60,23 @@ def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -
         metrics: The metrics.
         joined: The judgements and the run.
         level: The confidence level of the intervals of the means.
+        weights: What each query weighs, by its id as text; None if all weigh the same.
+
+    Raises:
+        ValueError: if a query has no weight.
     """
-    measured = joined.measure([metric.bound for metric in metrics]) if metrics else {}
+    query_ids, list_weights = joined.query_ids.to_list(), None
+    is_counted = joined.list_weights > 0
+    if weights is not None:
+        if missing := [query for query in query_ids if str(query) not in weights]:
+            raise ValueError(
+                f"query {missing[0]!r} has no weight, and so have {len(missing)} of "
+                f"{len(query_ids)} queries; pass one for each query of the judgements"
+            )
+        list_weights = np.array([weights[str(query)] for query in query_ids])
+        is_counted &= list_weights > 0
+    bounds = [metric.bound for metric in metrics]
+    measured = joined.measure(bounds, list_weights) if metrics else {}
     lists: dict[str, PerList] = {}
     means: dict[str, Estimate] = {}
     for metric in metrics:
@@ -73,8 +93,8 @@ def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -
     return Run(
         lists,
         means,
-        joined.query_ids.to_list(),
-        joined.list_weights > 0,
+        query_ids,
+        is_counted,
         joined.remarks_at(threshold),
     )
 

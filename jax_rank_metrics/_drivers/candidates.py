@@ -34,7 +34,6 @@ class Listed(NamedTuple):
         candidates: SparseRows,
         relevant: SparseRows,
         excluded: SparseRows | None,
-        item_mask: np.ndarray | None,
     ) -> "Listed":
         """Joins candidates and relevant items, without those that leave the lists.
 
@@ -42,7 +41,6 @@ class Listed(NamedTuple):
             candidates: `[queries, items]`, 1 where an item is a candidate.
             relevant: `[queries, items]`, labels, of which 0 may be stored.
             excluded: `[queries, items]`, what leaves the lists; or None.
-            item_mask: `[items]` bool, the items that exist; or None.
         """
         import scipy.sparse
 
@@ -54,11 +52,8 @@ class Listed(NamedTuple):
         if excluded is not None:
             codes = codes + (excluded > 0) * 4
         codes = scipy.sparse.csr_array(codes)
-        is_listed = codes.data < 4
-        if item_mask is not None:
-            is_listed &= item_mask[codes.indices]
         # Labels and kinds have the same entries, so that both are padded alike.
-        codes.data *= is_listed
+        codes.data *= codes.data < 4
         codes.eliminate_zeros()
         codes.sort_indices()
         labels = codes.astype(np.float64)
@@ -95,6 +90,8 @@ def measure_candidates(
     # As for a catalogue, items that no label was passed of were not judged.
     kinds = jnp.asarray(queries.kinds)
     is_judged, retrieved = kinds >= 2, (kinds == 1) | (kinds == 3)
+    if plan.skips_inf:
+        retrieved &= scores != -jnp.inf
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
         columns |= {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
@@ -114,4 +111,6 @@ def measure_candidates(
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    return [values[bound.name] for bound in plan.bounds], ids, faults
+    lists = [values[bound.name] for bound in plan.bounds]
+    lists += [measure(ids) for measure in step.measures_of_ids(plan, catalog).values()]
+    return lists, ids, faults

@@ -34,7 +34,7 @@ from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.per_list import PerList, weighed_by
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
@@ -58,6 +58,7 @@ class Job(NamedTuple):
         labels: The labels of relevant items, `[entries]`, which may be another reason.
         remarks: Returns what else was probably not intended, when all batches are done.
         num_items: How many items there are, or None if nobody asks for the exposure.
+        list_weights: `[queries]`, what each weighs in means; None if all weigh the same.
     """
 
     plan: Plan
@@ -70,6 +71,7 @@ class Job(NamedTuple):
     labels: np.ndarray | None = None
     remarks: Callable[[], Iterable[str]] = tuple
     num_items: int | None = None
+    list_weights: np.ndarray | None = None
 
     @property
     def names(self) -> list[str]:
@@ -116,6 +118,12 @@ def run(
     values = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
+    if job.list_weights is not None:
+        weights = np.zeros(parts.num_slots, np.float32)
+        weights[parts.slots] = job.list_weights
+        if on_mesh:
+            weights = job.devices.put(weights, job.devices.of_queries)
+        lists = [weighed_by(x, weights) for x in lists]
     # All items are returned, also those of queries that count in no mean.
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":

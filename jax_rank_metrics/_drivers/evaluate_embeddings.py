@@ -32,6 +32,7 @@ from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_batches import (
     Queries,
+    batches_of_candidates,
     block_size_for,
     bounded,
     over_all_items,
@@ -72,6 +73,7 @@ def evaluate_embeddings(
     item_groups: _types.ItemGroups | None = None,
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
+    list_weights: _types.ListWeights | None = None,
     undefined: _types.Undefined = "zero",
     block_size: int | None = None,
     mesh: Mesh | None = None,
@@ -168,6 +170,8 @@ def evaluate_embeddings(
         ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
             default counts every order of tied items.
         key: See `rank`.
+        list_weights: `[queries]`, what each query weighs in means, at least 0; or a
+            Series, a dict or a frame by query.
         undefined: See `PerList.mean`.
         block_size: How many items are scored at a time; of one length, under "maxsim".
             None chooses.
@@ -286,6 +290,7 @@ def evaluate_embeddings(
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
     rows = np.arange(num_queries)
+    list_weights = _inputs.weights_of_lists(list_weights, rows, "queries")
     all_queries = Queries(devices, model, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
     source = items if blocks is None else (raw_items, blocks.num_items)
@@ -300,6 +305,7 @@ def evaluate_embeddings(
         "similarity": similarity,
         "item_mask": catalog.item_mask,
         "item_groups": catalog.groups,
+        "list_weights": list_weights,
         "ties": plan.ties,
         "key": key,
     }
@@ -314,7 +320,18 @@ def evaluate_embeddings(
     ):
         block = vectors, items[:size]
         remarks = partial(_infinite_scores, scoring, *block, judgements, catalog)
-    job = Job(plan, devices, all_queries, work, undefined, inputs, why, labels, remarks)
+    job = Job(
+        plan,
+        devices,
+        all_queries,
+        work,
+        undefined,
+        inputs,
+        why,
+        labels,
+        remarks,
+        list_weights=list_weights,
+    )
     progress = progress if blocks is None else False  # all has been reported
     evaluation, _ = run(job, progress, on_batch, resume_from)
     return evaluation
@@ -357,6 +374,6 @@ def _batches(
     if blocks is not None:
         return over_host_blocks(plan, queries, catalog, blocks, progress)
     if queries.judgements.candidates is not None:
-        return over_candidates(plan, queries, catalog)
+        return over_candidates(plan, queries, catalog, *batches_of_candidates(queries))
     batches = queries.batches(plan, num_items)
     return over_all_items(plan, queries, catalog, num_items, batches)

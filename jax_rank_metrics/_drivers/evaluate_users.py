@@ -26,7 +26,13 @@ from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.model import model_arguments, read_model
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.query_batches import Queries, over_all_items
+from jax_rank_metrics._drivers.query_batches import (
+    Queries,
+    batches_of_candidates,
+    over_all_items,
+    over_candidates,
+)
+from jax_rank_metrics._drivers.sparse_vectors import KNOWN_SCORES
 from jax_rank_metrics._states.exposure import Exposure
 
 
@@ -67,6 +73,7 @@ def evaluate_users(
     relevant: RawInteractions,
     *,
     seen: RawInteractions | None = None,
+    candidates: RawInteractions | None = None,
     users: _types.ArrayLike | None = None,
     k: int | None = None,
     batch_size: int = 1024,
@@ -75,6 +82,7 @@ def evaluate_users(
     item_groups: _types.ItemGroups | None = None,
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
+    list_weights: _types.ListWeights | None = None,
     undefined: _types.Undefined = "zero",
     block_size: int = 4096,
     mesh: Mesh | None = None,
@@ -86,11 +94,12 @@ def evaluate_users(
 ) -> UserEvaluation:
     """Evaluates a recommender for all its users, in batches, over the whole catalogue.
 
-    Every item that a user has not seen is ranked, for every user; none is sampled. With
-    embeddings, items are scored a block at a time as by `rank_catalog`, and the scores of
-    all users and items never exist at once. Metrics with a cutoff read one top-k. Those
-    without, such as "map", find the places of relevant items in another pass over the
-    scores of a batch: see `rank_scores` for what that takes.
+    Every item that a user has not seen is ranked, for every user; none is sampled, unless
+    `candidates` says which. With embeddings, items are scored a block at a time as by
+    `rank_catalog`, and the scores of all users and items never exist at once. Metrics
+    with a cutoff read one top-k. Those without, such as "map", find the places of
+    relevant items in another pass over the scores of a batch: see `rank_scores` for what
+    that takes.
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are. Many tools leave them out, which
@@ -112,12 +121,12 @@ def evaluate_users(
         model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
             and `[items, dims]`, scored by their product. Scores `[users, items]`, an
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
-            returns their scores `[batch, items]`, of JAX or NumPy: it is called as it
-            is, so jit it yourself, or let it run any other library. Its batches have one
-            size: the last is filled up with the last user. All become float32 unless x64
-            is on: scores that are equal in float32 tie. NaN raises, except for seen and
-            masked items. An item with a score of −∞ is not recommended, and not found;
-            if it is relevant, it counts as missed.
+            returns their scores `[batch, items]`, of JAX or NumPy: it is called as it is,
+            so jit it yourself, or let it run any other library. Its batches have one
+            size, or few with `candidates`: the last is filled up with the last user. All
+            become float32 unless x64 is on: scores that are equal in float32 tie. NaN
+            raises, except for seen and masked items. An item with a score of −∞ is not
+            recommended, and not found; if it is relevant, it counts as missed.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; a frame
             of pandas or polars with the columns `user` (or `query`), `item` and perhaps
@@ -127,6 +136,11 @@ def evaluate_users(
         seen: The items not to be recommended, such as those trained on, in the same
             forms; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.
+        candidates: The items that have a rank, for each user, in the forms of `seen`: such
+            as an array `[users, n]` of the relevant item and of sampled ones, or what a
+            first stage found. As in `evaluate_embeddings`, relevant items beside them count
+            as missed, and seen ones leave them. A user without candidates finds nothing.
+            None ranks every item.
         users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
             and of `seen`. None is all users of `relevant`: rows of lists, keys
             of a dict, and those with a pair in a frame or a matrix, in ascending order.
@@ -142,6 +156,8 @@ def evaluate_users(
             metrics that read groups; see `rank_catalog`. Every device has all of them.
         ties: See `rank`.
         key: See `rank`.
+        list_weights: `[users]`, what each evaluated user weighs in means, at least 0; or a
+            Series, a dict or a frame by user. The exposure counts users alike.
         undefined: See `PerList.mean`.
         block_size: See `rank_catalog`.
         mesh: The devices that share the work; see `jax.make_mesh`. Then `model` and
@@ -208,33 +224,52 @@ def evaluate_users(
     scorer = read_model(model, devices)
     relevant = Interactions.of("relevant", relevant)
     seen = None if seen is None else Interactions.of("seen", seen)
-    user_ids = read_users(users, relevant, seen, scorer.num_rows)
+    if candidates is not None:
+        candidates = Interactions.of("candidates", candidates)
+    user_ids = read_users(users, relevant, seen, scorer.num_rows, candidates)
+    list_weights = _inputs.weights_of_lists(list_weights, user_ids, "users")
     relevant_rows = relevant.rows(user_ids)
     seen_rows = None if seen is None else seen.rows(user_ids)
+    candidate_rows = None if candidates is None else candidates.rows(user_ids)
     remarks = [remark_on_seen(relevant_rows, seen_rows, user_ids)]
-    # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
-    judgements = Judgements(relevant_rows, seen_rows)
+    # Row i of each of these is of user_ids[i], which is query i from here on.
+    judgements = Judgements(relevant_rows, seen_rows, candidate_rows)
     queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
-    batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
+    listed = None
+    if candidate_rows is None:
+        batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
+    else:
+        same_width(relevant_rows, seen_rows, candidate_rows)
+        listed, batches = batches_of_candidates(queries)
     # A function says how many items there are with the scores of its first batch, which are
     # kept for it: a function is called once for each batch.
     num_items, first_rows = scorer.num_items, None
     if num_items is None:
         first_rows = queries.scored_rows(batches[0])
         num_items = first_rows.shape[-1]
+    if candidates is not None:
+        candidates.check_items(num_items, may_name_all=True)
     catalog = _catalog(
         plan, relevant, seen, num_items, item_mask, embeddings, item_groups
     )
+    if listed is None:
+        work = over_all_items(plan, queries, catalog, num_items, batches, first_rows)
+    else:
+        if scorer.items is None:
+            catalog = catalog._replace(similarity=KNOWN_SCORES)
+        work = over_candidates(plan, queries, catalog, listed, batches, first_rows)
     job = Job(
         plan,
         devices,
         queries,
-        over_all_items(plan, queries, catalog, num_items, batches, first_rows),
+        work,
         undefined,
         inputs={
             "model": (scorer.score_fn or scorer.table, scorer.items),
             "relevant": relevant_rows,
             "seen": (seen_rows, catalog.counts),
+            "candidates": candidate_rows,
+            "list_weights": list_weights,
             "users": user_ids,
             "item_mask": item_mask,
             "embeddings": catalog.features,
@@ -248,6 +283,7 @@ def evaluate_users(
         labels=relevant_rows.data,
         remarks=lambda: filter(None, remarks),
         num_items=num_items,
+        list_weights=list_weights,
     )
     del first_rows  # the first batch has them
     evaluation, exposure = run(job, progress, on_batch, resume_from)
@@ -286,15 +322,21 @@ def _catalog(
     )
 
 
+def same_width(*matrices: SparseRows | None) -> None:
+    """Gives sparse rows of the same users equally many columns, in place."""
+    known = [rows for rows in matrices if rows is not None]
+    num_columns = max(rows.shape[1] for rows in known)
+    for rows in known:
+        rows.resize((rows.shape[0], num_columns))
+
+
 def remark_on_seen(
     relevant_rows: SparseRows, seen_rows: SparseRows | None, user_ids: np.ndarray
 ) -> str | None:
     """Returns a warning about users who have seen all of their relevant items, or None."""
     if seen_rows is None:
         return None
-    num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
-    for rows in (relevant_rows, seen_rows):
-        rows.resize((user_ids.size, num_columns))
+    same_width(relevant_rows, seen_rows)
     # Products of sparse rows keep what both have: relevant items that were seen.
     relevant_counts = np.diff(relevant_rows.indptr)
     seen_counts = np.diff((relevant_rows * seen_rows).tocsr().indptr)

@@ -333,7 +333,11 @@ def check_known_items(
 
 
 def read_users(
-    users: Any, relevant: Interactions, seen: Interactions | None, num_users: int | None
+    users: Any,
+    relevant: Interactions,
+    seen: Interactions | None,
+    num_users: int | None,
+    candidates: Interactions | None = None,
 ) -> np.ndarray:
     """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
 
@@ -342,10 +346,11 @@ def read_users(
         relevant: The argument.
         seen: The argument, or None.
         num_users: How many users the model has; None if it is a function.
+        candidates: The argument, or None.
 
     Raises:
-        ValueError: if there is none; unless all users are those of the model; if
-            `seen` names others alone, where nothing says which users a model has.
+        ValueError: if there is none; unless all users are those of the model; if `seen` or
+            `candidates` names others alone, where nothing says which users a model has.
         TypeError: if they are not integers.
     """
     is_selection = users is not None
@@ -367,16 +372,16 @@ def read_users(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"
         )
-    all_interactions = [x for x in (relevant, seen) if x is not None]
+    all_interactions = [x for x in (relevant, seen, candidates) if x is not None]
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
         for interactions in all_interactions:
-            interactions.check_named(user_ids, must_match=interactions is seen)
-        numbers = [x.num_rows for x in all_interactions if x.users is None]
-        if len(set(numbers)) > 1 and not is_selection:
+            interactions.check_named(user_ids, must_match=interactions is not relevant)
+        numbers = {x.num_rows: x.name for x in all_interactions if x.users is None}
+        if len(numbers) > 1 and not is_selection:
+            rows = " and ".join(f"{x} has {n} rows" for n, x in numbers.items())
             raise ValueError(
-                f"relevant has {numbers[0]} rows, and seen has {numbers[1]}; pass one row "
-                "for each user of the model in both"
+                f"{rows}; pass one row for each user of the model in all of them"
             )
         return user_ids.astype(np.int32)
     if is_selection and user_ids.max() >= num_users:

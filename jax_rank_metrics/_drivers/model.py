@@ -67,16 +67,30 @@ class Model(NamedTuple):
         return devices.rows(self.names[0], self.table, indices, spec)
 
     def listed(
-        self, devices: Devices, indices: np.ndarray, ids: np.ndarray
+        self,
+        devices: Devices,
+        indices: np.ndarray,
+        ids: np.ndarray,
+        known_rows: Array | None = None,
     ) -> tuple[Array, Array]:
         """Returns the rows of queries, and of the items `[size, listed, …]` of each.
 
-        Items whose scores are known have these in their place, `[size, listed]`.
+        Items whose scores are known have these in their place, `[size, listed]`. Rows that
+        are known already are not asked for again.
         """
         if self.pair_score_fn is not None:
             return indices, self.pair_score_fn(indices, ids)
-        assert self.items is not None
-        return self.rows(devices, indices), self.items[np.maximum(ids, 0)]
+        ids = np.maximum(ids, 0)
+        rows = self.rows(devices, indices) if known_rows is None else known_rows
+        listed_rows = rows if self.items is None else self.items
+        if isinstance(listed_rows, jax.Array) and not listed_rows.is_fully_addressable:
+            raise ValueError(
+                "candidates is given, and the scores or items of model lie on several "
+                "processes; pass NumPy arrays, of which every process reads its part"
+            )
+        if self.items is None:
+            return indices, np.take_along_axis(np.asarray(rows), ids, axis=1)
+        return rows, self.items[ids]
 
 
 def embeddings_model(

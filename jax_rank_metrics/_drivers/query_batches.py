@@ -208,32 +208,59 @@ def over_all_items(
     return step.Batches(queries.parts, batches, arrays, program, vectors, added_names)
 
 
-def over_candidates(
-    plan: Plan, queries: Queries, catalog: step.CatalogArrays
-) -> step.Batches:
-    """Returns the batches in which each query ranks its candidates."""
-    devices, judgements = queries.devices, queries.judgements
-    items = queries.model.items
-    assert judgements.candidates is not None
-    mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
-    listed = Listed.of(
-        judgements.candidates, judgements.relevant, judgements.exclude, mask
+def batches_of_candidates(queries: Queries) -> tuple[Listed, list[Batch]]:
+    """Returns the lists of candidates, and the division of the queries by their lengths."""
+    judgements, devices, items = (
+        queries.judgements,
+        queries.devices,
+        queries.model.items,
     )
-    # Each batch brings the embeddings of its own candidates; the program has no items.
-    catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
+    listed = Listed.of(judgements.candidates, judgements.relevant, judgements.exclude)
     row_size = 1 if items is None else int(np.prod(items.shape[1:]))
-    parts = queries.parts
     max_size = batch_size_for(queries.rows.size, queries.batch_size)
 
     def size_for(width: int) -> int:
         return devices.batch_size(bounded(max_size, width * row_size, min_size=1))
 
+    # Lists of similar lengths share a batch, since vectors of padding are gathered too.
+    cost = NANOSECONDS_A_NUMBER * row_size
+    return listed, list(batches_by_width(listed.widths, size_for, cost, queries.parts))
+
+
+def over_candidates(
+    plan: Plan,
+    queries: Queries,
+    catalog: step.CatalogArrays,
+    listed: Listed,
+    batches: list[Batch],
+    first_rows: Array | None = None,
+) -> step.Batches:
+    """Returns the batches in which each query ranks its candidates.
+
+    Args:
+        plan: The plan.
+        queries: The queries.
+        catalog: Arrays over the items, but for the vectors of the model.
+        listed: What `batches_of_candidates` returns, as the next.
+        batches: The division of the queries.
+        first_rows: The rows of the first batch, if they are known.
+    """
+    devices, model = queries.devices, queries.model
+    mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
+    # Each batch brings the embeddings of its own candidates; the program has no items.
+    catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
+    known_rows = [] if first_rows is None else [first_rows]
+    del first_rows
+
     def arrays(number: int, batch: Batch) -> step.CandidateBatch:
         width = batch.widths[1]
         ids, labels = pad_rows(listed.labels, batch.indices, width)
         _, kinds = pad_rows(listed.kinds, batch.indices, width)
-        rows, listed_items = queries.model.listed(
-            devices, queries.rows[batch.indices], ids
+        if mask is not None:
+            ids = np.where(mask[ids], ids, -1)
+        rows = known_rows.pop() if known_rows and number == 0 else None
+        rows, listed_items = model.listed(
+            devices, queries.rows[batch.indices], ids, rows
         )
         return step.CandidateBatch(
             batch.slots,
@@ -245,12 +272,12 @@ def over_candidates(
             kinds,
         )
 
-    # Lists of similar lengths share a batch, since vectors of padding are gathered too.
-    cost = NANOSECONDS_A_NUMBER * row_size
-    batches = list(batches_by_width(listed.widths, size_for, cost, parts))
     program = step.program_of(devices, plan, catalog, measure_candidates)
-    vectors = None if items is None else Vectors("items", items, len(items), mask)
-    return step.Batches(parts, batches, arrays, program, vectors)
+    items, vectors = model.items, None
+    if items is not None:
+        vectors = Vectors(model.names[1], items, len(items), mask)
+    added_names = [*step.measures_of_ids(plan, catalog)]
+    return step.Batches(queries.parts, batches, arrays, program, vectors, added_names)
 
 
 def bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:

@@ -11,6 +11,7 @@
     places.py      the places of the judged documents; the depth and ties of trec_eval
     measure.py     metrics of every query from these places
     remarks.py     what `join` warns of
+    weights.py     the weights of queries
     packed.py      all documents as packed arrays
     joined.py      what `join` returns
 

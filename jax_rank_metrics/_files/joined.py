@@ -21,8 +21,8 @@ from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Number, Undefined
+from jax_rank_metrics._states.per_list import PerList, weighed_by
+from jax_rank_metrics._types import ListWeights, Number, Undefined
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,7 +142,9 @@ class Joined:
             "columns": columns,
         }
 
-    def measure(self, metrics: Metrics) -> dict[str, PerList]:
+    def measure(
+        self, metrics: Metrics, list_weights: ListWeights | None = None
+    ) -> dict[str, PerList]:
         """Computes several metrics of every query.
 
         Most metrics ask for no more than the places of the judged documents, so that few
@@ -151,6 +153,8 @@ class Joined:
 
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
+            list_weights: `[num_segments]`, what each query weighs in means, at least 0; or
+                a Series, a dict or a frame by query. Queries that do not count weigh 0.
 
         Returns:
             A dict from each name, as typed, to its values `[num_segments]`, or
@@ -160,16 +164,25 @@ class Joined:
             ValueError: if a name is unknown or cannot be parsed.
             TypeError: if a metric has no such option.
         """
-        return self._measure(bind_all(metrics))
+        query_ids = self.query_ids.to_list()
+        weights = _inputs.weights_of_lists(list_weights, query_ids, "queries")
+        lists = self._measure(bind_all(metrics))
+        if weights is None:
+            return lists
+        return {name: weighed_by(x, weights) for name, x in lists.items()}
 
     def evaluate(
-        self, metrics: Metrics, undefined: Undefined = "zero"
+        self,
+        metrics: Metrics,
+        undefined: Undefined = "zero",
+        list_weights: ListWeights | None = None,
     ) -> dict[str, Mean]:
         """Computes the means of several metrics over the queries that count.
 
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
             undefined: See `PerList.mean`.
+            list_weights: See `measure`.
 
         Returns:
             A dict from each name to its state, in the order of `metrics`.
@@ -180,7 +193,7 @@ class Joined:
         """
         _inputs.option("undefined", undefined, Undefined)
         bounds = bind_all(metrics)
-        lists = self._measure(bounds)
+        lists = self.measure(metrics, list_weights)
         states = {}
         for bound in bounds:
             values = dataclasses.replace(lists[bound.name], undefined=undefined)

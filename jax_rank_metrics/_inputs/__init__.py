@@ -7,6 +7,7 @@
     labelled.py Series, frames and dicts in the order of ids; masks of NumPy
     libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported
     list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
+    list_weights.py  the weights of lists on the host, by id
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
     blocks.py   lists of any number and length as blocks of a few fixed shapes
@@ -66,6 +67,7 @@ from jax_rank_metrics._inputs.libraries import is_series as is_series
 from jax_rank_metrics._inputs.libraries import is_sparse as is_sparse
 from jax_rank_metrics._inputs.libraries import is_torch_tensor as is_torch_tensor
 from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
+from jax_rank_metrics._inputs.list_weights import weights_of_lists as weights_of_lists
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names
 from jax_rank_metrics._inputs.options import cutoffs as cutoffs

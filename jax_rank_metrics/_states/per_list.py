@@ -1,5 +1,6 @@
 """One value per list, before any mean is taken."""
 
+import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -264,3 +265,25 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
     choice = lists.undefined if undefined is None else undefined
     _inputs.option("undefined", choice, Undefined)
     return choice
+
+
+def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
+    """Returns lists that weigh so many times as much; those of weight 0 do not count.
+
+    Args:
+        lists: Values of NumPy, or of JAX.
+        weights: `[*lists]`, at least 0, of the same library.
+    """
+    where = jnp.where if isinstance(lists.values, jax.Array) else np.where
+
+    def wide(x: Any, like: Any) -> Any:
+        return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))
+
+    defined = lists.defined & (wide(weights, lists.defined) > 0)
+    values = where(
+        wide(defined, lists.values), lists.values, lists.values.dtype.type(0)
+    )
+    factors = wide(weights, lists.weights).astype(lists.weights.dtype)
+    return dataclasses.replace(
+        lists, values=values, weights=lists.weights * factors, defined=defined
+    )

@@ -8,6 +8,8 @@ from pathlib import Path
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._files.source import Source
+from jax_rank_metrics._files.weights import read_weights
 
 pandas, pl = LateImport("pandas"), LateImport("polars")
 
@@ -50,6 +52,11 @@ def open_as_text():
     """Reads judgements from a file that was opened as text."""
     with tempfile.NamedTemporaryFile("r", suffix=".csv") as file:
         jrm.read_qrels(file)
+
+
+def weights(data):
+    """Reads weights of queries from a file."""
+    return reading(lambda path: read_weights(Source.of(path)), "weights", data)
 
 
 def svmlight():
@@ -145,6 +152,11 @@ CASES = {
     "a file of text": (TypeError, "csv is open as text; open", open_as_text),
     "an open file without a name": (ValueError, "the open file, line 1", lambda: jrm.read_qrels(io.BytesIO(b"q1 0 a\n"))),
     "lines for a path": (TypeError, "path: got .*list; pass a path, or a file", lambda: jrm.read_qrels(["q1 0 a 1"])),
+    # weights of queries
+    "a weight that is a word": (ValueError, "weights, line 2 ('q2 x'): pass a query and its weight", lambda: weights("q1 1\nq2 x\n")),
+    "an infinite weight": (ValueError, "line 1 ('q1,inf'): pass finite weights", lambda: weights("q1,inf\n")),
+    "two weights of a query": (ValueError, "line 3 ('q1 2'): query 'q1' has a weight already", lambda: weights("query weight\nq1 1\nq1 2\n")),
+    "no weights": (ValueError, "weights is empty", lambda: weights("query,weight\n\n")),
     # options of files
     "columns of letters": (ValueError, "columns is 'abc'; pass three names", lambda: jrm.read_qrels("qrels.csv", columns="abc")),
     "columns of TREC": (ValueError, "have no names", lambda: jrm.read_qrels("qrels.csv", columns=("a", "b", "c"), format="trec")),
