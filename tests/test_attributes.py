@@ -123,7 +123,7 @@ class Problem:
     "kind, ties, names",
     [
         ("graded", None, SOME + FIRSTS),
-        ("people", "worst", FIRSTS),
+        pytest.param("people", "worst", FIRSTS, marks=pytest.mark.long),
         pytest.param("graded", "random", SOME + FIRSTS, marks=pytest.mark.long),
         pytest.param("graded", "stable", SOME + FIRSTS, marks=pytest.mark.long),
         pytest.param("people", "worst", SOME, marks=pytest.mark.long),
@@ -139,6 +139,7 @@ def test_streamed_labels_are_dense_labels(kind, ties, names, rng):
     check_same(read(actual), read(expected))
 
 
+@pytest.mark.long
 def test_items_in_one_block_are_rows(rng):
     """They are ranked to the end: the program of dense labels is called with the same."""
     problem = Problem(rng, "graded")
@@ -272,7 +273,8 @@ def test_too_many_labels_of_embeddings(rng):
         )
 
 
-@pytest.mark.parametrize("batch_size", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("batch_size", [1, 3])
 def test_blocks_of_one_item(batch_size, rng):
     """An item that is alone in its block has one score in every pass over the items."""
     queries, items = rng.normal(size=(30, 8)), rng.normal(size=(4, 8))

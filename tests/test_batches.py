@@ -15,6 +15,7 @@ ROWS, ITEMS = 16, 40
 USERS = np.array([9, 2, 15, 4, 0, 11, 7, 8, 3])  # five in the first half, four after it
 
 
+@pytest.mark.long
 def test_chosen_rows_of_a_global_table():
     """They keep their scores and judgements, and draw ties of their own."""
     mesh = jax.make_mesh((2,), ("q",), (AxisType.Auto,), devices=jax.devices()[:2])

@@ -213,7 +213,7 @@ def test_draws_stay_as_they_are():
     assert jrm.hash_ids(np.array([["q7"], ["ü"]], object)).shape == (2, 1, 2)
 
 
-@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("x64", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_ids_of_64_bits(x64):
     """Ids that differ in any of 64 bits have other draws, in any form and with any x64."""
     ids = [7, 7 + 2**32, 7 - 2**32, 2**63 + 7, 3_000_000_000, 3_000_000_000 - 2**32]

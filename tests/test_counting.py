@@ -91,6 +91,7 @@ def test_counted_beyond_a_cut(rng):
         np.testing.assert_allclose(lists.values, values, rtol=0, atol=1e-6)
 
 
+@pytest.mark.long
 def test_counted_over_devices(rng):
     """Sharded items need no cutoff, since only counts travel between devices."""
     data = draw(rng)

@@ -83,6 +83,7 @@ def check_same(actual, expected):
         assert actual[name]["undefined"] == metric["undefined"]
 
 
+@pytest.mark.long
 def test_the_lists_are_worth_a_test(data, expected):
     """Some are undefined, some are empty, and ties, weights and masks all matter."""
     lists, undefined = expected["ap@10"]["lists"], expected["ap@10"]["undefined"]
@@ -90,9 +91,8 @@ def test_the_lists_are_worth_a_test(data, expected):
     assert np.mean([len(set(row[~np.isnan(row)])) < 10 for row in data[1]]) > 0.3
 
 
-@pytest.mark.parametrize(
-    ("devices", "size"), [(8, 64), pytest.param(2, 7, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("devices", "size"), [(8, 64), (2, 7)])
 def test_scan(devices, size, data, expected):
     """Each device scans as many small batches as it takes."""
     mesh = make_mesh(devices)
@@ -281,6 +281,7 @@ def carried_on(step):
     return jax.jit(local)(carried, labels)["mrr"]
 
 
+@pytest.mark.long
 def test_carried_states_count_once():
     """They do if all_reduce comes before the merge; the opposite order raises."""
     new = lambda labels: jrm.evaluate(("mrr",), labels, -labels)  # noqa: E731

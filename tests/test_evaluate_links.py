@@ -106,6 +106,7 @@ def links(graph):
     return evaluate(graph, batch_size=32, k=4)
 
 
+@pytest.mark.long
 def test_realistic_means_on_every_side(graph, links):
     """Means are those of loops, on heads, tails and both."""
     above, tied, number = places(graph).T

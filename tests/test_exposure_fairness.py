@@ -17,6 +17,7 @@ from jax_rank_metrics._calls.names import lower_is_better, parse
 GROUPS = 3
 
 
+@pytest.mark.long
 def test_the_sums_of_all_lists(rng):
     """They are those of loops over all orders of tied items."""
     data = draw_short(rng, 8)

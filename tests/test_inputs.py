@@ -138,10 +138,8 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(
-    "k, packed",
-    [(2**31, True), pytest.param(2**70, False, marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("k, packed", [(2**31, True), (2**70, False)])
 def test_a_cutoff_beyond_every_list(k, packed):
     """Such a cutoff means the whole list, however large the number is."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}

@@ -39,6 +39,7 @@ def linear_in_groups(ranking):
     return jrm.Ranking(data, View(data).under("expected", ("groups",)))
 
 
+@pytest.mark.long
 def test_an_undeclared_metric(problem):
     """It raises, also where a declared one has read the same functions before it."""
     lists = catalog(problem, k=3)
@@ -183,6 +184,7 @@ def check_users(users, evaluation):
     np.testing.assert_array_equal(evaluation.lists["novelty@3"].defined, counted)
 
 
+@pytest.mark.long
 def test_users_that_count(users):
     """Groups in a driver; with undefined="skip", everything is over the users that count."""
     evaluation = evaluated(users, undefined="skip", block_size=5)

@@ -146,16 +146,8 @@ def test_items_of_catalogues(rng):
     np.testing.assert_array_equal(ranking.items, order[:, :7])
 
 
-@pytest.mark.parametrize(
-    "ties",
-    [
-        None,
-        *(
-            pytest.param(ties, marks=pytest.mark.long)
-            for ties in ("random", "stable", "best", "worst")
-        ),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("ties", [None, "random", "stable", "best", "worst"])
 def test_ties_across_blocks_of_a_catalogue(rng, ties):
     """Items that tie, −inf and NaN are ranked over all blocks as they are in rows."""
     items, k, lowest = 300, 4, np.finfo(np.float32).min

@@ -222,6 +222,7 @@ def test_integer_scores_are_compared_as_integers(largest, form):
         assert all(x > of_a if above else x < of_a for x in of_b)
 
 
+@pytest.mark.long
 def test_twenty_sizes_share_programs(rng, compilations):
     """Runs of different sizes, with and without ties, need eight compilations at most."""
     for size in range(20):

@@ -365,6 +365,7 @@ def test_it_is_written_as_text_and_json(rng):
     assert many.letters == (",".join([*string.ascii_lowercase, "aa", "ab"]), "ab")
 
 
+@pytest.mark.long
 def test_ratios_whose_weights_differ(rng):
     """Their means are ratios of sums, with the errors of `PerList.over`."""
     hits, retrieved = rng.integers(0, 3, (3, 50)), rng.integers(2, 9, (3, 50))

@@ -112,6 +112,7 @@ def test_blocks_hold_equally_many_items(rng):
     assert not blocks[-1].exists[:, 1].any() and len(items) == 8
 
 
+@pytest.mark.long
 def test_nan_and_masks(rng):
     """NaN in an item stops the call, unless the item does not exist."""
     queries, items = draw(rng, [2, 3]), draw(rng, [2, 4, 1, 5])

@@ -280,7 +280,8 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
     assert len({tuple(ids) for ids in order.tolist()}) == 4
 
 
-@pytest.mark.parametrize("number", [4, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [4, 200])
 def test_relevant_ids_are_cut_in_any_way(number, rng):
     """Repeated ids are found in the whole list, however its type cuts it."""
     mesh = make_mesh(AxisType.Explicit, (2, 2), ("data", "model"))

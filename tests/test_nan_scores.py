@@ -120,7 +120,7 @@ WAYS = {
     "catalog, attributes, cut": functools.partial(catalog, names=CUT, relevant=BY_ATTRIBUTES, k=3),
 }  # fmt: skip
 
-DEFAULT = ("rows None", "packed", "devices", "scores", "catalog, cut", "relax")
+DEFAULT = ("rows None", "packed", "devices", "catalog, cut")
 
 
 def same_bits(actual, expected):
@@ -182,6 +182,7 @@ def test_every_metric(source, ties, rng):
 MEANS = ("ndcg@3", "recall@1,3")
 
 
+@pytest.mark.long
 def test_what_is_not_read_changes_nothing():
     """Neither masked scores, nor those of items without a rank, nor lists of weight 0."""
     scores, is_read = SCORES.copy(), np.ones(SCORES.shape, bool)

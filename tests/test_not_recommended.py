@@ -66,10 +66,10 @@ def expected_of(kind):
 @pytest.mark.parametrize(
     ("kind", "metrics", "block_size", "mesh"),
     [
-        ("matrix", CUT, 4096, None),
+        pytest.param("matrix", CUT, 4096, None, marks=pytest.mark.long),
         ("function", (*CUT, *WHOLE), 4096, None),
         pytest.param("embeddings", (*CUT, *WHOLE), 5, None, marks=pytest.mark.long),
-        ("embeddings", (*CUT, *WHOLE), 2, (1, 4)),
+        ("embeddings", CUT, 2, (1, 4)),
         pytest.param("matrix", (*CUT, *WHOLE), 4096, (2, 2), marks=pytest.mark.long),
     ],
 )
@@ -119,7 +119,8 @@ for _user, _items in enumerate(RELEVANT):
     IDS[_user, : len(_items)] = _items
 
 
-@pytest.mark.parametrize("k", [None, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("k", [None, 4])
 def test_a_step_has_the_number_of_the_driver(k):
     """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, jitted and sharded.
 

@@ -89,6 +89,7 @@ def check_gathered(evaluation, expected):
     return gathered
 
 
+@pytest.mark.long
 def test_queries_and_items_cut(data, texts, rng):
     """Users over one axis, items over the other, neither evenly; scores stay in place."""
     model, options = data

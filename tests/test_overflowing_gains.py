@@ -71,12 +71,10 @@ def test_only_the_list_has_no_value():
     assert np.isnan(jrm.ndcg(LABELS, SCORES, undefined="skip").compute())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "weights",
-    [
-        None,
-        pytest.param(np.full((LISTS, ITEMS), 2, np.float32), marks=pytest.mark.long),
-    ],
+    [None, np.full((LISTS, ITEMS), 2, np.float32)],
     ids=["", "item-weights"],
 )
 def test_layouts(weights):
@@ -96,6 +94,7 @@ def test_layouts(weights):
             assert np.isnan(lists.values).tolist() == [i == BAD for i in range(LISTS)]
 
 
+@pytest.mark.long
 def test_the_host_raises(tmp_path):
     """Drivers, `join` and the command name the list, and what to pass."""
     match = "b' has a gain that overflows.* gain_fn=linear_gain.*log1p"

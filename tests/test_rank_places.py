@@ -154,6 +154,7 @@ def test_a_user_whom_unlisted_items_stop():
     ranking.expected_first(lambda items: items.labels >= 1, jnp.sqrt, (None,))
 
 
+@pytest.mark.long
 def test_tables_are_as_long_as_the_listed_items(rng):
     """A traced number of items, which may be anything, makes no table of all of them."""
     arguments = draw(rng, tied=False).places()

@@ -21,7 +21,8 @@ SOME = ("map@5", "mrr")
 
 
 @pytest.mark.parametrize(
-    "copies, k", [(1, 8), (100, None), pytest.param(1, None, marks=pytest.mark.long)]
+    "copies, k",
+    [(1, 8), *(pytest.param(x, None, marks=pytest.mark.long) for x in (1, 100))],
 )
 def test_repeated_ids_count_once(copies, k):
     """Inside jit, where nothing can raise: with the label of the first of them."""
@@ -51,13 +52,15 @@ def problem(rng):
     return draw(rng)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ties, dtype",
     [
         ("worst", np.int32),
-        pytest.param(None, np.float32, marks=pytest.mark.long),
-        *(pytest.param("random", x, marks=pytest.mark.long) for x in ("f", "i")),
-        pytest.param("expected", np.int32, marks=pytest.mark.long),
+        (None, np.float32),
+        ("random", "f"),
+        ("random", "i"),
+        ("expected", np.int32),
     ],
 )
 def test_many_relevant_items(rng, ties, dtype):
@@ -150,15 +153,10 @@ def test_in_batch_negatives():
         np.testing.assert_allclose(lists.mean().compute(), mean, rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ties, num_relevant",
-    [
-        ("random", 3),
-        *[
-            pytest.param(*case, marks=pytest.mark.long)
-            for case in ((None, 1), ("stable", 1), ("best", 3), ("worst", 1))
-        ],
-    ],
+    [("random", 3), (None, 1), ("stable", 1), ("best", 3), ("worst", 1)],
 )
 def test_programs_that_count_instead(rng, ties, num_relevant):
     """In a program, few relevant items are counted also where k asks for a top-k."""

@@ -111,6 +111,7 @@ def few_lists():
     return jax.tree.map(lambda x: jnp.asarray(x), ones).over(values)
 
 
+@pytest.mark.long
 def test_cutoffs_of_few_lists():
     """A cutoff of one list has an infinite error; one of none, a mean of 0."""
     lists = few_lists()

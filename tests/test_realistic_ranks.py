@@ -46,6 +46,7 @@ def test_definite_ranks(ties, rank):
     assert states[NAMES[1]].compute().tolist() == [rank <= 2, rank <= 3]
 
 
+@pytest.mark.long
 def test_ratios_of_sums_merge():
     """Halves merge into the ratio of all sums; lists without a target count as chance."""
     rng = np.random.default_rng(2)

@@ -182,9 +182,8 @@ def test_gains_that_overflow():
         assert np.isnan(state["ndcg"].compute()) and np.isnan(state["dcg"].compute())
 
 
-@pytest.mark.parametrize(
-    "lowered", ["top_k", pytest.param("sort", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("lowered", ["top_k", "sort"])
 def test_a_cutoff_beyond_the_list(lowering, lowered):
     """A list of one item has no other ranks."""
     with lowering(lowered):

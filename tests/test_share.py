@@ -88,6 +88,7 @@ def test_cutoffs_are_those_of_float64(rng, x64):
     assert cutoffs(lengths)[0][100] == 8  # of 0.07 · 100, which is just above 7
 
 
+@pytest.mark.long
 def test_sources_count_unlisted_items(rng):
     """A share is of all items of a catalogue, and of all that were retrieved."""
     scores = rng.permutation(20)[None].astype(np.float32)

@@ -38,12 +38,12 @@ def same_parity(query, item):
 @pytest.mark.parametrize(
     "options",
     [
-        {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
         {"candidates": CANDIDATES, "item_mask": MASK, "exclude": EXCLUDED},
         *(
             pytest.param(options, marks=pytest.mark.long)
             for options in (
                 {},
+                {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
                 {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
                 {"candidates": CANDIDATES},
                 {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},

@@ -56,7 +56,10 @@ def labelled(problem, then, devices, **how):
 
 @pytest.mark.parametrize(
     "names, devices, block_size, k",
-    [(OF_IDS, 8, 4, 10), (OF_LABELS, 2, 16, 4)],
+    [
+        (OF_IDS, 8, 4, 10),
+        pytest.param(OF_LABELS, 2, 16, 4, marks=pytest.mark.long),
+    ],
     ids=["ids", "labels"],
 )
 def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):

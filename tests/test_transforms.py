@@ -215,7 +215,8 @@ def same(actual, expected, limit=1e-6):
         np.testing.assert_allclose(y, x, **limits, err_msg=name)
 
 
-@pytest.mark.parametrize("table", [long("rankings"), long("lists"), "states"])
+@pytest.mark.long
+@pytest.mark.parametrize("table", ROWS)
 def test_plain_calls(table, compilations):
     """They return what programs do, and compile nothing for other data of the same shapes."""
     check(table, read(table, outside(table)))
