@@ -137,7 +137,7 @@ def test_the_readme_is_short_and_begins_with_the_ten_lines():
     assert len(readme.splitlines()) <= 150
     lines = blocks(ROOT / "README.md")[0].splitlines()
     assert sum(line.startswith((">>>", "...")) for line in lines) == 10
-    assert "pip install jax-rank-metrics" in readme.partition(">>>")[0]
+    assert "pip install ." in readme.partition(">>>")[0]
 
 
 def test_check_is_in_sight():
