@@ -62,7 +62,7 @@ _NDCG = "ndcg(gain_fn=linear_gain)"  # the one of trec_eval; it is no family
 NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "rbp_resid", "yaap")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
-_NUMBER = r"\d*\.?\d+"
+_NUMBER = r"(?:\d++(?:\.\d++)?|\.\d++)"
 _PATTERN = re.compile(
     rf"(?P<name>{'|'.join(FAMILIES)})"
     rf"(?:_(?P<cutoff>{_NUMBER})|\.(?P<cutoffs>{_NUMBER}(?:,{_NUMBER})*))?",

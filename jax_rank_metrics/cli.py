@@ -16,7 +16,7 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._command.options import Format, Options, check, note
+from jax_rank_metrics._command.options import Format, Options, check, note, write_out
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import FAMILIES, SETS
 
@@ -35,7 +35,12 @@ def _errors_as_lines() -> Iterator[None]:
     except BrokenPipeError:
         raise  # The reader of stdout has stopped, as `head` does; typer exits silently.
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        note(str(error))
+        with contextlib.suppress(OSError):  # stderr may be full, too
+            note(str(error))
+        if isinstance(error, OSError) and sys.stdout is not None:
+            # What stdout could not take stays in its buffer, and would fail again at exit.
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 
@@ -57,7 +62,7 @@ def app() -> "typer.Typer":
         if is_set:
             from jax_rank_metrics import __version__
 
-            print(f"jax-rank-metrics {__version__}")
+            write_out(f"jax-rank-metrics {__version__}\n")
             raise typer.Exit
 
     @commands.callback()
@@ -266,7 +271,8 @@ def main() -> None:
         # neither while it runs nor at its end. That would take a quarter of its time.
         gc.disable()
     try:
-        app()()
+        with _errors_as_lines():
+            app()()
     finally:
         gc.freeze()
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -54,6 +55,49 @@ def test_weights(folder):
     assert row["metric"] == "recall@2" and float(row["mean"]) == (3 * 1 + 0.5) / 4
     (folder / "weights.csv").write_text("q1 0\n")
     assert "query 'q2' has no weight" in invoke("qrels.txt", *words).stderr
+
+
+def run_command(*words, **streams):
+    """Runs the command in a process of its own."""
+    command = [sys.executable, "-m", "jax_rank_metrics", *words]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, **streams)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words", [("evaluate", "qrels.txt", "good.txt", *METRICS), ("--version",)]
+)
+def test_a_full_disk_is_one_line(folder, words):
+    """What cannot be written is an error, also where nothing is buffered."""
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with open("/dev/full", "w") as full:
+        done = run_command(*words, stdout=full, env=environment)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "No space left" in done.stderr
+
+
+@pytest.mark.long
+def test_any_encoding(folder):
+    """Signs that a terminal lacks are escaped."""
+    words = ("evaluate", "qrels.txt", "good.txt", "bad.txt", "--compare", "t", *METRICS)
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = run_command(*words, stdout=subprocess.PIPE, env=environment)
+    assert done.returncode == 0 and "recall@2" in done.stdout, done.stderr
+
+
+def test_a_figure_that_fails(folder, monkeypatch):
+    """The numbers are printed, and the old figure stays."""
+    (folder / "figure.png").write_text("old")
+
+    def fail(*_, **__):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    done = invoke("qrels.txt", "good.txt", *METRICS, "--plot", "figure.png")
+    assert done.exit_code == 1 and "the disk is full" in done.stderr
+    assert "recall@2" in done.stdout
+    assert (folder / "figure.png").read_text() == "old"
+    assert not [*folder.glob(".*")]
 
 
 def test_formats(folder):

@@ -11,6 +11,7 @@ import jax
 from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs, _trec
 from jax_rank_metrics._calls.suggestions import suggestion
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._metrics.metric import NAMES, Metric
 from jax_rank_metrics._metrics.spec import SHARED, Bound
 from jax_rank_metrics._share import share
@@ -39,11 +40,13 @@ _LOWER_IS_BETTER = {
 # What Python's parser raises for text that it cannot read or that is nested too deeply.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
+# Quantifiers are possessive, so that a text from outside is read in linear time.
 _GRAMMAR = re.compile(
-    r"\s*(?P<name>[\w\-]+(?:\.[\d.,]*\d)?)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
+    r"\s*+(?P<name>[\w\-]++(?:\.[\d.,]*\d)?)\s*+(?P<options>\(.*\))?\s*+(@(?P<k>[^@]*))?\s*+"
 )
 
 
+@short_errors()
 def parse(text: object) -> Bound:
     """Returns the metric that a name stands for, bound to the options in the name.
 
@@ -129,7 +132,7 @@ def lower_is_better(name: str) -> bool | None:
     direction = NAMES[metric].spec.lower_is_better
     if not callable(direction):
         return direction
-    without_level = re.sub(r"\[[^\]]*\]$", "", name)
+    without_level = re.sub(r"\[[^\[\]]*\]$", "", name)
     return direction(dict(parse(without_level).options))
 
 

@@ -46,6 +46,8 @@ _SYNONYMS = {
     "item_coverage": "coverage",
 }
 
+MAX_LENGTH = 80  # of a name that is compared with those that are known
+
 # A cutoff at the end of a name, as others write it: "ndcg_10", "recall_at_5", "hr10".
 _CUTOFF = re.compile(r"(?P<name>.*?[^\W\d_])(?:_?at)?_?(?P<k>\d+(?:,\d+)*)")
 
@@ -68,7 +70,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     cutoff = _CUTOFF.fullmatch(name)
     if cutoff is not None and cutoff["name"] in known:
         return f"did you mean {cutoff['name']}@{cutoff['k']}?"
-    similar = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    similar = difflib.get_close_matches(name[:MAX_LENGTH], known, n=3, cutoff=0.6)
     if similar:
         return f"did you mean {' or '.join(similar)}?"
     return (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
-from jax_rank_metrics._command.options import STDIN, Options, note
+from jax_rank_metrics._command.options import STDIN, Options, note, write_out
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read
@@ -48,6 +48,8 @@ def evaluate(options: Options) -> None:
     tests = Comparisons(())
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
+    if options.plot is not None:
+        report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
         run_lines = words.run_lines(options.words, options.trec)
@@ -58,10 +60,9 @@ def evaluate(options: Options) -> None:
         text = report.as_json(runs, tests, per_query)
     else:
         text = report.as_text(runs, tests, per_query, level, options.format)
+    write_out(text)  # first, so that a figure that fails takes no number with it
     if options.plot is not None:
         report.draw(runs, baseline, options.plot, level)
-    sys.stdout.write(text)
-    sys.stdout.flush()  # so that a closed pipe raises here
 
 
 def _measure(
@@ -184,6 +185,8 @@ def _note_zeros(runs: report.Runs) -> None:
 def _source(path: Path) -> Source:
     """Returns the file at a path, or stdin for a dash."""
     if path == STDIN:
+        if sys.stdin is None:
+            raise ValueError("- is stdin, which is closed; pass a file")
         return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
     return Source.of(path)
 

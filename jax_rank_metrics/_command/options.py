@@ -17,6 +17,7 @@ from jax_rank_metrics._choices import (
     Unjudged,
 )
 from jax_rank_metrics._command import words
+from jax_rank_metrics._messages import short
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import RUN_LINES
 
@@ -95,7 +96,28 @@ def note(text: str) -> None:
 
     Line breaks and other white space in the message become single spaces.
     """
-    print(f"jax-rank-metrics: {' '.join(text.split())}", file=sys.stderr)
+    print(f"jax-rank-metrics: {short(' '.join(text.split()))}", file=sys.stderr)
+
+
+def write_out(text: str) -> None:
+    """Writes a text to stdout; letters that its encoding lacks are escaped.
+
+    Raises:
+        OSError: if not all of it is written. Streams without a buffer would write a part,
+            and say nothing.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OSError("stdout is closed; there is nowhere to write the results")
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):  # a stream in memory
+        stream.write(text)
+        return
+    stream.flush()
+    data = text.encode(stream.encoding or "utf-8", "backslashreplace")
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
 
 
 def check(options: Options) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,7 +106,7 @@ def cover_same_queries(runs: Runs) -> bool:
     return all((masks[0] == mask).all() for mask in masks)
 
 
-def _check_values_per_query(runs: Runs, option: str) -> None:
+def check_values_per_query(runs: Runs, option: str) -> None:
     """Raises ValueError if an option cannot compare these runs query by query."""
     if not next(iter(runs.values())).lists:
         raise ValueError(
@@ -122,7 +123,7 @@ def compare(
     runs: Runs, baseline: str, test: ComparisonTest, level: Number
 ) -> Comparisons:
     """Compares each other run with the baseline, label by label."""
-    _check_values_per_query(runs, "--compare")
+    check_values_per_query(runs, "--compare")
     systems = {name: run.lists for name, run in runs.items() if name != baseline}
     # As in the means; a note says where 0 is the best value of a metric.
     return compare_runs(
@@ -263,11 +264,7 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     The panels show the distribution of its values over queries; for each other run, the
     differences from the baseline, query by query; and a line over the cutoffs of the
     metric, if it has several.
-
-    Raises:
-        ValueError: if there are only geometric means, or runs cover different queries.
     """
-    _check_values_per_query(runs, "--plot")
     library = import_optional("matplotlib.figure", "--plot", "plots")
     labels = [*runs[baseline].lists]
     label = labels[0]
@@ -293,4 +290,10 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
         )
     if num_cutoffs > 1:
         plots.at_cutoffs(_means(runs), metric, level=level, ax=next(axes))
-    figure.savefig(path, dpi=120)
+    # Beside the file, and renamed: an old figure stays where the new one fails.
+    draft = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        figure.savefig(draft, dpi=120)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

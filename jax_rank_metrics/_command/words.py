@@ -60,10 +60,22 @@ def _metrics_in(word: str) -> list[str]:
     >>> _metrics_in("ap(rel=2, denominator=hits)@5, 10,map")
     ['ap(rel=2, denominator=hits)@5, 10', 'map']
     """
-    masked, count = word, 1
-    while count:  # the innermost parentheses first
-        masked, count = re.subn(r"\([^()]*\)", lambda x: "_" * len(x[0]), masked)
-    ends = [x.span() for x in re.finditer(r"(?<=\S)[,;\s]+(?=[A-Za-z])", masked)]
+    pairs: list[
+        tuple[int, int]
+    ] = []  # the outermost parentheses so far that are closed
+    opened: list[int] = []
+    for index, letter in enumerate(word):
+        if letter == "(":
+            opened.append(index)
+        elif letter == ")" and opened:
+            start = opened.pop()
+            while pairs and pairs[-1][0] > start:
+                pairs.pop()
+            pairs.append((start, index + 1))
+    masked = word
+    for start, stop in pairs:
+        masked = masked[:start] + "_" * (stop - start) + masked[stop:]
+    ends = [x.span() for x in re.finditer(r"(?<=[^,;\s])[,;\s]++(?=[A-Za-z])", masked)]
     starts = [0, *(end for _, end in ends)]
     stops = [*(start for start, _ in ends), len(word)]
     return [word[start:stop] for start, stop in zip(starts, stops, strict=True)]

@@ -246,6 +246,8 @@ def parquet(source: Source, choose: Choose) -> Parsed:
     """
     pl = polars("reading files")
     with source.open() as file:
+        if not file.seekable():  # a pipe
+            file = io.BytesIO(file.read())
         start = file.read(len(ZSTD))
         file.seek(0)
         if is_packed(source, start):

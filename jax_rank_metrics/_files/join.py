@@ -14,6 +14,7 @@ from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._files.lists import Sides, sides_of_frames
 from jax_rank_metrics._files.places import keep_first
 from jax_rank_metrics._files.remarks import remarks_on_join
+from jax_rank_metrics._messages import short_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 5  # ids that a message names
 
 
+@short_errors()
 def join(
     qrels: object,
     run: object,

@@ -20,6 +20,7 @@ from jax_rank_metrics._files.frames import (
     standard_names,
 )
 from jax_rank_metrics._files.source import PACKED, File, Source, content
+from jax_rank_metrics._messages import short_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -170,6 +171,7 @@ def read_run(
     return read(Source.of(path), format, columns, duplicates, "score")
 
 
+@short_errors()
 def read(
     source: Source,
     format: str | None,

@@ -22,6 +22,9 @@ _REFUSED_COMPRESSION = {
     "bzip2": rb"BZh\d1AY&SY",
     "zip": rb"PK\x03\x04",
 }
+# What a file may unpack to: this many bytes, or this many times its own.
+MAX_UNPACKED, MAX_RATIO = 2**27, 100
+PIECE = 2**11  # bytes of a packed file that are unpacked at a time
 MAX_SHOWN = 80  # characters of a bad line that a message quotes
 
 File = str | PathLike[str] | BinaryIO
@@ -98,20 +101,30 @@ def unpacked(source: Source, data: bytes) -> bytes:
             )
     extension = re.search(PACKED, source.name, re.IGNORECASE)
     is_gzip = extension is not None and extension[0].lower() == ".gz"
+    limit = max(MAX_UNPACKED, MAX_RATIO * len(data))
     if data.startswith(GZIP) or (is_gzip and not data.startswith(ZSTD)):
         try:
-            data = gzip.decompress(data)
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(limit + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(
                 f"{source}: truncated or corrupt gzip file ({error})"
             ) from error
     elif data.startswith(ZSTD) or extension is not None:
-        data = _unpack_zstd(source, data)
+        data = _unpack_zstd(source, data, limit)
+    if len(data) > limit:
+        raise ValueError(
+            f"{source}: unpacks to more than {limit >> 20} MiB, over {MAX_RATIO} times its "
+            "size; if you trust it, decompress it first, or pass what gzip.open returns"
+        )
     return data
 
 
-def _unpack_zstd(source: Source, data: bytes) -> bytes:
-    """Returns the content of all frames of a file that zstd has packed."""
+def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
+    """Returns the content of all frames of a file that zstd has packed.
+
+    It ends soon after the limit, a number of bytes.
+    """
     if sys.version_info >= (3, 14):
         from compression import zstd
 
@@ -121,18 +134,23 @@ def _unpack_zstd(source: Source, data: bytes) -> bytes:
         library = import_optional("zstandard", f"{source}: zstd", "trec")
         new_decompressor = library.ZstdDecompressor().decompressobj
         failure = library.ZstdError
-    parts, reason = [], "no frame"
-    while data:
+    parts, reason, size, start = [], "no frame", 0, 0
+    while start < len(data):
         decompressor = new_decompressor()
-        try:
-            parts.append(decompressor.decompress(data))
-        except failure as error:
-            parts, reason = [], str(error)
-            break
-        if not decompressor.eof:
+        # In pieces, each of which unpacks to some 40 MB at most.
+        while start < len(data) and not decompressor.eof:
+            piece = data[start : start + PIECE]
+            try:
+                parts.append(decompressor.decompress(piece))
+            except failure as error:
+                parts, reason, start = [], str(error), len(data)
+                break
+            start += len(piece) - len(decompressor.unused_data)
+            size += len(parts[-1])
+            if size > limit:
+                return b"".join(parts)
+        if parts and not decompressor.eof:
             parts, reason = [], "the last frame has no end"
-            break
-        data = decompressor.unused_data
     if not parts:
         raise ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
     return b"".join(parts)

@@ -86,8 +86,17 @@ def foreground(ax: "Axes") -> "ColorType":
 
 
 def wrapped(text: str, letters: int = LETTERS) -> str:
-    """Breaks each line of a text that is longer than this many letters."""
-    return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+    """Breaks each line of a text that is longer than this many letters.
+
+    Names come from outside: what matplotlib would read as mathematics is text.
+    """
+    lines = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+    return lines.replace("$", r"\$")
+
+
+def label(name: str) -> str | None:
+    """Returns the label of a line: legends leave out those that begin with _."""
+    return f" {name}" if name.startswith("_") else name or None
 
 
 def legend(ax: "Axes", *, is_below: bool = False) -> None:

@@ -114,7 +114,7 @@ def differences(
             edges,
             fill=True,
             color=colour,
-            label=f"{name} {word}: {count_text(side.sum(), 'list')}",
+            label=drawing.label(f"{name} {word}: {count_text(side.sum(), 'list')}"),
         )
     # Bars of height 0 cannot be seen, and are counted in the legend.
     ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
@@ -187,7 +187,9 @@ def distribution(
         # Markers at a tenth of the width, those of each run at other places.
         spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
         style = drawing.look(index)
-        ax.ecdf(values_of_run[run], label=label or None, markevery=spacing, **style)
+        ax.ecdf(
+            values_of_run[run], label=drawing.label(label), markevery=spacing, **style
+        )
     ax.set_yticks(np.linspace(0, 1, 5))
     counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
     x_label = f"{metric or 'value'} of a list{counts}"

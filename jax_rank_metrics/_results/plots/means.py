@@ -172,7 +172,7 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
             # would have many more, if they stood at distances along it.
             stride = math.ceil(len(x) / 10)
             look["markevery"] = (index * stride // len(runs), stride)
-        ax.plot(x, means, label=label or None, **look)
+        ax.plot(x, means, label=drawing.label(label), **look)
         # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
         padded = np.pad(is_finite, 1)
         is_alone = is_finite & ~padded[:-2] & ~padded[2:]
@@ -220,7 +220,9 @@ def precision_recall(
                 "both at the same cutoffs"
             )
         points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
-        ax.plot(*zip(*points, strict=True), label=run or None, **drawing.look(index))
+        ax.plot(
+            *zip(*points, strict=True), label=drawing.label(run), **drawing.look(index)
+        )
         style: dict[str, Any] = {"textcoords": "offset points", "fontsize": "x-small"}
         labels += [
             ax.annotate(f"{k}", point, (4, 4), **style)
@@ -297,7 +299,7 @@ def by_group(
             yerr=margins[:, is_known],
             ls="",
             capsize=3 if len(runs) * len(groups) <= 20 else 0,
-            label=run or None,
+            label=drawing.label(run),
             **style,
         )
         for center in x[is_unknown]:

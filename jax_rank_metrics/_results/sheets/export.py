@@ -23,11 +23,13 @@ class _NamedFields(Protocol):
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns the header and the rows as CSV, one line each, quoted where necessary."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+    lines = []
+    for row in (header, *rows):
+        text = io.StringIO(newline="")
+        # Fields that hold a letter of the end of lines are quoted, such as a lone "\r".
+        csv.writer(text, lineterminator="\r\n").writerow(row)
+        lines.append(text.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
 
 
 def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
