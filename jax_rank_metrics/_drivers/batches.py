@@ -23,6 +23,9 @@ NARROW = (256, 16)
 # serves every evaluation of a process, such as one after each epoch.
 WORTH_A_PROGRAM = 2e7
 
+# A batch with more numbers than these (16 MiB) has hardly more users than there are.
+MAX_PADDED = 2**22
+
 
 class QueryParts(NamedTuple):
     """Queries cut into parts of equally many slots: slot s of part p has one query.
@@ -151,17 +154,25 @@ class Work(NamedTuple):
         return duration
 
 
-def batch_size_for(num_users: int, batch_size: int) -> int:
+def batch_size_for(num_users: int, batch_size: int, row_size: int = 0) -> int:
     """Returns how many users are evaluated at a time, at most `batch_size`.
 
     These are fewer where users would fill less than four batches: so users with many
     ids can be kept apart, and a last batch that is nearly empty costs little.
+
+    Args:
+        num_users: How many users there are.
+        batch_size: How many may share a batch.
+        row_size: How many numbers a batch holds for each user, padding too.
     """
     max_size = _inputs.positive_integer("batch_size", batch_size)
     if num_users >= 4 * max_size:
         return max_size
     smallest, small = SMALL_SIZES
-    return min(smallest if num_users <= 4 * smallest else small, max_size)
+    size = min(smallest if num_users <= 4 * smallest else small, max_size)
+    if size * row_size > MAX_PADDED:
+        size = min(size, 1 << (num_users - 1).bit_length())
+    return size
 
 
 def make_batches(

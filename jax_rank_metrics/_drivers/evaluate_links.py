@@ -198,7 +198,7 @@ def evaluate_links(
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
     number = len(evaluated)
-    size = batch_size_for(number, batch_size)
+    size = batch_size_for(number, batch_size, num_entities)
     # Of each batch, its questions, and which of them have an entity with the score −inf.
     are_infinite: list[tuple[np.ndarray, jax.Array]] = []
 

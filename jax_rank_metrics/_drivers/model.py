@@ -158,10 +158,11 @@ def _matrix(name: str, value: Any) -> Array:
             else value
         )
     matrix = _as_array(name, matrix)
-    if matrix.ndim != 2 or not matrix.shape[0]:
+    if matrix.ndim != 2 or 0 in matrix.shape[: 2 if name == "model" else 1]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
-            "[items, dims]), or scores [users, items], or a function that returns them"
+            "[items, dims]), or scores [users, items], or a function that returns them, of "
+            "at least one user and one item"
         )
     return matrix
 

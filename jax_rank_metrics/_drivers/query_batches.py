@@ -80,13 +80,15 @@ class Queries(NamedTuple):
         ):
             if rows is not None:
                 lengths[:, column] = np.diff(rows.indptr)
-        size, num_blocks = batch_size_for(self.rows.size, self.batch_size), 1
         table, makes_scores = self.model.table, self.model.score_fn is None
+        num_blocks, row_size, max_numbers = 1, num_items, 0
         if self.model.items is not None and table is not None and makes_scores:
             num_blocks = -(-num_items // plan.block_size)
             # A block holds the scores of a whole batch at once, of each token of queries.
             num_rows = math.prod(table.shape[1:-1])
-            size = bounded(size, num_rows * min(plan.block_size, num_items))
+            row_size = max_numbers = num_rows * min(plan.block_size, num_items)
+        size = batch_size_for(self.rows.size, self.batch_size, row_size)
+        size = bounded(size, max_numbers)
         work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))

@@ -157,6 +157,9 @@ def _of_kind(
     """Converts to an array whose dtype is of one of these kinds."""
     converted = array(name, value)
     if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
+        if not converted.size and not is_of_jax(value):
+            # NumPy makes floats of an empty list, of which nothing is known.
+            return jnp.zeros(converted.shape, bool if jnp.bool_ in kinds else jnp.int32)
         raise TypeError(f"{name}: dtype is {converted.dtype}; pass {cure}")
     return converted
 

@@ -54,7 +54,8 @@ def pack(
     Raises:
         ValueError: if there is more than one axis, an id is missing (None or NaN), or
             is a float that is not whole, or so large that its neighbours are the same; if
-            an id is not known, or known twice.
+            an id is not known, or known twice; if there is no list, since `num_segments`
+            is at least 1 everywhere.
         TypeError: if ids are traced, or cannot be the keys of a dict.
 
     >>> train = pack(["q7", "q30", "q7"])
@@ -76,7 +77,12 @@ def pack(
     0.75
     """
     packed = numbered("query_ids", query_ids)
-    return packed if known is None else _pack_known(packed, numbered("known", known))
+    if known is not None:
+        packed = _pack_known(packed, numbered("known", known))
+    if not packed.num_segments:
+        name = "query_ids" if known is None else "known"
+        raise ValueError(f"{name} is empty; pass at least one id, or ids as known")
+    return packed
 
 
 def numbered(name: str, values: Iterable[Hashable]) -> Packing:

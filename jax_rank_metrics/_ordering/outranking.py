@@ -84,7 +84,7 @@ def outranking(
     count = partial(_outranking, order, "at once" if is_few else "each")
     if num_targets > MAX_COUNTED:
         on_cpu = partial(_outranking, order, "sorted")
-    elif not is_light(num_targets, items.keys.size):
+    elif num_targets and not is_light(num_targets, items.keys.size):
         if outranking_cpu.has_parts(items.keys):
             on_cpu = partial(_outranking, order, "parts")
     if on_cpu is None:
@@ -213,5 +213,7 @@ def _count_each(
         item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in target_levels]
         return [_arithmetic.count(compare(levels, item)) for compare in comparisons]
 
+    if not target_levels[0].shape[-1]:  # a loop would still trace an item
+        return [jnp.zeros_like(target_levels[0], jnp.int32) for _ in comparisons]
     counts = lax.map(count, jnp.arange(target_levels[0].shape[-1]))
     return [jnp.moveaxis(x, 0, -1) for x in counts]

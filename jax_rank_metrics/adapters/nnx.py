@@ -79,10 +79,11 @@ class RankingMetrics(_nnx.Metric):
         leaves = [variable.get_value() for variable in self._variables(zeros)]
         return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
-    def update(self, **batch: Any) -> None:
+    def update(self, *arrays: Any, **batch: Any) -> None:
         """Adds the lists of a batch.
 
         Args:
+            *arrays: None: arguments go by name.
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
                 `retrieved`, `columns`. All other names are ignored, since a
@@ -90,10 +91,14 @@ class RankingMetrics(_nnx.Metric):
                 be `[*lists]`, for whole lists.
 
         Raises:
-            TypeError: if labels or scores are missing; as `evaluate`.
+            TypeError: if labels or scores are missing, or have no name; as `evaluate`.
             ValueError: as `evaluate`; inside `nnx.shard_map`, if lists are divided over a
                 mesh axis and there is no `axis_name`.
         """
+        if arrays:
+            raise TypeError(
+                f"update got {len(arrays)} arrays without a name; pass labels=…, scores=…"
+            )
         states = self._loop.evaluate(batch, dict(self._options))
         if self._axis_name is not None:
             states = all_reduce(states, self._axis_name)

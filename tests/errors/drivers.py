@@ -106,6 +106,7 @@ CASES = {
     # users
     "a model of another kind": (TypeError, "model: got", lambda: users(model=object())),
     "a model of one axis": (ValueError, "model has shape (3,)", lambda: users(model=np.zeros(3))),
+    "scores of no items": (ValueError, "model has shape (2, 0);.*one item", lambda: users(model=MATRIX[:, :0])),
     "a model of three parts": (ValueError, "model has 3 parts", lambda: users(model=(MATRIX,) * 3)),
     "a model of two widths": (ValueError, "queries of shape", lambda: users(model=(MATRIX, MATRIX[:, :2]))),
     "a list of two widths": (ValueError, "queries of shape", lambda: users(model=[MATRIX, MATRIX[:, :2]])),

@@ -158,6 +158,7 @@ CASES = {
     "other groups of users": (ValueError, "the same groups", lambda: drawn("by_group", {"a": USERS, "b": {"warm": USERS["warm"]}}, metric="mrr")),
     "groups of several metrics": (ValueError, "group 'True' holds mrr, p@1, p@5; pass", lambda: drawn("by_group", USERS)),
     "groups of another metric": (ValueError, "group 'True' holds mrr, p@1", lambda: drawn("by_group", USERS, metric="map")),
+    "groups of nothing": (ValueError, "holds no group", lambda: drawn("by_group", {})),
     "forest of nothing": (ValueError, "pass the result of compare", lambda: drawn("forest", jrm.Comparisons(()))),
     "forest of lists": (TypeError, "pass the result of compare", lambda: drawn("forest", {"a": A})),
     "ranks of lists": (TypeError, "pass the result of leaderboard", lambda: drawn("ranks", {"a": A})),

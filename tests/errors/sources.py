@@ -212,6 +212,8 @@ CASES = {
     "retrieved items of floats": (TypeError, "retrieved", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES)),
     "another reading of ranks": (ValueError, "rank is 'mean'; pass None or one of realistic", lambda: jrm.hit_rate.of(jax.eval_shape(lambda: jrm.rank(SCORES, SCORES)), rank="mean")),
     # packed ids
+    "ids of nothing": (ValueError, "query_ids is empty; pass at least one", lambda: jrm.pack([])),
+    "ids of nothing known": (ValueError, "known is empty; pass at least one", lambda: jrm.pack([], known=[])),
     "no id": (ValueError, "query_ids is None at 1; pass an id for every item", lambda: jrm.pack([1, None])),
     "nan as an id": (ValueError, "query_ids is nan at 1", lambda: jrm.pack([1.0, np.nan, 2.0])),
     "a fraction as an id": (ValueError, "query_ids is 1.5 at 1; pass integers", lambda: jrm.pack(np.array([1, 1.5]))),

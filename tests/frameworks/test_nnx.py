@@ -160,6 +160,8 @@ def test_shard_map_without_an_axis_name():
 
 def test_missing_arguments(lists):
     """Messages name the argument that was meant by a name of other libraries."""
+    with pytest.raises(TypeError, match="got 2 arrays without a name; pass labels="):
+        RankingMetrics("mrr").update(lists.labels, lists.labels)
     with pytest.raises(TypeError, match="scores are missing; pass scores=logits"):
         RankingMetrics("mrr").update(labels=lists.labels, logits=lists.labels)
     with pytest.raises(TypeError, match="labels are missing; pass labels=…"):

@@ -196,6 +196,8 @@ def bootstrap(
     leaves, tree = jax.tree.flatten(
         canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
     )
+    if not leaves:
+        return lists  # of no metric there is no state, as in `mean`
     states = _bootstrap(leaves, words, seeds, undefined)
     return in_order(lists, jax.tree.unflatten(tree, states))
 

@@ -269,6 +269,8 @@ def by_group(
             several and `metric` names none.
     """
     runs = states if _holds_runs(states) else {"": states}
+    if not runs:
+        raise ValueError("by_group: states holds no group; pass at least one")
     groups_of = {
         run: _groups(source, metric, level, method) for run, source in runs.items()
     }
