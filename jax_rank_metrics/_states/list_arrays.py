@@ -43,6 +43,11 @@ class ListArrays:
         return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
 
     @property
+    def has_shares(self) -> bool:
+        """Whether all values must lie in [0, 1]."""
+        return self.is_share or self.values.dtype == np.bool_
+
+    @property
     def _list_shape(self) -> tuple[int, ...]:
         shape = jnp.shape(self.values)
         return shape[:-1] if self.has_cutoffs else shape
