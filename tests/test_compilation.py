@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE, FEW, metrics
-from jax import export
+from jax import export, lax
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._metrics.metric import NAMES
 
 SHAPE = (16, 200)
@@ -296,3 +297,14 @@ def test_exports_from_other_sources():
         leaves = (jax.tree.leaves(x) for x in (ranking, make(labels)))
         for actual, expected in zip(*leaves, strict=True):
             np.testing.assert_array_equal(actual, expected)
+
+
+def test_a_condition_of_a_batch_stays_a_branch():
+    """Under vmap, one branch serves the whole batch, where a select computes both."""
+
+    def settled(x):
+        return lax.cond(_mesh.unvmap_any(x > 3), lambda: x + 1, lambda: x)
+
+    x = jnp.arange(6.0).reshape(3, 2)
+    assert " cond[" in str(jax.make_jaxpr(jax.vmap(settled))(x))
+    np.testing.assert_array_equal(jax.vmap(settled)(x), x + 1)

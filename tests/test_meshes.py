@@ -305,6 +305,21 @@ IDS = np.zeros((8, 1), np.int32)
 PACKED = {"segment_ids": np.zeros(16, np.int32), "num_segments": 1}
 
 
+def test_lists_that_explicit_axes_cut_in_different_ways():
+    """Lists of one call are brought into one cut, and the bootstrap reads them whole."""
+    mesh = make_mesh(AxisType.Explicit, (2, 4), ("data", "model"))
+    arrays = np.arange(1, 9, dtype=np.float32), np.ones(8, np.float32), np.ones(8, bool)
+    lists = jrm.PerList(*arrays)
+    a, b = (jrm.PerList(*put(mesh, P(axis), arrays)) for axis in mesh.axis_names)
+    (ids,) = put(mesh, P("data"), [np.arange(8) // 2])
+    with jax.set_mesh(mesh):
+        ratios, replicates = a.over(b), jrm.bootstrap(a, ids).replicates()
+    np.testing.assert_array_equal(ratios.values, np.ones(8))
+    np.testing.assert_array_equal(ratios.weights, arrays[0])
+    expected = jrm.bootstrap(lists, np.arange(8) // 2).replicates()
+    np.testing.assert_allclose(replicates, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_sharded_arrays_that_are_refused(name):
     """The error names the array and gives advice that works, before compilation."""

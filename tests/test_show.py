@@ -89,6 +89,20 @@ def test_where_there_are_no_numbers():
     assert "sums=" in repr(wrong) and wrong._repr_html_() is None
 
 
+def test_an_error_of_the_mean_may_show_the_lists(monkeypatch):
+    """Checkers of types do, which show the arguments that they refuse."""
+    calls = []
+
+    def mean(lists):
+        calls.append(lists)
+        raise TypeError(repr(lists))
+
+    monkeypatch.setattr(jrm.PerList, "mean", mean)
+    for _ in range(2):
+        assert repr(LISTS).endswith("TypeError: PerList(float32[3]))")
+    assert len(calls) == 2
+
+
 def test_one_mean_is_a_float():
     assert float(STATE) == 0.5 and math.isclose(STATE, 0.5)
     assert (f"{STATE:.3f}", f"{STATE:8.1e}") == ("0.500", " 5.0e-01")

@@ -72,7 +72,7 @@ def measured():
             array[row, :size] = default if part is None else part
     # Items without a weight are no items: they pad the lists.
     ranking = jrm.rank(labels, scores, None, weights)
-    lists = jrm.measure(METRICS, ranking)
+    lists = jax.device_get(jrm.measure(METRICS, ranking))
     return lambda example, metric: lists[metric][[*EXAMPLES].index(example)]
 
 

@@ -26,6 +26,9 @@ _CURE = (
     "pass a list of item ids for each {0}, a dict of lists, a frame with the columns {0} "
     "and item, or a scipy sparse matrix"
 )
+_FILLED = (
+    "what its method filled(-1) returns, in which ids that are padding are negative"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +88,6 @@ class Interactions:
                     f"columns {unit[0]} and item"
                 )
             raw = raw.to_dict()
-        _refuse_masked(name, raw)
         if isinstance(raw, Mapping):
             return cls._of_lists(name, unit, [*raw.values(), ()], _users_of(name, raw))
         try:
@@ -103,6 +105,8 @@ class Interactions:
         import scipy.sparse
 
         is_array = isinstance(raw, (np.ndarray, jax.Array))
+        if is_array:  # a list names the user whose row is masked
+            _inputs.refuse_masked(name, raw, _FILLED)
         raw_rows = [*np.asarray(raw)] if is_array else [*raw]
         # A dict has a last row of no user, which is empty.
         names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
@@ -292,7 +296,7 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
 
 def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
     """Returns the ids of one user, with those that are negative, the padding."""
-    _refuse_masked(name, row)
+    _inputs.refuse_masked(name, row, _FILLED)
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
         return np.zeros(0, np.int64)
@@ -307,15 +311,6 @@ def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
     if ids.max() >= _inputs.MAX_INT32:
         raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
     return ids
-
-
-def _refuse_masked(name: str, ids: Any) -> None:
-    """Raises `TypeError` if this is an array whose mask would be lost."""
-    if isinstance(ids, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name}: got a masked NumPy array, whose mask would be lost; pass what its "
-            "method filled(-1) returns, in which ids that are padding are negative"
-        )
 
 
 def check_known_items(

@@ -136,8 +136,11 @@ def _amount(state: GroupExposure, name: str) -> jax.Array:
     return state.sums.round()[..., AMOUNTS.index(name), :]
 
 
-def _is_unknown(state: GroupExposure) -> jax.Array:
-    return jnp.any(jnp.isnan(state.sums.high), axis=(-2, -1))
+def _where_known(state: GroupExposure, values: jax.Array) -> jax.Array:
+    """Returns the values of states, but NaN where a sum of the state is NaN."""
+    unknown = jnp.any(jnp.isnan(state.sums.high), axis=(-2, -1))
+    unknown = unknown.reshape(unknown.shape + (1,) * (values.ndim - unknown.ndim))
+    return jnp.where(unknown, jnp.nan, values)
 
 
 @jax.jit
@@ -147,8 +150,7 @@ def _amounts(state: GroupExposure) -> dict[str, jax.Array]:
 
 @jax.jit
 def _shares(state: GroupExposure) -> jax.Array:
-    shares = _group_amounts.shares(_amount(state, "exposure"))
-    return jnp.where(_is_unknown(state)[..., None], jnp.nan, shares)
+    return _where_known(state, _group_amounts.shares(_amount(state, "exposure")))
 
 
 @partial(jax.jit, static_argnums=1)
@@ -157,8 +159,7 @@ def _awrf(state: GroupExposure, target: tuple[float, ...] | None) -> jax.Array:
     if target is not None:
         targets = jnp.broadcast_to(jnp.asarray(target, targets.dtype), targets.shape)
     values = 1 - _group_amounts.jensen_shannon(exposed, targets)
-    values = jnp.where(jnp.sum(exposed, axis=-1) > 0, values, 0)
-    return jnp.where(_is_unknown(state), jnp.nan, values)
+    return _where_known(state, jnp.where(jnp.sum(exposed, axis=-1) > 0, values, 0))
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -169,4 +170,4 @@ def _compared(
     quotients = ratio(_amount(state, numerator), divisors)
     values = _group_amounts.compared(quotients, divisors > 0, comparison)
     values = jnp.where(_group_amounts.has_several(divisors > 0), values, 0)
-    return jnp.where(_is_unknown(state), jnp.nan, values)
+    return _where_known(state, values)

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +15,19 @@ from jax_rank_metrics._inputs import refuse_masked, same_index
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
+if TYPE_CHECKING:
+    Array: TypeAlias = jax.Array  # of which NumPy has the methods that are called
+else:
+    Array = jax.Array | np.ndarray | np.generic
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ListArrays:
     """The base of `PerList`, which describes the fields."""
 
-    values: jax.Array
-    weights: jax.Array
-    defined: jax.Array
+    values: Array
+    weights: Array
+    defined: Array
     undefined: Undefined = "zero"
     cutoff_weights: bool = False
     is_ratio: bool = False
@@ -37,6 +41,11 @@ class ListArrays:
     def has_cutoffs(self) -> bool:
         """Whether the last axis of values is that of cutoffs."""
         return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether all values must lie in [0, 1]."""
+        return self.is_share or self.values.dtype == np.bool_
 
     @property
     def _list_shape(self) -> tuple[int, ...]:
@@ -75,7 +84,7 @@ class ListArrays:
         static = self.undefined, self.cutoff_weights, self.is_ratio, self.is_share
         return (type(self)(*part, *static) for part in parts)
 
-    def _whole_arrays(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def _whole_arrays(self) -> tuple[Array, Array, Array]:
         # JAX does not select from the parts that explicit mesh axes cut.
         return _shards.gathered((self.values, self.weights, self.defined))
 

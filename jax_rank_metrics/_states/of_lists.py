@@ -33,7 +33,7 @@ def filled_values(
         weights,
         defined,
         defined if undefined == "skip" else None,
-        lists.is_share or lists.values.dtype == jnp.bool_,
+        lists.has_shares,
     )
 
 

@@ -215,7 +215,7 @@ def _terms(
         v = np.log(np.maximum(v, FLOOR))
     w, v = np.where(entered, w, 0), np.where(entered, v, 0)
     is_hit_or_miss = (v == 0) | (np.abs(v - 1) <= HIT_SLACK)
-    is_hit_or_miss &= lists.is_share or lists.values.dtype == np.bool_
+    is_hit_or_miss &= lists.has_shares
     with np.errstate(over="ignore", invalid="ignore"):
         wv = w * v
         terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))

@@ -5,6 +5,7 @@ A repr is read in error messages and in debuggers, so it never raises: not insid
 puts in place of arrays.
 """
 
+import contextvars
 import dataclasses
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -14,6 +15,8 @@ import numpy as np
 from jax.core import Tracer
 
 T = TypeVar("T")
+# Whether lists are being shown: an error of `mean` may show them in its own message.
+_is_showing = contextvars.ContextVar("_is_showing", default=False)
 _MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
@@ -107,12 +110,14 @@ def per_list_repr(self: _PerList) -> str:
     `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only the
     shape is shown: `PerList(traced, float32[3])`.
     """
+    token = None
     try:
         shape = list(jnp.shape(self.values))
         local = _on_host(self)
-        if local is None:
+        if local is None or _is_showing.get():
             kind = f"{self.values.dtype}{shape}"
             return f"PerList({', '.join([*_why_unreadable(self), kind])})"
+        token = _is_showing.set(True)
         with jax.ensure_compile_time_eval():
             state = local.mean()
             is_plain = shape in ([], [int(state._tally[0])])
@@ -121,6 +126,9 @@ def per_list_repr(self: _PerList) -> str:
         return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
     except Exception as error:  # as in `state_repr`
         return f"PerList({_fields(self, error)})"
+    finally:
+        if token is not None:
+            _is_showing.reset(token)
 
 
 def number(x: float | np.ndarray) -> str:

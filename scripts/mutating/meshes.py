@@ -136,4 +136,26 @@ MUTANTS = (
         "",
         "tests/test_transforms.py::test_mesh[states-lists]",
     ),
+    Mutant(
+        "ratios are of lists that are cut in different ways",
+        "_states/of_lists.py",
+        "    a, b = _shards.align_with_sharded((a, b), num_axes)\n",
+        "",
+        "tests/test_meshes.py::test_lists_that_explicit_axes_cut_in_different_ways",
+    ),
+    Mutant(
+        "resamples are drawn from parts of the lists",
+        "_results/inference/bootstrap.py",
+        "    lists, ids = _shards.gathered((lists, ids))",
+        "    pass",
+        "tests/test_meshes.py::test_lists_that_explicit_axes_cut_in_different_ways",
+    ),
+    Mutant(
+        "each list of a batch has a condition of its own",
+        "_mesh.py",
+        "    return unvmap_any(*x), False",
+        "    flags = [jnp.any(y.reshape(y.shape[0], -1), axis=1) for y in x]\n"
+        "    return functools.reduce(jnp.logical_or, flags), True",
+        "tests/test_compilation.py::test_a_condition_of_a_batch_stays_a_branch",
+    ),
 )

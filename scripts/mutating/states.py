@@ -94,4 +94,11 @@ MUTANTS = (
         "values.astype(np.float64), 0)",
         "tests/test_clusters.py::test_means_of_clusters",
     ),
+    Mutant(
+        "lists are shown inside of their own text",
+        "_states/show.py",
+        "if local is None or _is_showing.get():",
+        "if local is None:",
+        "tests/test_show.py::test_an_error_of_the_mean_may_show_the_lists",
+    ),
 )

@@ -216,6 +216,13 @@ MUTANTS = (
         "tests/test_host_blocks.py::test_rounds",
     ),
     Mutant(
+        "every part from the host has the first ids in the second round",
+        "_drivers/host_items.py",
+        "stream = _stream(plan, catalog, queries, first_id).under",
+        "stream = _stream(plan, catalog, queries).under",
+        "tests/test_host_blocks.py::test_rounds",
+    ),
+    Mutant(
         "distances whose squares count twice",
         "_sources/similarities.py",
         "jnp.sum(items * items, axis=-1) / 2",

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._results.inference.draws import resampled, seeds_of
@@ -219,6 +219,7 @@ def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
 def _bootstrap(
     lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
+    lists, ids = _shards.gathered((lists, ids))  # JAX does not draw from parts
     dtype = jax.dtypes.canonicalize_dtype(float)
     # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []

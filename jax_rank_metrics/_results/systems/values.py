@@ -281,13 +281,13 @@ def read_lists(
     if isinstance(source, PerList):
         array, weights, defined = columns_of(source)
         has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
-        is_share = source.is_share
+        is_share = source.has_shares
         undefined = undefined or source.undefined
     else:
         array, has_cutoffs = _array(name, source)
         array = array if has_cutoffs else array[:, None]
         weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
-        is_ratio = is_share = False
+        is_ratio, is_share = False, array.dtype == bool
     return ListValues(
         name,
         # [1, lists, cutoffs]: a single seed.
@@ -299,7 +299,7 @@ def read_lists(
         None if ids is None else checked_ids(name, ids, len(array)),
         undefined,
         is_ratio,
-        is_share or array.dtype == bool,
+        is_share,
     )
 
 
