@@ -14,8 +14,12 @@ import argparse
 import collections
 import dataclasses
 import importlib.metadata
+import itertools
+import json
+import math
 import os
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -23,10 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from programs import Program, programs
+from steps import MESHES, TOPOLOGIES, Case, cases, lowered
 
 HERE = Path(__file__).parent
 # The places of an environment in which pip puts the tools of CUDA.
 CUDA = next(map(str, Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu*")), "")
+# The most seconds that a step may take, with its imports.
+TIMEOUT = 120
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +77,7 @@ def prepare(target: str) -> None:
             "TPU_ACCELERATOR_TYPE": "v5litepod-4",
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_WORKER_ID": "0",
+            "XLA_FLAGS": "",  # libtpu aborts at flags that JAX alone knows
         }
     else:
         cuda = os.environ.get("CUDA_HOME", CUDA)
@@ -77,13 +85,13 @@ def prepare(target: str) -> None:
         os.environ["XLA_FLAGS"] = " ".join(flags)
 
 
-def devices(target: str) -> list[Any]:
-    """Returns the devices to compile for: four TPUs of one host, or one GPU."""
+def devices(target: str, chips: int = 4) -> list[Any]:
+    """Returns the devices to compile for: TPUs that are next to each other, or one GPU."""
     from jax.experimental import topologies
 
     if target == "tpu":
         return topologies.get_topology_desc(
-            platform="tpu", topology_name="v5e:2x2"
+            platform="tpu", topology_name=TOPOLOGIES[chips]
         ).devices
     import jax
     import jax_plugins.xla_cuda13  # noqa: F401
@@ -139,7 +147,6 @@ def contents(text: str, seconds: float) -> Contents:
         estimate = re.search(r'estimated_cycles":"?(\d+)', line)
         if estimate:
             cycles["ENTRY" if computation == "ENTRY" else "inner"] += int(estimate[1])
-    exchanges = "all-reduce", "all-gather", "all-to-all", "collective-permute"
     return Contents(
         seconds=seconds,
         kernels=counts["fusion"],
@@ -149,10 +156,28 @@ def contents(text: str, seconds: float) -> Contents:
         top_k=counts["top-k"],
         branches=counts["conditional"],
         loops=counts["while"],
-        collectives=sum(counts[name] for name in exchanges),
+        collectives=len(exchanges(text)),
         entry_cycles=cycles["ENTRY"],
         inner_cycles=cycles["inner"],
     )
+
+
+def exchanges(text: str) -> list[tuple[str, int]]:
+    """Lists the collectives of an optimised program, and the bytes that each results in.
+
+    One in a loop counts once.
+    """
+    names = "all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter"
+    found = re.findall(rf"= (\S.*?) ({names})(?:-done)?\(", text)
+    return [(name, _bytes_of(shapes)) for shapes, name in found]
+
+
+def _bytes_of(shapes: str) -> int:
+    """Returns the bytes of arrays that are written as `(f32[2,3]{1,0}, pred[])`."""
+    size = 0
+    for bits, dims in re.findall(r"[a-z]+(\d*)\w*\[([\d,]*)\]", shapes):
+        size += math.prod(map(int, filter(None, dims.split(",")))) * int(bits or 8) // 8
+    return size
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str]]:
@@ -172,13 +197,88 @@ def versions(target: str) -> str:
     return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
 
 
+def compiled_alone(case: Case) -> dict[str, Any]:
+    """Compiles a step in a fresh process.
+
+    Returns:
+        The CPU seconds to trace and compile it, its `exchanges`, and how many of the bytes
+        of the donated arguments it reuses.
+
+    Raises:
+        RuntimeError: If it fails, or takes longer than `TIMEOUT`.
+    """
+    fields = map(str, dataclasses.astuple(case))
+    command = [sys.executable, __file__, "case", *fields]
+    env = os.environ | {"JAX_TRACEBACK_FILTERING": "off"}  # the error is the last line
+    try:
+        process = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=TIMEOUT
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"more than {TIMEOUT} seconds") from error
+    if process.returncode:
+        raise RuntimeError(process.stderr.strip().splitlines()[-1])
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def print_case(step: str, chips: str, cut: str, mesh: str) -> None:
+    """Prints what `compiled_alone` returns."""
+    case = Case(step, int(chips), cut, mesh)
+    chosen = devices("tpu", case.chips)
+    begin = time.process_time()
+    compiled = lowered(case, chosen).compile()
+    seconds = time.process_time() - begin
+    found = exchanges(compiled.as_text())
+    reused = compiled.memory_analysis().alias_size_in_bytes
+    print(json.dumps({"seconds": seconds, "exchanges": found, "reused": reused}))
+
+
+def print_steps(names: list[str]) -> None:
+    """Prints the table of steps on many chips."""
+    print("| step, chips, what is cut | mesh | compile, s | collectives | bytes |")
+    print("|---|---|---:|---|---:|")
+    groups = itertools.groupby(cases(), lambda x: (x.step, x.chips, x.cut))
+    for (step, chips, cut), of_meshes in groups:
+        if names and step not in names:
+            continue
+        rows = collections.defaultdict(list)
+        for case in of_meshes:
+            try:
+                result = compiled_alone(case)
+                found = tuple(map(tuple, sorted(result["exchanges"])))
+                rows[found].append((case.mesh, result["seconds"]))
+            except RuntimeError as error:
+                rows[f"FAILED: {error}"].append((case.mesh, 0.0))
+        for found, members in rows.items():
+            meshes, seconds = zip(*members, strict=True)
+            cells = [
+                f"{step}, {chips}, {cut}",
+                "all" if len(meshes) == len(MESHES) else "; ".join(meshes),
+                f"{min(seconds):.1f} to {max(seconds):.1f}",
+                *((found, "") if isinstance(found, str) else _summary(found)),
+            ]
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def _summary(found: tuple[tuple[str, int], ...]) -> tuple[str, str]:
+    """Returns how many there are of each kind of collective, and their bytes."""
+    counts = collections.Counter(name for name, _ in found)
+    kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return kinds or "none", f"{sum(size for _, size in found):,}"
+
+
 def main() -> None:
     """Prints the table of one target."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", choices=["tpu", "gpu"])
-    parser.add_argument("names", nargs="*", help="programs; all without any")
+    parser.add_argument("target", choices=["tpu", "gpu", "mesh", "case"])
+    parser.add_argument("names", nargs="*", help="programs, or steps; all without any")
     options = parser.parse_args()
-    prepare(options.target)
+    prepare("gpu" if options.target == "gpu" else "tpu")
+    if options.target == "case":
+        return print_case(*options.names)
+    if options.target == "mesh":
+        print(f"{versions('tpu')}\n")
+        return print_steps(options.names)
     all_devices = devices(options.target)
     cycles = " est. k cycles: entry + rest |" * (options.target == "tpu")
     print(f"{versions(options.target)}\n")

@@ -3,13 +3,14 @@
 Needs the extra `compilers` and JAX_PLATFORMS=cpu.
 """
 
+import doctest
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import CASES
+from pages import ROOT, blocks
 
 import jax_rank_metrics as jrm
 
@@ -18,9 +19,10 @@ if os.environ.get("JAX_PLATFORMS") != "cpu":
     # JAX would look for TPUs of this machine, and libtpu then knows no others.
     pytest.skip("needs JAX_PLATFORMS=cpu", allow_module_level=True)
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.append(str(ROOT / "benchmarks"))
 import compilers
 from programs import Program, programs
+from steps import CUTS, STEPS, Case
 
 # One process at a time may hold libtpu.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("libtpu")]
@@ -83,3 +85,29 @@ def test_every_metric_compiles(name, devices):
 
     arrays = (*LISTS, *(columns[column] for column in needed))
     compilers.optimised(Program(values, arrays), devices)
+
+
+@pytest.mark.parametrize("mesh", ["Auto", "Explicit"])
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_compile_for_the_mesh_that_is_set(step, cut, mesh):
+    """A step that carries its states reuses them, and lets no scores travel."""
+    result = compilers.compiled_alone(Case(step, 4, cut, mesh))
+    kinds, sizes = zip(*result["exchanges"], strict=True)
+    carried, scores = result["reused"], 4 * 1024 * 1024
+    assert carried and set(kinds) == {"all-reduce"}, kinds
+    assert sum(sizes) < scores / 4, sizes
+
+
+def test_step_of_the_page(devices):
+    """The step that docs/many-devices.md compiles ahead of time compiles for TPU."""
+    lists = [np.zeros((104, 24), kind) for kind in (np.int32, np.float32, bool)]
+    known = {"METRICS": ("ndcg@10", "mrr"), "batch": lists}
+    examples = doctest.DocTestParser().get_examples
+    for block in blocks(ROOT / "docs" / "many-devices.md"):
+        for example in examples(block):
+            if example.source.startswith(
+                ("import ", "from ", "def add", "def compiled")
+            ):
+                exec(example.source, known)
+    assert "all-reduce" in known["compiled_for"](devices).as_text()
