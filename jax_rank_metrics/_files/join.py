@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MAX_SHOWN = 5  # ids that a message names
 
 
-@short_errors()
 def join(
     qrels: object,
     run: object,
@@ -114,8 +113,9 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    sides = _sides_of(qrels, run, ties)
-    joined = _joined(sides, missing, unjudged, depth, ties, condensed)
+    with short_errors():
+        sides = _sides_of(qrels, run, ties)
+        joined = _joined(sides, missing, unjudged, depth, ties, condensed)
     for remark in joined.remarks:
         warnings.warn(remark, stacklevel=2)
     return joined

@@ -208,12 +208,19 @@ def _count_each(
     Returns:
         For each comparison, how many of the items it holds for, `[*lists, targets]` int32.
     """
+    slots = _arithmetic.iota(target_levels[0])
 
-    def count(index: jax.Array) -> list[jax.Array]:
-        item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in target_levels]
-        return [_arithmetic.count(compare(levels, item)) for compare in comparisons]
+    def count(counts: list[jax.Array], slot: jax.Array) -> tuple[list[jax.Array], None]:
+        target = [lax.dynamic_slice_in_dim(x, slot, 1, -1) for x in target_levels]
+        numbers = [
+            _arithmetic.count(compare(levels, target)) for compare in comparisons
+        ]
+        of_slot = zip(numbers, counts, strict=True)
+        return [jnp.where(slots == slot, x[..., None], y) for x, y in of_slot], None
 
     if not target_levels[0].shape[-1]:  # a loop would still trace an item
         return [jnp.zeros_like(target_levels[0], jnp.int32) for _ in comparisons]
-    counts = lax.map(count, jnp.arange(target_levels[0].shape[-1]))
-    return [jnp.moveaxis(x, 0, -1) for x in counts]
+    # Stacked by `lax.map`, counts of several blocks keep TPU's compiler busy for ever.
+    start = [jnp.zeros(target_levels[0].shape, jnp.int32) for _ in comparisons]
+    start = _mesh.match_varying(start, (target_levels, levels))
+    return lax.scan(count, start, jnp.arange(target_levels[0].shape[-1]))[0]
