@@ -76,6 +76,7 @@ LIBRARIES = {
     "rliable": ("rliable",),
     "scipy": ("statsmodels",),
     "statsmodels": ("statsmodels",),
+    "torchmetrics": ("torch", "torchmetrics"),
 }
 
 

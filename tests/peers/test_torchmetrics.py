@@ -1,16 +1,15 @@
-"""Against the recorded numbers of torchmetrics; see `record_torchmetrics.py`."""
+"""Against torchmetrics: lists with every edge case, as rows and packed in one row."""
 
 import functools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
 
-RECORDED = json.loads(Path(__file__).with_name("torchmetrics.json").read_text())
-KS = tuple(RECORDED["ks"])
+KS = (3, 1, 20, None)
+# Packed queries, of which those without items are absent.
+LENGTHS = (1, 30, 0, 2, 12, 3, 0, 7, 1, 9, 4, 24)
 
 # The options with which ours agrees. Its average precision is the mean over the relevant
 # items that it retrieved.
@@ -25,87 +24,167 @@ OURS = {
     "r_precision": jrm.r_precision,
     "fall_out": functools.partial(jrm.fall_out, k=KS),
 }
-CASES = [*OURS, "ndcg-tied"]
+THEIRS = {
+    "ndcg": "NormalizedDCG",
+    "map": "MAP",
+    "mrr": "MRR",
+    "precision": "Precision",
+    "precision-adaptive": "Precision",
+    "recall": "Recall",
+    "hit_rate": "HitRate",
+    "r_precision": "RPrecision",
+    "fall_out": "FallOut",
+}
+CASES = pytest.mark.parametrize("case", [*OURS, "ndcg-tied"])
 POLICIES = pytest.mark.parametrize(
     "undefined, policy", [("zero", "neg"), ("one", "pos"), ("skip", "skip")]
 )
 
 
+@functools.cache
+def rows():
+    """Returns labels, of which −1 is padding, scores, and the query of each item."""
+    rng = np.random.default_rng(1)
+    shape = (queries, items) = 9, 7
+    labels = rng.choice([0, 0, 0, 1, 2, 3], shape)
+    labels[0] = 0
+    labels[1] = 2
+    length = rng.integers(3, items + 1, (queries, 1))
+    length[2:4] = [[1], [items]]
+    labels[2:4, 0] = 1
+    labels = np.where(np.arange(items) < length, labels, -1)
+    scores = rng.permuted(np.tile(np.arange(items), (queries, 1)), axis=1)
+    return labels, scores, np.repeat(np.arange(queries), items).reshape(shape)
+
+
+@functools.cache
+def packed():
+    """Returns labels, scores and queries of shuffled packed lists."""
+    rng = np.random.default_rng(8)
+    queries = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
+    labels = rng.choice([0, 0, 0, 0, 0, 0, 1, 2, 3, -1], queries.size)
+    for query, label in ((0, 1), (3, -1), (5, 0), (7, 2), (8, 0)):
+        labels[queries == query] = label
+    order = rng.permutation(queries.size)
+    return labels[order], rng.permutation(queries.size), queries[order]
+
+
+def scores_of(case, scores):
+    """Returns scores above 0, since four of its metrics take those below as irrelevant."""
+    ties = 1 if case != "ndcg-tied" else 3 if scores.ndim == 2 else 16
+    return 1 + (scores if ties == 1 else (1 + scores) // ties)
+
+
+def by_torchmetrics(case, labels, scores, queries):
+    """Returns the values of queries at each cutoff, and means at the first of them.
+
+    Means are for each of its policies on queries that have nothing relevant (for fall-out,
+    nothing else), and where all scores are below 0.
+    """
+    import torch
+    from torchmetrics import retrieval
+
+    name = case.removesuffix("-tied")
+
+    def measure(shift=0, policy="neg", **options):
+        if case == "precision-adaptive":
+            options["adaptive_k"] = True
+        metric = getattr(retrieval, f"Retrieval{THEIRS[name]}")(
+            ignore_index=-1, empty_target_action=policy, **options
+        )
+        metric.update(
+            torch.tensor(scores + shift, dtype=torch.float32),
+            # All but nDCG refuse grades.
+            torch.tensor(labels if name == "ndcg" else np.minimum(labels, 1)),
+            indexes=torch.tensor(queries),
+        )
+        return [round(float(x), 7) for x in metric.compute().reshape(-1)]
+
+    cuts = [{}] if name == "r_precision" else [{"top_k": k} for k in KS]
+    of_queries = {"aggregation": lambda values, dim=None: values}
+    policies = ("neg", "pos", "skip")
+    return {
+        "values": [measure(**of_queries, **cut) for cut in cuts],
+        "below 0": measure(-1 - scores.max(), **cuts[0])[0],
+        **{policy: measure(policy=policy, **cuts[0])[0] for policy in policies},
+    }
+
+
+@pytest.fixture
+def theirs(recorded):
+    """Returns a function of a case and its lists, which gives what torchmetrics says."""
+
+    def values(case, lists):
+        labels, scores, queries = lists
+        function = functools.partial(by_torchmetrics, case)
+        return recorded(case, function, labels, scores_of(case, scores), queries)
+
+    return values
+
+
 def ours_of(case, shift=0.0):
     """Returns our values of every query, at every cutoff where there are cutoffs."""
-    tied = case == "ndcg-tied"
-    scores = np.float32(RECORDED["tied_scores" if tied else "scores"])
-    ranking = jrm.rank(np.array(RECORDED["labels"]), scores + np.float32(shift))
-    return jrm.measure(OURS, ranking)["ndcg" if tied else case]
+    labels, scores, _ = rows()
+    scores = np.float32(scores_of(case, scores) + shift)
+    return jrm.measure(OURS, jrm.rank(labels, scores))[case.removesuffix("-tied")]
 
 
-def test_everything_recorded_is_compared():
-    for kind in ("values", "means", "packed_values", "packed_means"):
-        assert set(CASES) == set(RECORDED[kind])
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_every_query(case, agree):
-    theirs = np.array(RECORDED["values"][case]).T
-    ours = ours_of(case).values
-    agree(ours, theirs[:, 0] if ours.ndim == 1 else theirs)
+@CASES
+def test_every_query(case, agree, theirs):
+    ours, values = ours_of(case).values, theirs(case, rows())["values"].T
+    agree(ours, values[:, 0] if ours.ndim == 1 else values)
 
 
 @POLICIES
-@pytest.mark.parametrize("case", CASES)
-def test_queries_with_nothing_relevant(case, undefined, policy, agree):
-    theirs = RECORDED["means"][case][policy]
+@CASES
+def test_queries_with_nothing_relevant(case, undefined, policy, agree, theirs):
     ours = np.ravel(ours_of(case).mean(undefined).compute())[0]
-    agree(ours, theirs)
+    agree(ours, theirs(case, rows())[policy])
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree):
+@CASES
+def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree, theirs):
     # The same order, shifted below 0; ours only reads the order.
-    theirs = RECORDED["means_of_negative_scores"][case]
+    recorded = theirs(case, rows())
     moved = np.ravel(ours_of(case, shift=-8).mean().compute())[0]
-    agree(moved, RECORDED["means"][case]["neg"])
+    agree(moved, recorded["neg"])
     if case in ("map", "mrr", "precision", "precision-adaptive", "recall"):
-        assert theirs == 0 < moved
+        assert recorded["below 0"] == 0 < moved
     else:
-        agree(moved, theirs)
+        agree(moved, recorded["below 0"])
 
 
 def packed_of(case):
     """Returns our values of every packed query."""
-    packed = RECORDED["packed"]
-    tied = case == "ndcg-tied"
+    labels, scores, queries = packed()
     ranking = jrm.rank(
-        np.array(packed["labels"]),
-        np.float32(packed["tied_scores" if tied else "scores"]),
-        segment_ids=np.int32(packed["indexes"]),
-        num_segments=packed["queries"],
+        *(labels, np.float32(scores_of(case, scores))),
+        segment_ids=queries.astype(np.int32),
+        num_segments=len(LENGTHS),
     )
-    return jrm.measure(OURS, ranking)["ndcg" if tied else case]
+    return jrm.measure(OURS, ranking)[case.removesuffix("-tied")]
 
 
 def present():
     """Packed queries of at least one item; torchmetrics knows no empty ones."""
-    packed = RECORDED["packed"]
-    exists = np.array(packed["labels"]) >= 0
-    return np.unique(np.array(packed["indexes"])[exists])
+    labels, _, queries = packed()
+    return np.unique(queries[labels >= 0])
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_packed_query(case, agree):
-    theirs = np.array(RECORDED["packed_values"][case]).T
-    ours = packed_of(case)
-    values = np.asarray(ours.values)[present()]
-    agree(values, theirs[:, 0] if values.ndim == 1 else theirs)
-    absent = np.setdiff1d(np.arange(RECORDED["packed"]["queries"]), present())
+@CASES
+def test_every_packed_query(case, agree, theirs):
+    values, ours = theirs(case, packed())["values"].T, packed_of(case)
+    of_present = np.asarray(ours.values)[present()]
+    agree(of_present, values[:, 0] if of_present.ndim == 1 else values)
+    absent = np.setdiff1d(np.arange(len(LENGTHS)), present())
     assert absent.size == 3 and not np.asarray(ours.weights)[absent].any()
 
 
 @POLICIES
-@pytest.mark.parametrize("case", CASES)
-def test_packed_queries_with_nothing_relevant(case, undefined, policy, agree):
+@CASES
+def test_packed_queries_with_nothing_relevant(case, undefined, policy, agree, theirs):
     state = packed_of(case).mean(undefined)
-    agree(np.ravel(state.compute())[0], RECORDED["packed_means"][case][policy])
+    agree(np.ravel(state.compute())[0], theirs(case, packed())[policy])
     assert state.undefined == 2
     assert state.lists == present().size - 2 * (undefined == "skip")
 
