@@ -228,10 +228,11 @@ def test_plain_calls(table, compilations):
 @pytest.mark.parametrize("table", [long("rankings"), long("lists"), "states"])
 def test_pickled(table):
     """Rankings, values and states survive `pickle`, with their structure and all bits."""
-    copies = pickle.loads(pickle.dumps(outside(table)))
-    same(copies, outside(table), 0)
+    results = program_of(table)(draw(0)) if table == "states" else outside(table)
+    copies = pickle.loads(pickle.dumps(results))
+    same(copies, results, 0)
     if table == "lists":  # others take as many programs to be printed
-        assert repr(copies) == repr(outside(table))
+        assert repr(copies) == repr(results)
 
 
 ONE_LIST = Arrays(*(None if name in TABLES else 0 for name in FIELDS))
@@ -343,8 +344,16 @@ def test_merged_states():
     of_all = {name: expected[name] for name in empty()}
     same(jrm.merge(empty(), of_all), of_all, 0)
     same(jrm.merge(of_all, empty()), of_all, 0)
-    for at, state in enumerate((first, second)):
-        same(jax.tree.map(lambda x, at=at: x[at], numbers(stacked)), numbers(state))
+
+
+@pytest.mark.parametrize("names", [("exposure", "quantiles"), long(tuple(STATES))])
+def test_stacked_states(names):
+    """Each state of a stack has the numbers that it has by itself."""
+    stacked = in_vmap("states", in_batches(draw(0)), {*STATES} - {*names})
+    of_stack = numbers(stacked)
+    for at in (0, 1):
+        x, y = (jax.tree.map(lambda x, at=at: x[at], x) for x in (stacked, of_stack))
+        same(y, numbers(x))
 
 
 MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)

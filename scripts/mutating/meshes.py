@@ -43,7 +43,7 @@ MUTANTS = (
         "_states/exposure.py",
         "/ state.counts.shape[-1]",
         "/ state.counts.size",
-        "tests/test_transforms.py::test_merged_states",
+        "tests/test_transforms.py::test_stacked_states",
     ),
     Mutant(
         "states of 64 bits are not narrowed",
