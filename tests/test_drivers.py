@@ -232,6 +232,7 @@ SHORT = (
     Cell("dot", judged="candidates"),
     Cell("dot", held="whole", judged="by attributes", excluded="items"),
     Cell("l2", ties="stable", held="a function of blocks", excluded="lists"),
+    Cell("a function", ties="stable"),
     Cell("tokens", ties="stable"),
     Cell("a matrix", "both cut"),
 )

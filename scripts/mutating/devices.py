@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "excluded candidates stay",
         "_drivers/candidates.py",
-        "is_listed = codes.data < 4",
-        "is_listed = codes.data < 6",
+        "codes.data *= codes.data < 4",
+        "codes.data *= codes.data < 6",
         "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(

@@ -124,10 +124,31 @@ MUTANTS = (
     ),
     Mutant(
         "masked items are candidates",
-        "_drivers/candidates.py",
-        "is_listed &= item_mask[codes.indices]",
-        "is_listed &= True",
+        "_drivers/query_batches.py",
+        "np.where(mask[ids], ids, -1)",
+        "np.where(mask[ids] | True, ids, -1)",
         "tests/test_drivers.py::test_values[dot-candidates]",
+    ),
+    Mutant(
+        "candidates with a score of -inf are recommended",
+        "_drivers/candidates.py",
+        "retrieved &= scores != -jnp.inf",
+        "retrieved &= True",
+        "tests/test_evaluate_users.py::test_candidates_and_weights",
+    ),
+    Mutant(
+        "queries have the weights of other slots",
+        "_drivers/engine.py",
+        "weights[parts.slots] = job.list_weights",
+        "weights[: parts.num_queries] = job.list_weights",
+        "tests/test_evaluate_users.py::test_candidates_and_weights",
+    ),
+    Mutant(
+        "queries of weight 0 are defined",
+        "_states/per_list.py",
+        "weights=lists.weights * factors, defined=defined",
+        "weights=lists.weights * factors, defined=lists.defined",
+        "tests/test_evaluate_users.py::test_candidates_and_weights",
     ),
     Mutant(
         "candidates that tie in any order",
@@ -160,8 +181,8 @@ MUTANTS = (
     Mutant(
         "what users have seen is recommended again",
         "_drivers/evaluate_users.py",
-        "judgements = Judgements(relevant_rows, seen_rows)",
-        "judgements = Judgements(relevant_rows, None)",
+        "judgements = Judgements(relevant_rows, seen_rows, candidate_rows)",
+        "judgements = Judgements(relevant_rows, None, candidate_rows)",
         "tests/test_evaluate_users.py::test_measures_of_recommendations",
     ),
 )
