@@ -77,7 +77,8 @@ def test_candidates_and_weights(data, rng):
     lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
     chosen = [rng.permutation(ITEMS)[: 2 * user] for user in range(USERS)]
     mask, weights = rng.random(ITEMS) < 0.8, rng.integers(0, 3, USERS)
-    scores[3, chosen[3][0]] = -np.inf
+    for user in range(1, USERS):
+        scores[user, chosen[user][0]] = -np.inf
 
     def score(users):
         calls.append(len(users))
@@ -120,6 +121,16 @@ def test_candidates_and_weights(data, rng):
     by_users = jrm.evaluate_users(METRICS, (queries, items), lists, **embedded)
     by_queries = jrm.evaluate_embeddings(METRICS, queries, items, lists, **embedded)
     check_same(by_users, by_queries)
+
+
+def test_masked_candidates():
+    """Nothing is left where the only listed item, which is relevant, does not exist."""
+    with pytest.warns(UserWarning, match="undefined for every one of 1 users"):
+        evaluation = jrm.evaluate_users(
+            "recall@1", [[1.0, 2.0]], [[0]], candidates=[[0]], item_mask=[False, True]
+        )
+    lists = evaluation.lists["recall@1"]
+    assert not lists.defined.any() and lists.weights.tolist() == [1]
 
 
 @pytest.mark.long

@@ -259,7 +259,9 @@ def over_candidates(
         ids, labels = pad_rows(listed.labels, batch.indices, width)
         _, kinds = pad_rows(listed.kinds, batch.indices, width)
         if mask is not None:
-            ids = np.where(mask[ids], ids, -1)
+            is_listed = mask[ids]
+            ids = np.where(is_listed, ids, -1)
+            labels, kinds = labels * is_listed, kinds * is_listed
         rows = known_rows.pop() if known_rows and number == 0 else None
         rows, listed_items = model.listed(
             devices, queries.rows[batch.indices], ids, rows

@@ -109,13 +109,6 @@ MUTANTS = (
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(
-        "excluded candidates stay",
-        "_drivers/candidates.py",
-        "codes.data *= codes.data < 4",
-        "codes.data *= codes.data < 6",
-        "tests/test_drivers.py::test_values[dot-candidates]",
-    ),
-    Mutant(
         "lists that end early end with their first candidate",
         "_drivers/candidates.py",
         "ids = jnp.where(slots >= 0, ids, -1)",
