@@ -123,11 +123,12 @@ def test_candidates_and_weights(data, rng):
     check_same(by_users, by_queries)
 
 
-def test_masked_candidates():
-    """Nothing is left where the only listed item, which is relevant, does not exist."""
-    with pytest.warns(UserWarning, match="undefined for every one of 1 users"):
+@pytest.mark.parametrize("options", [{"item_mask": [False, True]}, {"seen": [[0]]}])
+def test_candidates_that_leave(options):
+    """Where the only relevant item is masked or seen, nothing is left to find."""
+    with pytest.warns(UserWarning, match="undefined"):
         evaluation = jrm.evaluate_users(
-            "recall@1", [[1.0, 2.0]], [[0]], candidates=[[0]], item_mask=[False, True]
+            "recall@1", [[1.0, 2.0]], [[0]], candidates=[[0]], **options
         )
     lists = evaluation.lists["recall@1"]
     assert not lists.defined.any() and lists.weights.tolist() == [1]

@@ -109,6 +109,13 @@ MUTANTS = (
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(
+        "excluded candidates stay",
+        "_drivers/candidates.py",
+        "codes.data *= codes.data < 4",
+        "codes.data *= codes.data < 8",
+        "tests/test_evaluate_users.py::test_candidates_that_leave",
+    ),
+    Mutant(
         "lists that end early end with their first candidate",
         "_drivers/candidates.py",
         "ids = jnp.where(slots >= 0, ids, -1)",
