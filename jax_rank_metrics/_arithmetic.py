@@ -7,13 +7,17 @@ concern of the states.
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
+
+A = TypeVar("A", bound=jax.Array | np.ndarray)
 
 # Integers along axes of at most this length are added up term by term.
 _SHORT = 2
@@ -255,13 +259,23 @@ def iota(like: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
     return lax.broadcasted_iota(dtype, shape, like.ndim - 1)
 
 
-def widen(x: jax.Array, like: jax.Array) -> jax.Array:
+def widen(x: A, like: jax.Array | np.ndarray) -> A:
     """Appends axes of length 1 to `x` until it has as many axes as `like`.
 
     A mask `[*lists, items]` so broadcasts with columns `[*lists, items, …]`. An `x` that
     has as many axes already, or more, is returned as it is.
     """
-    return x.reshape((*x.shape, *(1,) * (like.ndim - x.ndim)))
+    return x.reshape((*x.shape, *(1,) * (like.ndim - x.ndim)))  # type: ignore[return-value]
+
+
+def where_kept(is_kept: jax.Array | np.ndarray, x: A, filler: int) -> A:
+    """Returns `x`, and the filler where it is not kept, by NumPy for arrays of NumPy.
+
+    `is_kept` may have fewer axes than `x`. On the host, a program of JAX would be compiled
+    for every number of lists.
+    """
+    where: Any = jnp.where if isinstance(x, jax.Array) else np.where
+    return where(widen(is_kept, x), x, np.asarray(filler, x.dtype))
 
 
 def ratio(x: jax.Array, y: jax.Array) -> jax.Array:

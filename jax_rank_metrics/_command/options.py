@@ -62,6 +62,13 @@ class Options(NamedTuple):
         return self.metric or []
 
     @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [
+            path for path in (self.qrels, *self.runs, self.weights) if path is not None
+        ]
+
+    @property
     def paths(self) -> dict[str, Path]:
         """The path of each run, by its name in the results."""
         names = run_names(
@@ -137,8 +144,7 @@ def check(options: Options) -> None:
     for name in RUN_LINES:
         if name in options.words and options.format != "trec":
             raise ValueError(f"-m {name} is a line of --format trec, not a metric")
-    weights = [] if options.weights is None else [options.weights]
-    for path in (options.qrels, *options.runs, *weights):
+    for path in options.files:
         if path != STDIN:
             _check_file(path, options.words)
 
@@ -185,7 +191,7 @@ def _check_choices(options: Options) -> None:
         raise ValueError(
             "--weights goes with other formats; trec_eval weighs no queries"
         )
-    if [options.qrels, *options.runs, options.weights].count(STDIN) > 1:
+    if options.files.count(STDIN) > 1:
         raise ValueError("- is given twice; only one file can be read from stdin")
 
 

@@ -60,9 +60,8 @@ def _metrics_in(word: str) -> list[str]:
     >>> _metrics_in("ap(rel=2, denominator=hits)@5, 10,map")
     ['ap(rel=2, denominator=hits)@5, 10', 'map']
     """
-    pairs: list[
-        tuple[int, int]
-    ] = []  # the outermost parentheses so far that are closed
+    # The outermost parentheses that are closed, and all that are still open.
+    pairs: list[tuple[int, int]] = []
     opened: list[int] = []
     for index, letter in enumerate(word):
         if letter == "(":
@@ -72,9 +71,10 @@ def _metrics_in(word: str) -> list[str]:
             while pairs and pairs[-1][0] > start:
                 pairs.pop()
             pairs.append((start, index + 1))
-    masked = word
+    letters = list(word)
     for start, stop in pairs:
-        masked = masked[:start] + "_" * (stop - start) + masked[stop:]
+        letters[start:stop] = "_" * (stop - start)
+    masked = "".join(letters)
     ends = [x.span() for x in re.finditer(r"(?<=[^,;\s])[,;\s]++(?=[A-Za-z])", masked)]
     starts = [0, *(end for _, end in ends)]
     stops = [*(start for start, _ in ends), len(word)]

@@ -23,7 +23,8 @@ NARROW = (256, 16)
 # serves every evaluation of a process, such as one after each epoch.
 WORTH_A_PROGRAM = 2e7
 
-# A batch with more numbers than these (16 MiB) has hardly more users than there are.
+# Beyond this many numbers (16 MiB), padding a batch to one of these sizes takes too much
+# memory: it is padded to a power of two.
 MAX_PADDED = 2**22
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._drivers import step
@@ -34,7 +34,7 @@ from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, weighed_by
+from jax_rank_metrics._states.per_list import PerList, undefined_unless, weighed_by
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
@@ -194,18 +194,9 @@ def counted_values(values: Collected, num_metrics: int) -> Collected:
     defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
     is_counted = functools.reduce(operator.or_, defined)
 
-    def only(x: Array, is_kept: Array, filler: int) -> Array:
-        # On the host, a program of JAX would be compiled for every number of queries.
-        where = jnp.where if isinstance(x, jax.Array) else np.where
-        is_kept = is_kept.reshape(is_kept.shape + (1,) * (x.ndim - 1))
-        return where(is_kept, x, np.asarray(filler, x.dtype))
-
-    lists = list(values.lists)
-    for index, x in enumerate(lists[num_metrics:], num_metrics):
-        kept = x.defined & is_counted
-        numbers = only(x.values, kept, 0)
-        lists[index] = dataclasses.replace(x, values=numbers, defined=kept)
-    return Collected(lists, only(values.items, is_counted, -1))
+    added = [undefined_unless(x, is_counted) for x in values.lists[num_metrics:]]
+    items = where_kept(is_counted, values.items, -1)
+    return Collected([*values.lists[:num_metrics], *added], items)
 
 
 def _collect(

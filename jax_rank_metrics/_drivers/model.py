@@ -67,21 +67,20 @@ class Model(NamedTuple):
         return devices.rows(self.names[0], self.table, indices, spec)
 
     def listed(
-        self,
-        devices: Devices,
-        indices: np.ndarray,
-        ids: np.ndarray,
-        known_rows: Array | None = None,
+        self, indices: np.ndarray, ids: np.ndarray, rows_of_batch: Callable[[], Array]
     ) -> tuple[Array, Array]:
         """Returns the rows of queries, and of the items `[size, listed, …]` of each.
 
-        Items whose scores are known have these in their place, `[size, listed]`. Rows that
-        are known already are not asked for again.
+        Items whose scores are known have these in their place, `[size, listed]`.
+
+        Args:
+            indices: `[size]`, the queries.
+            ids: `[size, listed]`, the items of each; −1 for padding.
+            rows_of_batch: Returns what `rows` does for these queries.
         """
         if self.pair_score_fn is not None:
             return indices, self.pair_score_fn(indices, ids)
-        ids = np.maximum(ids, 0)
-        rows = self.rows(devices, indices) if known_rows is None else known_rows
+        ids, rows = np.maximum(ids, 0), rows_of_batch()
         listed_rows = rows if self.items is None else self.items
         if isinstance(listed_rows, jax.Array) and not listed_rows.is_fully_addressable:
             raise ValueError(

@@ -1,6 +1,8 @@
 """The queries of a call, and their batches: over all items, or over candidates."""
 
+import functools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -81,14 +83,16 @@ class Queries(NamedTuple):
             if rows is not None:
                 lengths[:, column] = np.diff(rows.indptr)
         table, makes_scores = self.model.table, self.model.score_fn is None
-        num_blocks, row_size, max_numbers = 1, num_items, 0
         if self.model.items is not None and table is not None and makes_scores:
             num_blocks = -(-num_items // plan.block_size)
             # A block holds the scores of a whole batch at once, of each token of queries.
             num_rows = math.prod(table.shape[1:-1])
-            row_size = max_numbers = num_rows * min(plan.block_size, num_items)
-        size = batch_size_for(self.rows.size, self.batch_size, row_size)
-        size = bounded(size, max_numbers)
+            row_size = num_rows * min(plan.block_size, num_items)
+            size = batch_size_for(self.rows.size, self.batch_size, row_size)
+            size = bounded(size, row_size)
+        else:
+            num_blocks = 1
+            size = batch_size_for(self.rows.size, self.batch_size, num_items)
         work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))
@@ -163,6 +167,26 @@ def block_size_for(plan: Plan, num_items: int, reads_blocks: bool) -> int:
     return BLOCK_SIZE
 
 
+def rows_of_batches(
+    queries: Queries, first_rows: Array | None
+) -> Callable[[int, Batch], Array]:
+    """Returns a function of the number of a batch and the batch, which returns its rows.
+
+    Args:
+        queries: The queries.
+        first_rows: The rows of the first batch, if they are known. They take memory, and
+            are kept until it is started.
+    """
+    known_rows = [] if first_rows is None else [first_rows]
+
+    def rows_of(number: int, batch: Batch) -> Array:
+        if number > 0:  # also of an evaluation that resumes
+            known_rows.clear()
+        return known_rows.pop() if known_rows else queries.scored_rows(batch)
+
+    return rows_of
+
+
 def over_all_items(
     plan: Plan,
     queries: Queries,
@@ -181,13 +205,8 @@ def over_all_items(
         batches: The division of the queries.
         first_rows: The rows of the first batch, if they are known.
     """
-    known_rows = [] if first_rows is None else [first_rows]
-    del first_rows  # scores of a batch take memory, until it is started
-    devices, (_, name), items = (
-        queries.devices,
-        queries.model.names,
-        queries.model.items,
-    )
+    devices, rows_of = queries.devices, rows_of_batches(queries, first_rows)
+    (_, name), items = queries.model.names, queries.model.items
     # The scores of tokens are known, batch by batch.
     if items is not None and not isinstance(items, TokenItems):
         catalog = catalog._replace(items=devices.items(name, items))
@@ -200,10 +219,7 @@ def over_all_items(
         vectors = Vectors(name, items, num_items, catalog.item_mask)
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
-        if number > 0:  # also of an evaluation that resumes
-            known_rows.clear()
-        rows = known_rows.pop() if known_rows else queries.scored_rows(batch)
-        return queries.arrays(number, batch, rows)
+        return queries.arrays(number, batch, rows_of(number, batch))
 
     program = step.program_of(devices, plan, catalog)
     added_names = [*step.measures_of_ids(plan, catalog)]
@@ -212,17 +228,14 @@ def over_all_items(
 
 def batches_of_candidates(queries: Queries) -> tuple[Listed, list[Batch]]:
     """Returns the lists of candidates, and the division of the queries by their lengths."""
-    judgements, devices, items = (
-        queries.judgements,
-        queries.devices,
-        queries.model.items,
-    )
+    judgements, items = queries.judgements, queries.model.items
     listed = Listed.of(judgements.candidates, judgements.relevant, judgements.exclude)
     row_size = 1 if items is None else int(np.prod(items.shape[1:]))
     max_size = batch_size_for(queries.rows.size, queries.batch_size)
 
     def size_for(width: int) -> int:
-        return devices.batch_size(bounded(max_size, width * row_size, min_size=1))
+        size = bounded(max_size, width * row_size, min_size=1)
+        return queries.devices.batch_size(size)
 
     # Lists of similar lengths share a batch, since vectors of padding are gathered too.
     cost = NANOSECONDS_A_NUMBER * row_size
@@ -251,8 +264,7 @@ def over_candidates(
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     # Each batch brings the embeddings of its own candidates; the program has no items.
     catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
-    known_rows = [] if first_rows is None else [first_rows]
-    del first_rows
+    rows_of = rows_of_batches(queries, first_rows)
 
     def arrays(number: int, batch: Batch) -> step.CandidateBatch:
         width = batch.widths[1]
@@ -262,9 +274,9 @@ def over_candidates(
             is_listed = mask[ids]
             ids = np.where(is_listed, ids, -1)
             labels, kinds = labels * is_listed, kinds * is_listed
-        rows = known_rows.pop() if known_rows and number == 0 else None
+        indices = queries.rows[batch.indices]
         rows, listed_items = model.listed(
-            devices, queries.rows[batch.indices], ids, rows
+            indices, ids, functools.partial(rows_of, number, batch)
         )
         return step.CandidateBatch(
             batch.slots,

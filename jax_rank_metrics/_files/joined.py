@@ -164,8 +164,7 @@ class Joined:
             ValueError: if a name is unknown or cannot be parsed.
             TypeError: if a metric has no such option.
         """
-        query_ids = self.query_ids.to_list()
-        weights = _inputs.weights_of_lists(list_weights, query_ids, "queries")
+        weights = _inputs.weights_of_lists(list_weights, self.query_ids, "queries")
         lists = self._measure(bind_all(metrics))
         if weights is None:
             return lists
@@ -193,7 +192,7 @@ class Joined:
         """
         _inputs.option("undefined", undefined, Undefined)
         bounds = bind_all(metrics)
-        lists = self.measure(metrics, list_weights)
+        lists = self.measure(bounds, list_weights)
         states = {}
         for bound in bounds:
             values = dataclasses.replace(lists[bound.name], undefined=undefined)

@@ -134,25 +134,26 @@ def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
         library = import_optional("zstandard", f"{source}: zstd", "trec")
         new_decompressor = library.ZstdDecompressor().decompressobj
         failure = library.ZstdError
-    parts, reason, size, start = [], "no frame", 0, 0
-    while start < len(data):
-        decompressor = new_decompressor()
-        # In pieces, each of which unpacks to some 40 MB at most.
-        while start < len(data) and not decompressor.eof:
-            piece = data[start : start + PIECE]
-            try:
-                parts.append(decompressor.decompress(piece))
-            except failure as error:
-                parts, reason, start = [], str(error), len(data)
-                break
-            start += len(piece) - len(decompressor.unused_data)
-            size += len(parts[-1])
-            if size > limit:
-                return b"".join(parts)
-        if parts and not decompressor.eof:
-            parts, reason = [], "the last frame has no end"
-    if not parts:
-        raise ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
+
+    def corrupt(reason: str) -> ValueError:
+        return ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
+
+    parts, size, start, decompressor = [], 0, 0, None
+    # In pieces, each of which unpacks to some 40 MB at most.
+    while start < len(data) and size <= limit:
+        if decompressor is None or decompressor.eof:  # a frame begins
+            decompressor = new_decompressor()
+        piece = data[start : start + PIECE]
+        try:
+            parts.append(decompressor.decompress(piece))
+        except failure as error:
+            raise corrupt(str(error)) from error
+        start += len(piece) - len(decompressor.unused_data)
+        size += len(parts[-1])
+    if decompressor is None:
+        raise corrupt("no frame")
+    if size <= limit and not decompressor.eof:
+        raise corrupt("the last frame has no end")
     return b"".join(parts)
 
 

@@ -21,25 +21,31 @@ def read_weights(source: Source) -> dict[str, float]:
     check_utf8(source, data)
     weights: dict[str, float] = {}
     for number, line in enumerate(data.decode().split("\n"), 1):
-        fields = re.split(r",|\s+", line.strip().replace(", ", ","))
-        if fields == [""]:
+        query, *texts = re.split(r"\s*,\s*|\s+", line.strip())
+        if not query and not texts:
             continue
-        try:
-            query, text = fields
-            weight = float(text)
-        except ValueError:
-            if number == 1 and len(fields) == 2:
-                continue
+        weight = _number(texts)
+        if weight is None and number == 1 and len(texts) == 1:
+            continue
+        if weight is None:
             problem = "pass a query and its weight"
+        elif not 0 <= weight < math.inf:
+            problem = "pass finite weights of at least 0"
+        elif query in weights:
+            problem = f"query {query!r} has a weight already"
         else:
-            problem = ""
-            if not 0 <= weight < math.inf:
-                problem = "pass finite weights of at least 0"
-            elif query in weights:
-                problem = f"query {query!r} has a weight already"
             weights[query] = weight
-        if problem:
-            raise ValueError(f"{source}, {quote_line(number, data)}: {problem}")
+            continue
+        raise ValueError(f"{source}, {quote_line(number, data)}: {problem}")
     if not weights:
         raise ValueError(f"{source} is empty; pass lines of a query and its weight")
     return weights
+
+
+def _number(texts: list[str]) -> float | None:
+    """Returns the number that the only text spells; None if there is none."""
+    try:
+        [text] = texts
+        return float(text)
+    except ValueError:
+        return None

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import where_kept, widen
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import clusters, of_lists, show
 from jax_rank_metrics._states.double_floats import canonical
@@ -267,6 +268,18 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
     return choice
 
 
+def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList:
+    """Returns the same lists, of which those that are not kept are undefined.
+
+    Args:
+        lists: Values of NumPy, or of JAX.
+        is_kept: `[*lists]` bool, of the same library.
+    """
+    defined = lists.defined & widen(is_kept, lists.defined)
+    values = where_kept(defined, lists.values, 0)
+    return dataclasses.replace(lists, values=values, defined=defined)
+
+
 def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
     """Returns lists that weigh so many times as much; those of weight 0 do not count.
 
@@ -274,16 +287,7 @@ def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
         lists: Values of NumPy, or of JAX.
         weights: `[*lists]`, at least 0, of the same library.
     """
-    where = jnp.where if isinstance(lists.values, jax.Array) else np.where
-
-    def wide(x: Any, like: Any) -> Any:
-        return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))
-
-    defined = lists.defined & (wide(weights, lists.defined) > 0)
-    values = where(
-        wide(defined, lists.values), lists.values, lists.values.dtype.type(0)
-    )
-    factors = wide(weights, lists.weights).astype(lists.weights.dtype)
+    factors = widen(weights, lists.weights).astype(lists.weights.dtype)
     return dataclasses.replace(
-        lists, values=values, weights=lists.weights * factors, defined=defined
+        undefined_unless(lists, weights > 0), weights=lists.weights * factors
     )

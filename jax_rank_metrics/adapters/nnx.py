@@ -83,7 +83,7 @@ class RankingMetrics(_nnx.Metric):
         """Adds the lists of a batch.
 
         Args:
-            *arrays: None: arguments go by name.
+            *arrays: Refused: all arguments go by name.
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
                 `retrieved`, `columns`. All other names are ignored, since a

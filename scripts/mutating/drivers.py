@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         "users that do not count are shown items",
         "_drivers/engine.py",
-        "Collected(lists, only(values.items, is_counted, -1))",
-        "Collected(lists, values.items)",
+        "items = where_kept(is_counted, values.items, -1)",
+        "items = values.items",
         "tests/test_item_groups.py::test_users_that_count",
     ),
     Mutant(
@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "queries of weight 0 are defined",
         "_states/per_list.py",
-        "weights=lists.weights * factors, defined=defined",
-        "weights=lists.weights * factors, defined=lists.defined",
+        "undefined_unless(lists, weights > 0)",
+        "undefined_unless(lists, weights >= 0)",
         "tests/test_evaluate_users.py::test_candidates_and_weights",
     ),
     Mutant(
