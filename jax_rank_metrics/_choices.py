@@ -10,10 +10,12 @@ RunFormat = Literal[
     "trec", "csv", "tsv", "jsonl", "parquet", "json", "scores", "msmarco"
 ]
 Duplicates = Literal["error", "first", "last"]
+DuplicatesOfQrels = Literal["error", "first", "last", "max"]
 
 # Of `join`.
 Missing = Literal["error", "zero", "skip"]
 Unjudged = Literal["error", "skip"]
+Repeats = Literal["keep", "remove"]  # of `rank_ids` too
 TiesOfFiles = Literal["expected", "trec"]
 
 # Of `compare`.

@@ -5,6 +5,7 @@ axis of an input, one entry per candidate of a list.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import jax
@@ -60,6 +61,12 @@ PerListInput = Shaped[_Arrays | ArrayLike, "*lists"] | _Numbers
 ListIds = Shaped[_Arrays, "..."] | _Numbers | Sequence[str | bytes]  # [*lists(, 2)]
 RetrievedIds = Shaped[_Arrays, "*lists retrieved"] | _Numbers
 RelevantIds = Shaped[_Arrays, "*lists relevant"] | _Numbers
+# Ids of any kind and number, outside `jax.jit`: a list, a list of lists, or by query.
+RaggedIds = (
+    Sequence[str]
+    | Sequence[Sequence[str] | AbstractSet[Any]]
+    | Mapping[Any, Sequence[Any] | AbstractSet[Any] | Mapping[Any, float] | _Arrays]
+)
 ExcludedIds = Shaped[_Arrays, "*lists excluded"] | _Numbers
 RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
 PerItem = Shaped[_Arrays, "num_items"] | _Numbers

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from jax_rank_metrics._choices import (
     ComparisonTest,
-    Duplicates,
+    DuplicatesOfQrels,
     Missing,
     QrelsFormat,
+    Repeats,
     RunFormat,
     Unjudged,
 )
@@ -140,9 +141,19 @@ def app() -> "typer.Typer":
             ),
         ] = None,
         duplicates: Annotated[
-            Duplicates,
-            typer.Option(help="What to do with documents that repeat in a query."),
+            DuplicatesOfQrels,
+            typer.Option(
+                help="What to do with documents that repeat in a query; max keeps the "
+                "best judgement."
+            ),
         ] = "error",
+        repeats: Annotated[
+            Repeats,
+            typer.Option(
+                help="What documents that repeat in a ranked list leave behind: their "
+                "rank, or nothing."
+            ),
+        ] = "keep",
         format: Annotated[
             Format, typer.Option(help="The format of the results.")
         ] = "text",

@@ -122,7 +122,7 @@ def _read_run(options: Options, path: Path) -> "pl.DataFrame":
             _source(path),
             format,
             _columns(options.run_columns),
-            options.duplicates,
+            "error" if options.duplicates == "max" else options.duplicates,
             "score",
         )
 
@@ -138,6 +138,7 @@ def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Join
             depth=options.depth,
             ties="trec" if options.trec else "expected",
             condensed=options.judged_only,
+            repeats=options.repeats,
         )
 
 
@@ -206,7 +207,7 @@ def in_options(**options: str) -> Iterator[None]:
             `format="--run-format"`. Others have the name of the argument.
     """
     options = {
-        name: f"--{name}" for name in ("missing", "unjudged", "duplicates")
+        name: f"--{name}" for name in ("missing", "unjudged", "duplicates", "repeats")
     } | options
     names = "|".join(options)
 

@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple, get_args
 
 from jax_rank_metrics._choices import (
     ComparisonTest,
-    Duplicates,
+    DuplicatesOfQrels,
     Missing,
     QrelsFormat,
+    Repeats,
     RunFormat,
     Unjudged,
 )
@@ -43,7 +44,8 @@ class Options(NamedTuple):
     judged_only: bool
     missing: Missing | None
     unjudged: Unjudged | None
-    duplicates: Duplicates
+    duplicates: DuplicatesOfQrels
+    repeats: Repeats
     format: Format
     qrels_format: QrelsFormat | None
     run_format: RunFormat | None

@@ -5,6 +5,8 @@
     text.py        lines of fields between white space: TREC, svmlight, plain scores
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
     frames.py      the names of columns, and checks of ids, scores and relevance
+    listed.py      lists of ids as rows of documents; chunks as documents
+    arguments.py   the arguments of `jrm.join` as frames
     join.py        `jrm.join`: judgements and a run as one set of lists
     lists.py       the documents that judgements and a run both have, by query; subtopics
     dicts.py       the same from dicts

@@ -6,9 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jax_rank_metrics._files.frames import Value, first_true, listed, polars
+from jax_rank_metrics._files.frames import Value, first_true, listed, polars, series
 from jax_rank_metrics._files.source import (
     ZSTD,
     Source,
@@ -157,6 +157,8 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
             or an id holds half a character.
     """
     pl = polars("reading files")
+    if data.lstrip().startswith(b"["):
+        return _lists_by_line(source, data)
 
     def read(text: bytes) -> "pl.DataFrame":
         # A newline comes first for the reason that `lines_of` tells.
@@ -264,12 +266,56 @@ def parquet(source: Source, choose: Choose) -> Parsed:
     return Parsed(frame.select(columns), lambda row: f"row {row}")
 
 
-class _Pairs(list[tuple[str, object]]):
+class _Pairs(list[tuple[Any, object]]):
     """The names and values of a JSON object, of which a name may repeat."""
 
 
+def _lists_by_line(source: Source, data: bytes) -> Parsed:
+    """Returns the lists of documents in the lines of a file, for the queries 0, 1, …"""
+    check_utf8(source, data)
+    lines = lines_of(source, data)
+    lists = []
+
+    def location(row: int) -> str:
+        return quote_line(lines["number"][row], data)
+
+    for row, text in enumerate(lines["text"]):
+        try:
+            lists.append(json.loads(text))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{source}, {location(row)}: not JSON that can be read ({error})"
+            ) from error
+    return _listed(source, range(len(lists)), lists, location)
+
+
+def _listed(
+    source: Source,
+    queries: Sequence[object],
+    lists: Sequence[object],
+    location: Callable[[int], str],
+) -> Parsed:
+    """Returns a frame of queries and the lists of their documents.
+
+    Raises:
+        ValueError: if these are not lists of strings, or of integers.
+    """
+    for row, ids in enumerate(lists):
+        kinds = {*map(type, ids)} if isinstance(ids, list) else {object}
+        if not kinds <= {str} and not kinds <= {int}:
+            raise ValueError(
+                f"{source}, {location(row)}: holds {json.dumps(ids)[:80]}; pass a list of "
+                "ids that are strings, or integers"
+            )
+    columns = {"query_id": queries, "doc_id": lists}
+    frame = polars("reading files").DataFrame(
+        [series(str(source), name, values) for name, values in columns.items()]
+    )
+    return Parsed(frame, location)
+
+
 def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
-    """Returns the rows of `{query: {document: number}}`.
+    """Returns the rows of `{query: {document: number}}`, or of lists of documents.
 
     Raises:
         ValueError: with the line, if this is no JSON; with the query and the document, if
@@ -287,11 +333,18 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
         ) from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source}: not JSON that can be read ({error})") from error
-    form = f"pass an object {{query: {{document: {value}}}}}"
+    form = (
+        f"pass an object {{query: {{document: {value}}}}}, or {{query: [document, …]}}"
+    )
+    if type(queries) is list and all(type(ids) is list for ids in queries):
+        queries = _Pairs(enumerate(queries))
     if not isinstance(queries, _Pairs):
         raise ValueError(f"{source}: holds no JSON object; {form}")
     rows: list[tuple[str, str, object]] = []
     seen = set[str]()
+    if queries and all(type(ids) is list for _, ids in queries):
+        names, lists = zip(*queries, strict=True)
+        return _listed(source, names, lists, lambda row: f"query {names[row]!r}")
     for query, docs in queries:
         if not isinstance(docs, _Pairs):
             raise ValueError(f"{source}, query {query!r}: holds no object; {form}")

@@ -55,6 +55,7 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         np.fromiter(scores, np.float64, len(relevance)),
         functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
+        counts > 0,
     )
 
 

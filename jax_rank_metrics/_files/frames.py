@@ -1,38 +1,17 @@
-"""Checks columns of ids and numbers, and converts the arguments of `join` to frames."""
+"""Checks columns of ids and numbers, and knows the names that programs give them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_checkable
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from jax_rank_metrics._files.source import half_character
-from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import import_optional
 
 if TYPE_CHECKING:
     import polars as pl
 
 Value = Literal["relevance", "score"]
-
-
-@runtime_checkable
-class _Frame(Protocol):
-    """A data frame, of whichever library."""
-
-    @property
-    def columns(self) -> Iterable[str]: ...
-    def __getitem__(self, name: str, /) -> Any: ...
-
-
-@runtime_checkable
-class _ArrowTable(Protocol):
-    """A table of pyarrow, whose `columns` are arrays."""
-
-    @property
-    def column_names(self) -> list[str]: ...
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 # Raises an error from the index of a row and the reason.
@@ -84,11 +63,13 @@ def listed(names: Iterable[object]) -> str:
     )
 
 
-def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
+def known_columns(
+    names: Sequence[str], value: Value, may_be_lists: bool = True
+) -> tuple[str, ...]:
     """Returns the columns of query, document, number and perhaps subtopic among names.
 
     They are those of this package where no program's are there. In a run without scores,
-    the number is its rank.
+    the number is its rank. Where documents may be in lists, these need no number.
 
     Raises:
         ValueError: if those of two programs are there.
@@ -97,7 +78,10 @@ def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
     ('qid', 'docno', 'label')
     >>> known_columns(("qid", "docno", "rank"), "score")
     ('qid', 'docno', 'rank')
+    >>> known_columns(("query_id", "doc_ids"), "score")
+    ('query_id', 'doc_ids')
     """
+    present: list[tuple[str, ...]]
     present = [triple for triple in _KNOWN[value] if {*triple} <= {*names}]
     if not present and value == "score":
         pairs = dict.fromkeys(triple[:2] for triple in _KNOWN[value])
@@ -111,6 +95,9 @@ def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
         raise ValueError(
             f"the columns may be {listed(present[0])} or {listed(present[1])}"
         )
+    if not present and may_be_lists:
+        pairs = [(x, f"{doc}{s}") for x, doc, _ in _KNOWN[value] for s in ("", "s")]
+        present = [pair for pair in pairs if {*pair} <= {*names}]
     triple = present[0] if present else _KNOWN[value][0]
     subtopics = [x for x in _SUBTOPICS if x in names and value == "relevance"]
     if len(subtopics) > 1:
@@ -256,129 +243,9 @@ def id_columns(frame: "pl.DataFrame") -> list[str]:
     return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
 
 
-def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
-    """Returns an argument of `join` as a frame with checked columns.
-
-    Args:
-        name: The argument, "qrels" or "run", for messages.
-        data: A frame of polars or pandas, a table of pyarrow, or a dict
-            `{query: {document: number}}`. Columns have names of `known_columns`.
-        value: The column of numbers: "relevance" or "score".
-
-    Raises:
-        TypeError: if `data` is anything else.
-        ValueError: if it lacks a column or has one twice; with the row, or the query and
-            the document of a dict, if an id or number is missing or wrong, or a document
-            repeats.
-    """
-    pl = polars("jrm.join")
-
-    def fail(row: int, reason: str) -> NoReturn:
-        location = f"row {row}"
-        if isinstance(data, Mapping):
-            query, doc = raw.select(IDS).row(row)
-            location = f"query {query!r}, document {doc!r}"
-        raise ValueError(f"{name}, {location}: {reason}")
-
-    raw, has_ranks = _raw_frame(pl, name, data, value)
-    if has_ranks:
-        raw = raw.with_columns(score=scores_of_ranks(raw["score"], fail))
-    frame = cleaned(raw, value, fail)
-    # A frame from `read_run` has no repeats, but the caller may have joined it to another.
-    row = first_repeat(frame)
-    if row is not None:
-        query, doc = frame.select(IDS).row(row)
-        fail(row, f"document {doc!r} of query {query!r} is there twice; pass it once")
-    return frame
-
-
-def _raw_frame(
-    pl: ModuleType, name: str, data: Any, value: Value
-) -> tuple["pl.DataFrame", bool]:
-    """Returns the columns of `data` as they are, and whether the scores are ranks."""
-    columns: dict[str, object]
-    has_ranks = False
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
-    if isinstance(data, _ArrowTable):
-        _check_names(name, data.column_names)
-        data = pl.DataFrame(data)
-    if isinstance(data, Mapping):
-        queries, docs, numbers = _columns(name, data)
-        if not all(type(number) is int for number in numbers):
-            numbers = _numeric(numbers)  # one dtype for ints beside floats
-        columns = dict(zip((*IDS, value), (queries, docs, numbers), strict=True))
-    elif isinstance(data, _Frame):
-        names = [*data.columns]
-        _check_names(name, names)
-        try:
-            known = known_columns(names, value)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}; drop the others") from error
-        has_ranks = is_rank(known[2])
-        is_plain = name == "run" and known[0] not in names  # plain scores
-        missing = [column for column in known[is_plain:] if column not in names]
-        if missing:
-            raise ValueError(
-                f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
-            )
-        standard = standard_names(value, len(known))
-        present = dict(zip(standard, known, strict=True))
-        if is_plain:
-            del present["query_id"]
-        if isinstance(data, pl.DataFrame):
-            frame = pl.DataFrame(data)
-            columns_of = (pl.col(y).alias(x) for x, y in present.items())
-            return frame.select(columns_of), has_ranks
-        columns = {x: _numeric(data[y]) for x, y in present.items()}
-    else:
-        raise TypeError(
-            f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "
-            f"doc_id and {value}, or a dict {{query: {{doc: {value}}}}}"
-        )
-    series = [_series(pl, name, column, values) for column, values in columns.items()]
-    return pl.DataFrame(series), has_ranks
-
-
-def _check_names(name: str, columns: Sequence[object]) -> None:
-    """Raises ValueError if a frame has a column twice, of which none could be read."""
-    repeated = [column for column in columns if list(columns).count(column) > 1]
-    if repeated:
-        raise ValueError(
-            f"{name} has several columns {repeated[0]!r}; drop or rename all but one"
-        )
-
-
-def _columns(name: str, data: Mapping[object, object]) -> tuple[list[object], ...]:
-    """Returns the queries, documents and numbers of a dict of dicts, row by row.
-
-    >>> _columns("run", {"q1": {"a": 0.5, "b": 0.1}, "q2": {"a": 0.2}})
-    (['q1', 'q1', 'q2'], ['a', 'b', 'a'], [0.5, 0.1, 0.2])
-    """
-    queries, docs, numbers = [], [], []
-    for query, documents in data.items():
-        if not isinstance(documents, Mapping):
-            raise TypeError(
-                f"{name}: query {query!r} holds {kind_of(documents)}; pass a dict of "
-                "documents to numbers"
-            )
-        queries += [query] * len(documents)
-        docs += documents.keys()
-        numbers += documents.values()
-    return queries, docs, numbers
-
-
-def _numeric(column: object) -> np.ndarray | list[object]:
-    """Returns a column as an array if it holds numbers, else as a list.
-
-    Strings of pandas are an array of objects, which polars reads only as a list.
-    """
-    values = np.asarray(column)
-    return values if values.dtype.kind in "biuf" else values.tolist()
-
-
-def _series(pl: ModuleType, name: str, column: str, values: object) -> "pl.Series":
+def series(name: str, column: str, values: object) -> "pl.Series":
     """Returns values as a column of the argument `name`, if they have one dtype."""
+    pl = polars("a frame")
     try:
         return pl.Series(column, values)
     except UnicodeEncodeError as error:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
+from jax_rank_metrics._choices import Missing, Repeats, TiesOfFiles, Unjudged
+from jax_rank_metrics._files.arguments import frame_of
 from jax_rank_metrics._files.dicts import sides_of_dicts
-from jax_rank_metrics._files.frames import frame_of
 from jax_rank_metrics._files.joined import Joined
+from jax_rank_metrics._files.listed import DocumentOf, by_documents, is_listed
 from jax_rank_metrics._files.lists import Sides, sides_of_frames
 from jax_rank_metrics._files.places import keep_first
 from jax_rank_metrics._files.remarks import remarks_on_join
@@ -31,6 +32,8 @@ def join(
     depth: int | None = None,
     ties: TiesOfFiles = "expected",
     condensed: bool = False,
+    repeats: Repeats = "keep",
+    document: DocumentOf | None = None,
 ) -> Joined:
     """Joins judgements and a run to lists, one for each query that is judged.
 
@@ -52,9 +55,14 @@ def join(
             if the run lacked it. If a column tells the subtopics to which
             documents are relevant, a document has the label 1 if it is to any, and
             metrics of subtopics can be measured.
+
+            Or lists of the relevant documents, `{query: [document, …]}`, as a dict or
+            Series, in a column doc_id or doc_ids of a frame, or a list of lists, whose
+            queries are 0, 1, …. A query with an empty list has nothing relevant.
         run: The same with score; of a frame that has none, the column rank or position is
             read, of which lower is better. A frame without query_id, as of plain scores,
-            has an item for each of the judgements, in the same order.
+            has an item for each of the judgements, in the same order. Lists of documents
+            are in rank order; for a query with an empty list nothing was retrieved.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
             lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
             them the weight 0, like trec_eval without `-c`.
@@ -71,9 +79,14 @@ def join(
             ones move up, as under `trec_eval -J` (condensed lists). Documents with a
             relevance below 0 were not judged. Whether the run lacks a query is decided
             before, and so is `depth`.
+        repeats: What a document that occurs earlier in a ranked list leaves behind: "keep"
+            its rank, as `rank_ids` does, or "remove" it, so that later ones move up.
+        document: For runs of chunks, the document of each: a function of the id of a
+            chunk, or a dict. Only the best chunk of a document stays.
 
     It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
-    match, and judgements of which none reaches the `relevance_threshold` 1.
+    match, judgements of which none reaches the `relevance_threshold` 1, and lists that are
+    empty or name a document twice.
 
     Returns:
         A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
@@ -81,10 +94,10 @@ def join(
 
     Raises:
         ValueError: if queries are missing or unjudged, unless these are skipped; if a
-            document repeats, an id is missing, a score is NaN or a relevance exceeds
-            float32; if an option is unknown; if no query is in both, so that there is
-            nothing to measure, unless missing="zero".
-        TypeError: if qrels or run is neither a frame nor a dict of dicts.
+            document repeats in a table, an id is missing, a score is NaN or a relevance
+            exceeds float32; if an option is unknown; if no query is in both, so that
+            there is nothing to measure, unless missing="zero".
+        TypeError: if qrels or run has none of these forms.
         ModuleNotFoundError: if polars is not installed.
 
     >>> import jax_rank_metrics as jrm
@@ -111,24 +124,31 @@ def join(
     _inputs.option("missing", missing, Missing)
     _inputs.option("unjudged", unjudged, Unjudged)
     _inputs.option("ties", ties, TiesOfFiles)
+    _inputs.option("repeats", repeats, Repeats)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
     with short_errors():
-        sides = _sides_of(qrels, run, ties)
+        sides = _sides_of(qrels, run, ties, repeats, document)
         joined = _joined(sides, missing, unjudged, depth, ties, condensed)
     for remark in joined.remarks:
         warnings.warn(remark, stacklevel=2)
     return joined
 
 
-def _sides_of(qrels: object, run: object, ties: TiesOfFiles) -> Sides:
+def _sides_of(
+    qrels: object,
+    run: object,
+    ties: TiesOfFiles,
+    repeats: Repeats = "keep",
+    document: DocumentOf | None = None,
+) -> Sides:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
     Raises:
         ValueError: if either is empty; see `frame_of`.
         TypeError: see `frame_of`.
     """
-    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+    if isinstance(qrels, Mapping) and isinstance(run, Mapping) and document is None:
         sides = sides_of_dicts(qrels, run)
         if sides and len(sides.judged.values) and run:
             return sides
@@ -136,12 +156,12 @@ def _sides_of(qrels: object, run: object, ties: TiesOfFiles) -> Sides:
     retrieved = frame_of("run", run, "score")
     # A dict of queries without documents is a run that has found nothing.
     is_run = retrieved.height or (isinstance(run, Mapping) and run)
-    for name, is_there in (("qrels", judged.height), ("run", is_run)):
+    for name, is_there in (("qrels", judged["doc_id"].count()), ("run", is_run)):
         if not is_there:
             raise ValueError(
                 f"{name} is empty; pass at least one document of one query"
             )
-    return sides_of_frames(judged, retrieved, ties)
+    return sides_of_frames(judged, by_documents(retrieved, repeats, document), ties)
 
 
 def join_frames(
@@ -153,12 +173,15 @@ def join_frames(
     depth: int | None,
     ties: TiesOfFiles,
     condensed: bool,
+    repeats: Repeats = "keep",
 ) -> Joined:
     """Returns `join` of frames that `read_qrels` and `read_run` returned.
 
-    These are checked already, so that it takes less time.
+    These are checked already, so that it takes less time, unless they hold lists.
     """
-    sides = sides_of_frames(judged, run, ties)
+    judged = frame_of("qrels", judged, "relevance") if is_listed(judged) else judged
+    run = frame_of("run", run, "score") if is_listed(run) else run
+    sides = sides_of_frames(judged, by_documents(run, repeats, None), ties)
     return _joined(sides, missing, unjudged, depth, ties, condensed)
 
 
@@ -197,13 +220,13 @@ def _joined(
 ) -> Joined:
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
-            f"run: {_subject(sides.unjudged)} not in qrels; pass unjudged='skip' to leave "
-            "such queries out"
+            f"run: {_subject(sides.unjudged)} no documents in qrels; pass "
+            "unjudged='skip' to leave such queries out"
         )
-    is_answered, queries = sides.retrieved.counts > 0, sides.query_ids
+    is_answered, queries = sides.is_answered, sides.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
-            f"qrels: {_subject(queries.filter(~is_answered))} not in run; pass "
+            f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
             "missing='zero' to count such queries as 0, or missing='skip' to leave them out"
         )
     if missing == "skip" and not is_answered.any():
@@ -231,10 +254,10 @@ def _joined(
 
 
 def _subject(ids: "pl.Series") -> str:
-    """Returns queries as the subject of a message, such as "2 queries ('q1', 'q3') are"."""
+    """Returns queries as the subject of a message, as in "2 queries ('q1', 'q3') have"."""
     ids = ids.unique(maintain_order=True)
     names = ", ".join(map(repr, ids.head(MAX_SHOWN)))
     if len(ids) == 1:
-        return f"query {names} is"
+        return f"query {names} has"
     ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
-    return f"{len(ids)} queries ({names}{ellipsis}) are"
+    return f"{len(ids)} queries ({names}{ellipsis}) have"

@@ -8,6 +8,7 @@ import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
+from jax_rank_metrics._files.listed import remarks_on_lists
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,8 +58,12 @@ class Sides(NamedTuple):
     scores: np.ndarray  # [judged rows], the value of each in the run; NaN for none
     run_rows: Callable[[], np.ndarray]  # [judged rows], the row of each; −1 for none
     doc_ids: Callable[[], Ids]  # of the rows of both
+    is_answered: (
+        np.ndarray
+    )  # [lists] bool, whether the run has a list, even an empty one
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
+    remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
 
     @property
     def is_retrieved(self) -> np.ndarray:
@@ -118,7 +123,8 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     """Finds the judged documents in the run.
 
     Args:
-        judged: The judgements, as `frame_of` or `read` returns them.
+        judged: The judgements, as `frame_of` or `read` returns them, but not in lists. A
+            document that is null is that of an empty list.
         run: The run, as these return it.
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
     """
@@ -132,15 +138,28 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
     judged, run = _with_equal_dtypes(judged, run)
+    remarks = remarks_on_lists(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
+    judged = judged.drop_nulls("doc_id")
+    if "repeated" in judged.columns:
+        judged = judged.filter(~pl.col("repeated"))
+    empty, run = (
+        run.filter(pl.col("doc_id").is_null())["query_id"],
+        run.drop_nulls("doc_id"),
+    )
     judged, judged_rows, _ = _grouped(judged, queries, "relevance")
     run, retrieved, unjudged = _grouped(run, queries, "score")
+    is_answered = (retrieved.counts > 0) | queries.is_in(empty.implode()).to_numpy()
+    unjudged = pl.concat([unjudged, empty.filter(~empty.is_in(queries.implode()))])
     keys, list_ids = [], []
     for frame, rows in ((judged, judged_rows), (run, retrieved)):
         list_ids.append(rows.list_ids())
         spread = list_ids[-1].astype(np.uint64) * _SPREAD
         key = frame["doc_id"].hash().to_numpy() + spread
-        keys.append(pl.DataFrame({"key": key}).with_row_index("row"))
+        key_rows = pl.DataFrame({"key": key}).with_row_index("row")
+        if "repeated" in frame.columns:  # A document has the first of its ranks.
+            key_rows = key_rows.filter(~frame["repeated"])
+        keys.append(key_rows)
     # Pairs of equal hashes; different documents may have the same hash.
     pairs = keys[0].join(keys[1], "key", "inner")
     judged_row, run_row = pairs["row"].to_numpy(), pairs["row_right"].to_numpy()
@@ -170,8 +189,10 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         scores,
         functools.partial(_known, run_rows),
         functools.partial(_known, doc_ids),
+        is_answered,
         judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
         collided,
+        (*remarks,),
     )
 
 

@@ -7,7 +7,12 @@ from os import PathLike
 from typing import TYPE_CHECKING, NoReturn, get_args
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._choices import Duplicates, QrelsFormat, RunFormat
+from jax_rank_metrics._choices import (
+    Duplicates,
+    DuplicatesOfQrels,
+    QrelsFormat,
+    RunFormat,
+)
 from jax_rank_metrics._files import columnar, text
 from jax_rank_metrics._files.frames import (
     Value,
@@ -19,6 +24,7 @@ from jax_rank_metrics._files.frames import (
     polars,
     standard_names,
 )
+from jax_rank_metrics._files.listed import is_listed, rows_of_lists
 from jax_rank_metrics._files.source import PACKED, File, Source, content
 from jax_rank_metrics._messages import short_errors
 
@@ -32,6 +38,7 @@ _EXTENSIONS = {
     "libsvm": "svmlight",
 }
 _TABLES = ("csv", "tsv", "jsonl", "parquet")  # whose columns have names
+_OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
 _FORMS: dict[tuple[str, Value], text.Form] = {
     ("trec", "relevance"): text.QRELS,
     ("trec", "score"): text.RUN,
@@ -47,7 +54,7 @@ def read_qrels(
     *,
     format: QrelsFormat | None = None,
     columns: Sequence[str] | None = None,
-    duplicates: Duplicates = "error",
+    duplicates: DuplicatesOfQrels = "error",
 ) -> "pl.DataFrame":
     r"""Reads judgements from a file: which documents are relevant to which queries.
 
@@ -63,6 +70,10 @@ def read_qrels(
       line) and "parquet": three columns by name; other columns are not read, except for
       one called subtopic or subtopic_id.
     - "json": one object `{query: {document: relevance}}`, as pytrec_eval and ranx have it.
+
+      JSON lines and Parquet may hold a query in each row, with the list of its documents
+      in a column such as doc_id or doc_ids; JSON may hold `{query: [document, …]}`; and
+      both formats of JSON, lists of documents alone, of the queries 0, 1, ….
     - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
       followed by features and comments that are not read. The id of a document is the
       index of its item in the file, from 0.
@@ -82,15 +93,15 @@ def read_qrels(
             perhaps of the subtopic. By default, those of the program whose columns are
             there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno and
             label of PyTerrier; q_id, doc_id and score of ranx; query-id, corpus-id and
-            score of BEIR and MTEB.
+            score of BEIR and MTEB. Of lists of documents, there are two.
         duplicates: What to do if a query has a document more than once: "error", or keep
-            the "first" or the "last" line.
+            the "first" or the "last" line; or, of judgements, the "max" relevance.
 
     Returns:
         A polars frame with the columns query_id, doc_id and relevance, and subtopic if the
-        file has it, in the order of the file. The relevance is int64, or float64 if one is
-        not an integer. A relevance below 0 means that a document was pooled but not judged;
-        see `join`.
+        file has it, in the order of the file; or query_id and lists in doc_id. The
+        relevance is int64, or float64 if one is not an integer. A relevance below 0 means
+        that a document was pooled but not judged; see `join`.
 
     Raises:
         ValueError: with the file, the line and its text, if a line has another form, an id
@@ -146,7 +157,8 @@ def read_run(
 
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
-        infinite), in the order of the file. Numbers of text are doubles, as in trec_eval.
+        infinite), in the order of the file; or with query_id and lists in doc_id, in rank
+        order. Numbers of text are doubles, as in trec_eval.
         Scores that are integers, some beyond 2⁵³, remain integers. For "scores" it
         has no query_id, which `join` takes from the judgements.
 
@@ -176,7 +188,7 @@ def read(
     source: Source,
     format: str | None,
     columns: Sequence[str] | None,
-    duplicates: Duplicates,
+    duplicates: DuplicatesOfQrels,
     value: Value,
 ) -> "pl.DataFrame":
     """Reads judgements if `value` is "relevance", or a run if it is "score"."""
@@ -189,13 +201,15 @@ def read(
         )
     if format is not None:
         _inputs.option("format", format, formats, "None or ")
-    _inputs.option("duplicates", duplicates, Duplicates)
+    kinds = DuplicatesOfQrels if value == "relevance" else Duplicates
+    _inputs.option("duplicates", duplicates, kinds)
     has_ranks = format == "msmarco"
     if has_ranks and columns is not None:  # a table, of tabs if no extension tells
         format = None if by_extension in _TABLES else "tsv"
     _check_columns(columns, format or by_extension, value)
-    polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    choose = functools.partial(_columns_among, source, columns, value)
+    pl = polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
+    may_be_lists = (format or by_extension) in _OF_LISTS
+    choose = functools.partial(_columns_among, source, columns, value, may_be_lists)
     if (format or by_extension) == "parquet":
         parsed = columnar.parquet(source, choose)
     else:
@@ -216,11 +230,19 @@ def read(
     def fail(row: int, reason: str) -> NoReturn:
         raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
 
+    if is_listed(parsed.frame):
+        rows_of_lists(parsed.frame, value, fail)  # which checks them
+        return parsed.frame
+    if value not in parsed.frame.columns:
+        fail(0, f"doc_id is no list; pass columns= of query, document and {value}")
     frame = cleaned(parsed.frame, value, fail)
     row = first_repeat(frame)
     if row is None:
         return frame
     ids = id_columns(frame)
+    if duplicates == "max":
+        best = pl.col(value).max()
+        return frame.group_by(ids, maintain_order=True).agg(best).select(frame.columns)
     if duplicates != "error":
         return frame.unique(ids, keep=duplicates, maintain_order=True)
     query, doc, *subtopics = frame.select(ids).row(row)
@@ -273,6 +295,7 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
             "leave it out"
         )
     counts = (3, 4) if value == "relevance" else (3,)
+    counts = (2, *counts) if format in _OF_LISTS else counts
     count = 0 if isinstance(columns, str) else len(columns)
     if count not in counts or len({*columns}) != count:
         subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
@@ -283,13 +306,17 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
 
 
 def _columns_among(
-    source: Source, columns: Sequence[str] | None, value: Value, names: Sequence[str]
+    source: Source,
+    columns: Sequence[str] | None,
+    value: Value,
+    may_be_lists: bool,
+    names: Sequence[str],
 ) -> Sequence[str]:
     """Returns the columns to read from a table with columns of these names."""
     if columns is not None:
         return columns
     try:
-        return known_columns(names, value)
+        return known_columns(names, value, may_be_lists)
     except ValueError as error:
         raise ValueError(f"{source}: {error}; pass columns=") from error
 

@@ -10,12 +10,12 @@ _LEAST_JUDGED = 0.01  # of the retrieved documents: fewer are judged if ids neve
 
 
 def remarks_on_join(sides: Sides) -> list[str]:
-    """Returns remarks on ids that never match, and on scores that collide.
+    """Returns remarks on lists, ids that never match, and scores that collide.
 
     Args:
         sides: Judgements and the whole run, of any depth and with unjudged documents.
     """
-    remarks = _unmatched_ids(sides)
+    remarks = [*sides.remarks, *_unmatched_ids(sides)]
     if sides.collides is not None and sides.collides.any():
         first = sides.query_ids[int(np.argmax(sides.collides))]
         remarks.append(
@@ -36,7 +36,7 @@ def _unmatched_ids(sides: Sides) -> list[str]:
     is_found = is_hit & (sides.judged.values > 0)
     if num_judged >= _LEAST_JUDGED * num_retrieved or is_found.any():
         return []
-    first = int(np.argmax(counts > 0))
+    first = int(np.argmax((counts > 0) & (sides.judged.counts > 0)))
     examples = [
         ", ".join(
             repr(x)[:80] for x in ids[rows.ranges()[first]].head(_SHOWN).to_list()

@@ -10,6 +10,7 @@
     list_weights.py  the weights of lists on the host, by id
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
+    ragged.py   ragged lists of ids of any kind, by query
     blocks.py   lists of any number and length as blocks of a few fixed shapes
 
 What is known at trace time raises, inside `jax.jit` or not. The message names the
@@ -85,3 +86,5 @@ from jax_rank_metrics._inputs.options import positive as positive
 from jax_rank_metrics._inputs.options import positive_integer as positive_integer
 from jax_rank_metrics._inputs.options import prng_key as prng_key
 from jax_rank_metrics._inputs.options import rank_cutoffs as rank_cutoffs
+from jax_rank_metrics._inputs.ragged import padded_ids as padded_ids
+from jax_rank_metrics._inputs.ragged import ragged_lists as ragged_lists

@@ -69,7 +69,7 @@ class Relevant(NamedTuple):
         if num_ids < 2:
             return self
         if not _inputs.is_readable(self.ids):
-            return self._replace(ids=_without_repeats(self.ids))
+            return self._replace(ids=without_repeats(self.ids))
         ids = np.asarray(self.ids)
         in_order = ascending(ids)
         is_same = in_order[..., 1:] == in_order[..., :-1]
@@ -124,7 +124,7 @@ class Relevant(NamedTuple):
 
 
 @jax.jit
-def _without_repeats(ids: jax.Array) -> jax.Array:
+def without_repeats(ids: jax.Array) -> jax.Array:
     """Replaces ids that occur earlier in their list, `[*lists, ids]`, by padding."""
     is_first = _shards.map_list_shards(_is_first, ids.ndim - 1, ids)
     return jnp.where(is_first, ids, -1)

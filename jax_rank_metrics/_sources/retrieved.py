@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _shards, _types
+from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.on_host import ascending
@@ -14,7 +15,12 @@ from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import DefiniteRanks
 from jax_rank_metrics._ranking.pool import Pool
-from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
+from jax_rank_metrics._sources.lists import (
+    Relevant,
+    check_whole_lists,
+    clean_weights,
+    without_repeats,
+)
 
 
 def rank_retrieved(
@@ -246,22 +252,30 @@ def _rank_retrieved(
 
 
 def rank_ids(
-    retrieved_ids: _types.RetrievedIds,
-    relevant_ids: _types.RelevantIds,
-    relevant_labels: _types.RelevantIds | None = None,
+    retrieved_ids: _types.RetrievedIds | _types.RaggedIds,
+    relevant_ids: _types.RelevantIds | _types.RaggedIds,
+    relevant_labels: _types.RelevantIds | _types.RaggedIds | None = None,
     *,
     list_weights: _types.PerListInput | None = None,
     columns: _types.Columns | None = None,
     item_groups: _types.ItemGroups | None = None,
+    repeats: Repeats = "keep",
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
+
+    Ids are integers in padded arrays, or, outside `jax.jit`, of any kind and number: a
+    list of lists, or a dict or Series `{query: ids}` with the same queries on both sides,
+    in the order of `retrieved_ids`. Ids of both sides are strings if any is, and are then
+    numbered by their first appearance, as which `items` of the ranking has them. `join`
+    reads these forms too, and tells of queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 are
             padding and leave the ranking, so that later ones move up. A repeated id is
-            relevant at its first rank only; where it is repeated it keeps its rank.
+            relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
-            are padding. Inside `jax.jit`, a repeated id counts where it occurs first.
+            are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
+            other forms also sets, or a dict `{query: {id: label}}`.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
@@ -270,6 +284,8 @@ def rank_ids(
             what was judged, so list judged non-relevant ids with the label 0.
         item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
             but inside `jax.jit` it belongs to no group.
+        repeats: What an id that was retrieved before leaves behind: "keep" its rank, or
+            "remove" it, so that later ones move up.
 
     Returns:
         A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
@@ -277,14 +293,25 @@ def rank_ids(
 
     Raises:
         ValueError: if axes or shapes differ, if ids do not fit the integers of JAX, or if
-            a list repeats a relevant id.
-        TypeError: if ids are not integers.
+            a list repeats a relevant id; if the two sides have other queries; if
+            `repeats` is neither option.
+        TypeError: if ids are not integers, or what stands for a list is none.
 
     >>> from jax_rank_metrics import recall
     >>> ranking = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
     >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
+    >>> ranking = rank_ids({"q1": ["b", "a"], "q2": []}, {"q1": ["a"], "q2": ["c", "d"]})
+    >>> recall.of(ranking).values.tolist()
+    [1.0, 0.0]
     """
+    _inputs.option("repeats", repeats, Repeats)
+    padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
+    if padded is not None:
+        retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
+        relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
+        if query_ids is not None:
+            list_weights = _inputs.weights_of_lists(list_weights, query_ids, "queries")
     of_lists = _inputs.frames_among(
         retrieved_ids=retrieved_ids, relevant_ids=relevant_ids
     )
@@ -301,6 +328,8 @@ def rank_ids(
         _inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
     weights = _inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
+    if repeats == "remove":
+        retrieved_ids = without_repeats(retrieved_ids)
     return Ranking(_rank_ids(retrieved_ids, relevant.distinct(), weights))
 
 

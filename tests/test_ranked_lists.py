@@ -1,0 +1,222 @@
+"""Lists of ids in rank order, of any kind and number, on either side of a join."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import jax_rank_metrics as jrm
+
+GOLD = {"q1": ["b"], "q2": ["a", "c"], "q3": ["d"], "q4": ["e", "f", "g"]}
+RETRIEVED = {
+    "q1": ["x", "b", "b"],
+    "q2": ["c", "c", "a"],
+    "q3": [],
+    "q4": ["g", "x", "y", "x", "e"],
+}
+METRICS = (
+    "recall@2",
+    "precision@3",
+    "ndcg@10",
+    "mrr",
+    "map",
+    "bpref",
+    "err",
+    "judged@3",
+)
+NUMBERS = {x: i for i, x in enumerate("abcdefgxy")}
+IGNORED = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def as_pandas(lists):
+    return pd.DataFrame({"query_id": [*lists], "doc_ids": [*lists.values()]})
+
+
+def as_rows(lists):
+    columns = {"qid": [*lists], "docno": [np.array(x, object) for x in lists.values()]}
+    return pd.DataFrame(columns)
+
+
+def as_polars(lists):
+    return pl.DataFrame({"query_id": [*lists], "doc_id": [*lists.values()]})
+
+
+FORMS = {
+    "dict": lambda lists: lists,
+    "tuples": lambda lists: {query: tuple(ids) for query, ids in lists.items()},
+    "Series": pd.Series,
+    "pandas": as_pandas,
+    "arrays in pandas": as_rows,
+    "polars": as_polars,
+    "lazy": lambda lists: as_polars(lists).lazy(),
+}
+FILES = {
+    "lists.json": json.dumps,
+    "lists.jsonl": lambda lists: "\n".join(
+        json.dumps({"query_id": query, "doc_ids": ids}) for query, ids in lists.items()
+    ),
+}
+
+
+def by_numbers(repeats="keep"):
+    """Returns values of lists from padded arrays, by loops of no library."""
+    arrays = []
+    for lists in (RETRIEVED, GOLD):
+        rows = np.full((len(lists), 5), -1)
+        for row, ids in zip(rows, lists.values(), strict=True):
+            row[: len(ids)] = [NUMBERS[x] for x in ids]
+        arrays.append(rows)
+    ranking = jrm.rank_ids(*arrays, repeats=repeats)
+    return jrm.measure(METRICS, ranking)
+
+
+def values_of(lists):
+    return {name: np.asarray(x.values) for name, x in lists.items()}
+
+
+def check_same(lists, reference):
+    for name, values in values_of(reference).items():
+        np.testing.assert_allclose(values_of(lists)[name], values, 1e-6, err_msg=name)
+
+
+@IGNORED
+@pytest.mark.parametrize("repeats", ("keep", "remove"))
+def test_a_join_is_a_ranking_of_ids(repeats):
+    joined = jrm.join(GOLD, RETRIEVED, repeats=repeats)
+    check_same(joined.measure(METRICS), by_numbers(repeats))
+    ranking = jrm.rank_ids(RETRIEVED, GOLD, repeats=repeats)
+    check_same(jrm.measure(METRICS, ranking), by_numbers(repeats))
+
+
+def test_what_a_repeat_leaves_behind():
+    """The third of [c, c, a] has the third rank, or the second."""
+    values = {
+        repeats: jrm.recall.of(
+            jrm.rank_ids({"q": ["c", "c", "a"]}, {"q": ["a", "c"]}, repeats=repeats),
+            k=2,
+        ).values.tolist()
+        for repeats in ("keep", "remove")
+    }
+    assert values == {"keep": [0.5], "remove": [1.0]}
+
+
+@IGNORED
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_lists(form):
+    sides = [FORMS[form](lists) for lists in (GOLD, RETRIEVED)]
+    joined = jrm.join(*sides)
+    assert joined.query_ids.to_list() == [*GOLD]
+    check_same(joined.measure(METRICS), by_numbers())
+
+
+@IGNORED
+@pytest.mark.parametrize("name", (*FILES, "lists.parquet"))
+def test_files_of_lists(tmp_path, name):
+    frames = []
+    for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
+        if name in FILES:
+            (tmp_path / name).write_text(FILES[name](lists))
+        else:
+            as_polars(lists).write_parquet(tmp_path / name)
+        frames.append(read(tmp_path / name))
+        assert frames[-1].rows() == [*lists.items()]
+    check_same(jrm.join(*frames).measure(METRICS), by_numbers())
+
+
+@IGNORED
+@pytest.mark.parametrize("suffix", ("json", "jsonl"))
+def test_files_of_nothing_but_lists(tmp_path, suffix):
+    frames = []
+    for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
+        path = tmp_path / f"lists.{suffix}"
+        rows = [*lists.values()]
+        path.write_text(
+            "\n".join(map(json.dumps, rows)) if suffix == "jsonl" else json.dumps(rows)
+        )
+        frames.append(read(path))
+    joined = jrm.join(*frames)
+    assert joined.query_ids.to_list() == [0, 1, 2, 3]
+    check_same(joined.measure(METRICS), by_numbers())
+    check_same(
+        jrm.join([*GOLD.values()], [*RETRIEVED.values()]).measure(METRICS), by_numbers()
+    )
+
+
+def test_columns_of_lists(tmp_path):
+    frame = pl.DataFrame({"question": ["q"], "sources": [["b", "a"]], "rank": [1]})
+    frame.write_parquet(tmp_path / "run.parquet")
+    run = jrm.read_run(tmp_path / "run.parquet", columns=("question", "sources"))
+    assert run.rows() == [("q", ["b", "a"])]
+
+
+def test_integers_and_order_of_queries():
+    """Integers stay ids, also beside strings; lists are those of the first argument."""
+    ranking = jrm.rank_ids([[7, 3], [9]], [[3], [9, 4]])
+    assert ranking.items.tolist() == [[7, 3], [9, -1]]
+    ranking = jrm.rank_ids({"q": ["7", 3], "r": [1]}, {"r": [1], "q": [3]})
+    assert jrm.reciprocal_rank.of(ranking).values.tolist() == [0.5, 1.0]
+    joined = jrm.join([[3], [9]], [["3"], ["8", "9"]])
+    assert joined.measure("mrr")["mrr"].values.tolist() == [1.0, 0.5]
+
+
+def test_labels_and_weights_of_ids():
+    graded = {"q": {"a": 1, "b": 3}, "r": {"c": 2}}
+    retrieved = {"r": ["x", "c"], "q": ["a", "b"]}
+    ranking = jrm.rank_ids(retrieved, graded, list_weights={"q": 3, "r": 1})
+    labels = [[0, 2], [1, 3]]
+    pool = [[2, -1], [1, 3]]
+    reference = jrm.rank_retrieved(labels, pool_labels=pool, list_weights=[1, 3])
+    check_same(jrm.measure(METRICS[:5], ranking), jrm.measure(METRICS[:5], reference))
+    assert jrm.ndcg.of(ranking).weights.tolist() == [1, 3]
+    lists = jrm.rank_ids([["a", "b"]], [{"b"}], [[2]])
+    assert jrm.cg.of(lists).values.tolist() == [2.0]
+    single = jrm.rank_ids(["a", "b"], ["b"])
+    assert float(jrm.reciprocal_rank.of(single).values) == 0.5
+
+
+def test_remarks():
+    gold = {"q1": [], "q2": ["a", "a"], "q3": ["c"]}
+    run = {"q1": ["x"], "q2": ["a", "x"], "q3": []}
+    with pytest.warns(UserWarning) as warned:
+        joined = jrm.join(gold, run)
+    assert [str(x.message) for x in warned] == [*joined.remarks]
+    starts = ("of 3 lists, such as that of 'q1', nothing is relevant",
+              "of 3 lists, such as that of 'q3', nothing was retrieved",
+              "of 3 lists, such as that of 'q2', a judged document is there twice")  # fmt: skip
+    assert len(joined.remarks) == 3
+    assert all(x in y for x, y in zip(starts, joined.remarks, strict=True))
+    lists = joined.measure("recall")["recall"]
+    assert lists.values.tolist() == [0, 1, 0] and lists.defined.tolist() == [
+        False,
+        True,
+        True,
+    ]
+
+
+@IGNORED
+def test_a_query_that_a_side_lacks():
+    """An empty list is an answer; a query that is not there at all is none."""
+    assert "1 skipped" in repr(
+        jrm.join(GOLD, {"q1": ["b"], "q2": [], "q4": []}, missing="skip")
+    )
+    joined = jrm.join({"q1": ["b"]}, {"q1": ["b"], "q9": []}, unjudged="skip")
+    assert joined.query_ids.to_list() == ["q1"]
+
+
+@pytest.mark.parametrize("is_dict", (False, True))
+def test_documents_of_chunks(is_dict):
+    """Only the best chunk of a document stays, in lists and beside scores."""
+    chunks = ["b#1", "c#0", "b#0", "d#1"]
+    document = {x: x[0] for x in chunks} if is_dict else lambda chunk: chunk[0]
+    for run in (chunks, dict(zip(chunks, (4.0, 3.0, 2.0, 1.0), strict=True))):
+        joined = jrm.join({"q": ["d"]}, {"q": run}, document=document)
+        assert joined.measure("mrr")["mrr"].values.tolist() == [np.float32(1 / 3)]
+        assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
+
+
+def test_the_best_judgement_stays(tmp_path):
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 z 1\nq1 0 a 3\nq1 0 a 2\n")
+    qrels = jrm.read_qrels(tmp_path / "qrels.txt", duplicates="max")
+    assert qrels.rows() == [("q1", "a", 3), ("q2", "z", 1)]
