@@ -59,6 +59,7 @@ Pool = Shaped[_Arrays, "*lists pool"] | _Numbers
 PoolMask = Shaped[_Arrays, "*lists pool"] | _Bools
 PerListInput = Shaped[_Arrays | ArrayLike, "*lists"] | _Numbers
 ListIds = Shaped[_Arrays, "..."] | _Numbers | Sequence[str | bytes]  # [*lists(, 2)]
+RowIds = Shaped[_Arrays, "rows"] | Sequence[Any]  # of any kind
 RetrievedIds = Shaped[_Arrays, "*lists retrieved"] | _Numbers
 RelevantIds = Shaped[_Arrays, "*lists relevant"] | _Numbers
 # Ids of any kind and number, outside `jax.jit`: a list, a list of lists, or by query.

@@ -14,6 +14,7 @@ Arguments, read once, on the host:
     token_scores.py     such a function, which scores tokens that the host groups
     sparse_vectors.py   vectors of scipy, multiplied on the host: a function of queries
     interactions.py     ids of any form, checked, as sparse rows `[queries, items]`
+    vocabulary.py       ids of any kind as the numbers of rows
     long_frames.py      ids as a frame of pandas or polars, a row for each pair
     judgements.py       the items relevant, excluded or candidates, by ids or attributes
     triples.py          the questions that triples pose, and their known answers

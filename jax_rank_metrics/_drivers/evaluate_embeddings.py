@@ -1,5 +1,6 @@
 """`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -44,6 +45,7 @@ from jax_rank_metrics._drivers.sparse_vectors import (
     sparse_model,
 )
 from jax_rank_metrics._drivers.token_scores import read_tokens, token_model
+from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._sources.attributes import by_attributes
 from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
 from jax_rank_metrics._sources.similarities import (
@@ -67,6 +69,8 @@ def evaluate_embeddings(
     candidates: RawInteractions | None = None,
     exclude_self: bool = False,
     exclude: RawInteractions | None = None,
+    query_ids: _types.RowIds | None = None,
+    item_ids: _types.RowIds | None = None,
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: _types.ItemMask | None = None,
@@ -160,6 +164,10 @@ def evaluate_embeddings(
         exclude_self: Whether item i leaves the list of query i, for a gallery that is
             ranked against itself.
         exclude: The items that leave the list of each query, in the forms of `candidates`.
+        query_ids: `[queries]`, ids of any kind: that at index i names row i of `queries`.
+            Dicts and frames of queries then hold these, and so does the result.
+        item_ids: `[items]`, the same of items, also in lists of ids. Ids that are not
+            among them raise.
         k: How many items to return for each query. None is the deepest cutoff of the
             metrics.
         batch_size: How many queries are evaluated at a time; fewer where they would fill
@@ -233,8 +241,10 @@ def evaluate_embeddings(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
+    ids_of_queries, ids_of_items = (None if x is None else x.ids for x in ids)
     if _inputs.is_frame(items):
-        items = _inputs.by_items("items", items)
+        items = _inputs.by_ids("items", items, ids_of_items, "items")
     raw_items, tokens, in_blocks = items, None, is_in_blocks(items)
     if similarity == "maxsim":
         in_blocks = False
@@ -250,11 +260,12 @@ def evaluate_embeddings(
     if is_sparse:
         vectors, items = read_sparse(queries, items, similarity)
     else:
-        vectors = read_vectors("queries", queries)
+        vectors = read_vectors("queries", queries, ids_of_queries)
     num_queries, blocks = vectors.shape[0], None
     # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
+        expected = expected if ids_of_items is None else len(ids_of_items)
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
         items = blocks.example
     # Of tokens and sparse vectors, the scores of a batch are known before it is ranked.
@@ -270,12 +281,26 @@ def evaluate_embeddings(
         num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
         scoring = read_similarity(similarity, vectors, items)
         model = embeddings_model(vectors, items, scoring, devices)
+    for vocabulary, size, unit in zip(
+        ids, (num_queries, num_items), ("queries", "items"), strict=True
+    ):
+        if vocabulary is not None:
+            vocabulary.check_size(size, unit)
+    if ids_of_items is not None:
+        item_mask = _inputs.by_ids("item_mask", item_mask, ids_of_items, "items")
+        item_groups = _inputs.by_ids("item_groups", item_groups, ids_of_items, "items")
     knows_scores = tokens is not None or is_sparse
     if knows_scores and candidates is None:  # those of all items, for a whole batch
         batch_size = _inputs.positive_integer("batch_size", batch_size)
         batch_size = bounded(batch_size, num_items)
     judgements = read_judgements(
-        relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
+        relevant,
+        candidates,
+        exclude,
+        exclude_self,
+        (num_queries, num_items),
+        devices,
+        ids,
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
@@ -290,7 +315,8 @@ def evaluate_embeddings(
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
     rows = np.arange(num_queries)
-    list_weights = _inputs.weights_of_lists(list_weights, rows, "queries")
+    names_of_queries = rows if ids_of_queries is None else ids_of_queries
+    list_weights = _inputs.weights_of_lists(list_weights, names_of_queries, "queries")
     all_queries = Queries(devices, model, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
     source = items if blocks is None else (raw_items, blocks.num_items)
@@ -334,7 +360,7 @@ def evaluate_embeddings(
     )
     progress = progress if blocks is None else False  # all has been reported
     evaluation, _ = run(job, progress, on_batch, resume_from)
-    return evaluation
+    return dataclasses.replace(evaluation, query_ids=ids_of_queries, _item_ids=ids[1])
 
 
 def _infinite_scores(

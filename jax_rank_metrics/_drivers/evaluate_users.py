@@ -1,7 +1,7 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ from jax_rank_metrics._drivers.query_batches import (
     over_candidates,
 )
 from jax_rank_metrics._drivers.sparse_vectors import KNOWN_SCORES
+from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._states.exposure import Exposure
 
 
@@ -46,11 +47,11 @@ class UserEvaluation(Evaluation):
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all users for each of these names, of NumPy arrays on the
             host, for `compare` and `plots`. Its `undefined` is that of the call.
-        items: `[users, k]` int32, the items recommended to each user, best first; −1
-            where there are no more.
+        items: `[users, k]`, the items recommended to each user, best first, int32 unless
+            `item_ids` were passed; −1 where there are no more, or None beside strings.
         undefined: What a user counts for where a metric is undefined.
-        exposure: How often each item was recommended; see `Exposure`.
-        users: `[users]` int32, the users evaluated: rows of the model.
+        exposure: How often each item was recommended, by row; see `Exposure`.
+        users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
     """
 
     _unit: ClassVar[str] = "users"
@@ -74,7 +75,9 @@ def evaluate_users(
     *,
     seen: RawInteractions | None = None,
     candidates: RawInteractions | None = None,
-    users: _types.ArrayLike | None = None,
+    users: _types.ArrayLike | Sequence[Hashable] | None = None,
+    user_ids: _types.RowIds | None = None,
+    item_ids: _types.RowIds | None = None,
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: _types.ItemMask | None = None,
@@ -144,6 +147,11 @@ def evaluate_users(
         users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
             and of `seen`. None is all users of `relevant`: rows of lists, keys
             of a dict, and those with a pair in a frame or a matrix, in ascending order.
+        user_ids: `[users]`, ids of any kind: that at index i names row i of the model.
+            Dicts, frames and Series, `users` and what describes users then hold these,
+            and so does the result. A function is still called with rows.
+        item_ids: `[items]`, the same of items, in lists of ids too. Ids that are not among
+            them raise.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
         batch_size: How many users are evaluated at a time; fewer where they would fill
@@ -221,20 +229,25 @@ def evaluate_users(
     plan = plan._replace(skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
     # Users are rows of the model; `users` chooses some of them, in any order.
-    scorer = read_model(model, devices)
-    relevant = Interactions.of("relevant", relevant)
-    seen = None if seen is None else Interactions.of("seen", seen)
+    ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
+    ids_of_users, ids_of_items = (None if x is None else x.ids for x in ids)
+    scorer = read_model(model, devices, (ids_of_users, ids_of_items))
+    relevant = Interactions.of("relevant", relevant, USER, ids)
+    seen = None if seen is None else Interactions.of("seen", seen, USER, ids)
     if candidates is not None:
-        candidates = Interactions.of("candidates", candidates)
-    user_ids = read_users(users, relevant, seen, scorer.num_rows, candidates)
-    list_weights = _inputs.weights_of_lists(list_weights, user_ids, "users")
-    relevant_rows = relevant.rows(user_ids)
-    seen_rows = None if seen is None else seen.rows(user_ids)
-    candidate_rows = None if candidates is None else candidates.rows(user_ids)
-    remarks = [remark_on_seen(relevant_rows, seen_rows, user_ids)]
-    # Row i of each of these is of user_ids[i], which is query i from here on.
+        candidates = Interactions.of("candidates", candidates, USER, ids)
+    if ids[0] is not None and scorer.num_rows is not None:
+        ids[0].check_size(scorer.num_rows, "users")
+    rows = read_users(users, relevant, seen, scorer.num_rows, candidates, ids[0])
+    names_of_users = rows if ids_of_users is None else ids_of_users[rows]
+    list_weights = _inputs.weights_of_lists(list_weights, names_of_users, "users")
+    relevant_rows = relevant.rows(rows)
+    seen_rows = None if seen is None else seen.rows(rows)
+    candidate_rows = None if candidates is None else candidates.rows(rows)
+    remarks = [remark_on_seen(relevant_rows, seen_rows, names_of_users)]
+    # Row i of each of these is of rows[i], which is query i from here on.
     judgements = Judgements(relevant_rows, seen_rows, candidate_rows)
-    queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
+    queries = Queries(devices, scorer, USER, rows, judgements, batch_size, key)
     listed = None
     if candidate_rows is None:
         batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
@@ -249,6 +262,16 @@ def evaluate_users(
         num_items = first_rows.shape[-1]
     if candidates is not None:
         candidates.check_items(num_items, may_name_all=True)
+    if ids[1] is not None:
+        ids[1].check_size(num_items, "items")
+        item_mask, embeddings, item_groups = (
+            _inputs.by_ids(name, x, ids_of_items, "items")
+            for name, x in (
+                ("item_mask", item_mask),
+                ("embeddings", embeddings),
+                ("item_groups", item_groups),
+            )
+        )
     catalog = _catalog(
         plan, relevant, seen, num_items, item_mask, embeddings, item_groups
     )
@@ -270,7 +293,7 @@ def evaluate_users(
             "seen": (seen_rows, catalog.counts),
             "candidates": candidate_rows,
             "list_weights": list_weights,
-            "users": user_ids,
+            "users": rows,
             "item_mask": item_mask,
             "embeddings": catalog.features,
             "item_groups": catalog.groups,
@@ -288,7 +311,8 @@ def evaluate_users(
     del first_rows  # the first batch has them
     evaluation, exposure = run(job, progress, on_batch, resume_from)
     assert exposure is not None  # the job asks for it
-    return UserEvaluation(**vars(evaluation), exposure=exposure, users=user_ids)
+    evaluation = dataclasses.replace(evaluation, _item_ids=ids[1])
+    return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
 
 
 def _catalog(
@@ -331,7 +355,7 @@ def same_width(*matrices: SparseRows | None) -> None:
 
 
 def remark_on_seen(
-    relevant_rows: SparseRows, seen_rows: SparseRows | None, user_ids: np.ndarray
+    relevant_rows: SparseRows, seen_rows: SparseRows | None, users: np.ndarray
 ) -> str | None:
     """Returns a warning about users who have seen all of their relevant items, or None."""
     if seen_rows is None:
@@ -345,6 +369,6 @@ def remark_on_seen(
         return None
     return (
         f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
-        f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
+        f"{users.size} users, such as user {users[np.argmax(has_seen_all)]}, for "
         "whom metrics are undefined; leave the items to be found out of seen"
     )

@@ -9,6 +9,7 @@ import numpy as np
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.batches import QueryParts
 from jax_rank_metrics._drivers.collected import gathered
+from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._inputs.pack import numbered
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
@@ -38,10 +39,13 @@ class Evaluation(StatesByName):
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all queries for each of these names, of NumPy arrays on the
             host. Its `undefined` is that of the call.
-        items: `[queries, k]` int32, the ids of the first items of each query, best first;
-            −1 where there are no more.
+        items: `[queries, k]`, the ids of the first items of each query, best first, int32
+            unless `item_ids` were passed; −1 where there are no more, or None beside
+            strings.
         undefined: What a query counts for where a metric is undefined.
         remarks: What was probably not intended, as the call has warned; see `check`.
+        query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
+            where these are 0, 1, ….
     """
 
     # What a query is called in messages, in the plural.
@@ -52,7 +56,20 @@ class Evaluation(StatesByName):
     items: np.ndarray
     undefined: _types.Undefined
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     _parts: QueryParts | None = dataclasses.field(default=None, kw_only=True)
+    _item_ids: Vocabulary | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Gives items the ids that were passed, if they are on this process."""
+        if self._item_ids is not None and self._parts is None:
+            object.__setattr__(self, "items", self._item_ids.named(self.items))
+            object.__setattr__(self, "_item_ids", None)
+
+    @property
+    def list_ids(self) -> np.ndarray | None:
+        """The ids of queries, by which `compare` pairs the values of two models."""
+        return self.query_ids
 
     def by(
         self, groups: Iterable[Hashable] | Mapping[Any, Hashable]

@@ -9,6 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.long_frames import read_frame
+from jax_rank_metrics._drivers.vocabulary import Vocabulary
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
 # Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
@@ -18,6 +19,7 @@ RawInteractions = Any
 # What a row is called in messages, as one and in the plural: "user", "users".
 Unit = tuple[str, str]
 USER, QUERY = ("user", "users"), ("query", "queries")
+Vocabularies = tuple[Vocabulary | None, Vocabulary | None]  # of users and of items
 
 # A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
 SparseRows = Any
@@ -64,8 +66,20 @@ class Interactions:
     repeats: bool = False
 
     @classmethod
-    def of(cls, name: str, raw: RawInteractions, unit: Unit = USER) -> "Interactions":
+    def of(
+        cls,
+        name: str,
+        raw: RawInteractions,
+        unit: Unit = USER,
+        vocabularies: Vocabularies = (None, None),
+    ) -> "Interactions":
         """Reads an argument; the index of a pandas Series holds users, not positions.
+
+        Args:
+            name: The argument, for messages.
+            raw: Its value.
+            unit: What a row is called in messages.
+            vocabularies: The ids of users and of items; None where they are numbers.
 
         Raises:
             ValueError: if the index of a Series repeats a user, whose lists a dict would
@@ -74,7 +88,7 @@ class Interactions:
                 for each user.
         """
         if _inputs.is_frame(raw):
-            users, table = read_frame(name, raw)
+            users, table = read_frame(name, raw, vocabularies)
             return cls(name, unit, table, users)
         if _inputs.is_sparse(raw):
             rows, has_pairs = _checked_matrix(name, raw)
@@ -89,17 +103,25 @@ class Interactions:
                 )
             raw = raw.to_dict()
         if isinstance(raw, Mapping):
-            return cls._of_lists(name, unit, [*raw.values(), ()], _users_of(name, raw))
+            users = _users_of(name, unit, raw, vocabularies[0])
+            return cls._of_lists(
+                name, unit, [*raw.values(), ()], users, vocabularies[1]
+            )
         try:
             len(raw)
         except TypeError as error:
             kind = _inputs.kind_of(raw)
             raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}") from error
-        return cls._of_lists(name, unit, raw, None)
+        return cls._of_lists(name, unit, raw, None, vocabularies[1])
 
     @classmethod
     def _of_lists(
-        cls, name: str, unit: Unit, raw: Any, users: np.ndarray | None
+        cls,
+        name: str,
+        unit: Unit,
+        raw: Any,
+        users: np.ndarray | None,
+        item_ids: Vocabulary | None,
     ) -> "Interactions":
         """Reads a list of ids for each row."""
         import scipy.sparse
@@ -111,7 +133,7 @@ class Interactions:
         # A dict has a last row of no user, which is empty.
         names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
         rows = [
-            _ids(f"{name} of {unit[0]} {user}", unit, row)
+            _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
             for user, row in zip(names, raw_rows, strict=True)
         ]
         ids = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
@@ -262,13 +284,17 @@ class Interactions:
         return self.row_length > 2 and self.table.indices.max() <= 1
 
 
-def _users_of(name: str, raw: Mapping[Any, Any]) -> np.ndarray:
-    """Returns the keys of a dict, which have to be integers."""
+def _users_of(
+    name: str, unit: Unit, raw: Mapping[Any, Any], user_ids: Vocabulary | None
+) -> np.ndarray:
+    """Returns the keys of a dict as numbers of rows."""
+    if user_ids is not None:
+        return user_ids.numbers(name, raw)
     for user in raw:
         if not _inputs.is_integer(user):
             raise TypeError(
-                f"{name} has the key {user!r}; pass integers, the rows of the model, as "
-                "jrm.pack makes them of ids of any kind"
+                f"{name} has the key {user!r}; pass integers, the rows of the model, or "
+                f"the ids of all rows as {unit[0]}_ids="
             )
     return np.fromiter(raw, np.int64, len(raw))
 
@@ -294,9 +320,11 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
     return rows, has_pairs
 
 
-def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
+def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary | None) -> np.ndarray:
     """Returns the ids of one user, with those that are negative, the padding."""
     _inputs.refuse_masked(name, row, _FILLED)
+    if item_ids is not None and not isinstance(row, str) and np.ndim(row) < 2:
+        row = item_ids.numbers(name, row)
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
         return np.zeros(0, np.int64)
@@ -306,8 +334,10 @@ def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
             f"one, an array [{unit[1]}, 1], such as ids[:, None]"
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        kind = _inputs.kind_of(ids)
-        raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}")
+        kind, cure = _inputs.kind_of(ids), _CURE.format(unit[0])
+        if ids.ndim == 1 and ids.dtype.kind in "UO":
+            cure = "pass integers, or the ids of all items as item_ids="
+        raise TypeError(f"{name}: got {kind}; {cure}")
     if ids.max() >= _inputs.MAX_INT32:
         raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
     return ids
@@ -333,6 +363,7 @@ def read_users(
     seen: Interactions | None,
     num_users: int | None,
     candidates: Interactions | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> np.ndarray:
     """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
 
@@ -342,6 +373,7 @@ def read_users(
         seen: The argument, or None.
         num_users: How many users the model has; None if it is a function.
         candidates: The argument, or None.
+        vocabulary: The ids of all users; None where they are numbers.
 
     Raises:
         ValueError: if there is none; unless all users are those of the model; if `seen` or
@@ -349,6 +381,8 @@ def read_users(
         TypeError: if they are not integers.
     """
     is_selection = users is not None
+    if is_selection and vocabulary is not None:
+        users = vocabulary.numbers("users", users)
     user_ids = (
         _inputs.numpy_array("users", users)
         if is_selection

@@ -11,6 +11,7 @@ from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
     SparseRows,
+    Vocabularies,
     check_known_items,
 )
 from jax_rank_metrics._sources.attributes import (
@@ -81,6 +82,7 @@ def read_judgements(
     exclude_self: bool,
     shape: tuple[int, int],
     devices: Devices,
+    vocabularies: Vocabularies,
 ) -> Judgements:
     """Checks what is relevant, excluded and a candidate, by ids or by attributes.
 
@@ -91,13 +93,14 @@ def read_judgements(
         exclude_self: See there.
         shape: The numbers of queries and of items.
         devices: The devices, which hold attributes of queries between batches.
+        vocabularies: The ids of queries and of items; None where they are numbers.
     """
     num_queries, num_items = shape
 
     def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
         if raw is None:
             return None
-        interactions = Interactions.of(name, raw, QUERY)
+        interactions = Interactions.of(name, raw, QUERY, vocabularies)
         interactions.check_users(num_queries, is_selection=False)
         interactions.check_items(num_items, may_name_all=name == "candidates")
         # All queries, also those that a dict lacks, and all items, or as many as may come.

@@ -5,9 +5,14 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers.vocabulary import Vocabulary
 
 
-def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
+def read_frame(
+    name: str,
+    frame: Any,
+    vocabularies: tuple[Vocabulary | None, Vocabulary | None] = (None, None),
+) -> tuple[np.ndarray, Any]:
     """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
 
     Pairs may repeat with the same label, and negative items are padding. The users
@@ -16,6 +21,7 @@ def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
     Args:
         name: The argument, for messages. Only `relevant` has labels.
         frame: A frame of pandas or polars.
+        vocabularies: The ids of users and of items; None where they are numbers.
 
     Returns:
         The users, ascending, those whose only items are negative among them; and a
@@ -40,7 +46,10 @@ def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
             f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
             f"with the columns user (or query) and item{label}, and no others"
         )
-    users, items = (_integers(name, x, frame[x]) for x in (unit, "item"))
+    users, items = (
+        _integers(name, x, frame[x]) if ids is None else ids.numbers(name, frame[x])
+        for x, ids in zip((unit, "item"), vocabularies, strict=True)
+    )
     # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)
     is_item = items >= 0
@@ -74,7 +83,7 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(
             f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
-            "integers, the rows of the model, as jrm.pack makes them of ids of any kind"
+            f"integers, the rows of the model, or the ids of all rows as {column}_ids="
         )
     if array.max(initial=0) > _inputs.MAX_INT32:  # also what does not fit int64
         raise ValueError(

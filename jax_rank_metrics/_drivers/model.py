@@ -12,6 +12,8 @@ from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._sources.similarities import Similarity
 from jax_rank_metrics._sources.token_items import TokenItems
 
+RowIds = tuple[np.ndarray | None, np.ndarray | None]
+
 # Causes of NaN where no vector holds it, and what to pass instead.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
 CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
@@ -102,20 +104,26 @@ def embeddings_model(
     return Model(("queries", "items"), table, items, None, "the scores of", cause)
 
 
-def read_model(model: Any, devices: Devices) -> Model:
-    """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
+def read_model(model: Any, devices: Devices, row_ids: RowIds = (None, None)) -> Model:
+    """Reads a pair of embeddings, a matrix of scores, or a function that scores users.
+
+    Args:
+        model: See `evaluate_users`.
+        devices: The devices that share the work.
+        row_ids: The ids of users and of items, by which frames are read; None for 0, 1, …
+    """
     if callable(model):
         return Model(("model", ""), None, None, model, nan_cause=UNKNOWN_SCORES)
     # A list of two matrices is a pair; a list of lists is a matrix of scores.
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if not isinstance(model, tuple):
-        table = devices.table(_matrix("model", model), devices.of_scores)
+        table = devices.table(_matrix("model", model, row_ids), devices.of_scores)
         return Model(("model", ""), table, None, nan_cause=UNKNOWN_SCORES)
     if len(model) != 2:
         raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
     names = ("model[0]", "model[1]")
-    table, items = map(_matrix, names, model)
+    table, items = map(_matrix, names, model, ((x, None) for x in row_ids))
     if table.shape[1:] != items.shape[1:]:
         raise ValueError(
             f"model has queries of shape {table.shape} and items of shape "
@@ -135,24 +143,24 @@ def model_arguments(model: Any) -> list[Argument]:
     return [Argument("model", model, ("queries", "items"))]
 
 
-def read_vectors(name: str, value: Any) -> Array:
+def read_vectors(name: str, value: Any, row_ids: np.ndarray | None = None) -> Array:
     """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
     if _inputs.is_frame(value):
-        value = _inputs.by_ids(name, value, None, name)
+        value = _inputs.by_ids(name, value, row_ids, name)
     vectors = _as_array(name, value)
     if not vectors.ndim or not vectors.shape[0]:
         raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
     return vectors
 
 
-def _matrix(name: str, value: Any) -> Array:
+def _matrix(name: str, value: Any, row_ids: RowIds) -> Array:
     """Returns what `read_vectors` returns, which has to be a matrix."""
     if name == "model":
-        matrix = _inputs.by_items_of_rows(name, value, "users")
+        matrix = _inputs.by_items_of_rows(name, value, "users", row_ids)
     else:
         unit = "items" if name == "model[1]" else "users"
         matrix = (
-            _inputs.by_ids(name, value, None, unit)
+            _inputs.by_ids(name, value, row_ids[0], unit)
             if _inputs.is_frame(value)
             else value
         )

@@ -118,24 +118,29 @@ def has_item_ids(frame: Any) -> bool:
     )
 
 
-def by_items_of_rows(name: str, value: Any, units: str | None) -> Any:
+def by_items_of_rows(
+    name: str, value: Any, units: str | None, ids: tuple[Any, Any] = (None, None)
+) -> Any:
     """Returns a frame `[rows, items]` in the order of its items and of its rows.
 
     Args:
         name: The argument, for messages.
         value: Data of any form; what has no labels is returned as it is.
         units: What the rows are, such as "users"; None if they have no ids.
+        ids: The ids of rows and of items; None for 0, 1, ….
     """
     if not is_frame(value):
         return value
     labels, frame = _index_of(name, value, _LISTS)
-    names = [int(x) if str(x).isdecimal() else x for x in frame.columns]
+    names = [*frame.columns]
+    if ids[1] is None:
+        names = [int(x) if str(x).isdecimal() else x for x in names]
     values = np.asarray(frame)
     if names != [f"column_{i}" for i in range(len(names))]:  # as polars counts them
-        values = _ordered(name, names, values.T, None, "items").T
+        values = _ordered(name, names, values.T, ids[1], "items").T
     if labels is None or units is None:
         return values
-    return _ordered(name, labels, values, None, units)
+    return _ordered(name, labels, values, ids[0], units)
 
 
 def list_columns(

@@ -16,12 +16,17 @@ class Packing(NamedTuple):
         segment_ids: `[items]` int32, the list of every item, counted from 0.
         num_segments: The number of lists, or of known ids.
         ids: `[num_segments]`, the id of every list, in order of first appearance, or the
-            known ids.
+            known ids. Results of drivers call these `list_ids`, and so may you.
     """
 
     segment_ids: np.ndarray
     num_segments: int
     ids: np.ndarray
+
+    @property
+    def list_ids(self) -> np.ndarray:
+        """The `ids`, under the name that results of drivers have for them."""
+        return self.ids
 
 
 def pack(

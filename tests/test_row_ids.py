@@ -1,0 +1,175 @@
+"""Ids of any kind in drivers give what the numbers of rows give."""
+
+import jax
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jax.sharding import AxisType
+
+import jax_rank_metrics as jrm
+
+USERS = ["u5", "u0", "u9", "u3"]
+ITEMS = [f"item {i}" for i in (7, 2, 9, 4, 1, 8)]
+# Numbers that are no rows, and whose order is another.
+NUMBERS = {
+    "strings": (USERS, ITEMS),
+    "integers": ([50, 10, 90, 30], [7, 2, 9, 4, 1, 8]),
+}
+RELEVANT = {0: [3, 4], 1: [], 2: [5], 3: [1, 0]}
+SEEN = {0: [1], 1: [2], 3: [2, 3]}
+METRICS = ("recall@2", "mrr")
+
+
+@pytest.fixture
+def vectors(rng):
+    return rng.standard_normal((4, 3), np.float32), rng.standard_normal(
+        (6, 3), np.float32
+    )
+
+
+def as_dict(users, items, pairs):
+    return {users[user]: [items[i] for i in ids] for user, ids in pairs.items()}
+
+
+def as_frame(users, items, pairs):
+    rows = [(users[user], items[i]) for user, ids in pairs.items() for i in ids]
+    return pd.DataFrame(rows, columns=["user", "item"])
+
+
+def as_polars(users, items, pairs):
+    return pl.DataFrame(as_frame(users, items, pairs).to_dict("list"))
+
+
+def as_series(users, items, pairs):
+    return pd.Series(as_dict(users, items, pairs))
+
+
+def check_same(evaluation, reference, users, items):
+    assert evaluation.list_ids.tolist() == [users[row] for row in reference.list_ids]
+    ids = [[items[i] for i in row] for row in reference.items.tolist()]
+    assert evaluation.items.tolist() == ids
+    for name in METRICS:
+        np.testing.assert_array_equal(
+            evaluation.lists[name].values, reference.lists[name].values
+        )
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("form", (as_dict, as_frame, as_polars, as_series))
+def test_users(vectors, kind, form):
+    users, items = NUMBERS[kind]
+    options = {"user_ids": users, "item_ids": items, "k": 2}
+    relevant, seen = (form(users, items, x) for x in (RELEVANT, SEEN))
+    chosen = [0, 2, 3]
+    reference = jrm.evaluate_users(
+        METRICS, vectors, RELEVANT, seen=SEEN, users=chosen, k=2
+    )
+    evaluation = jrm.evaluate_users(
+        METRICS,
+        vectors,
+        relevant,
+        seen=seen,
+        users=[users[i] for i in chosen],
+        **options,
+    )
+    check_same(evaluation, reference, users, items)
+    groups = evaluation.by(dict.fromkeys(users, "all"))
+    assert groups["all"]["mrr"].compute() == reference["mrr"].compute()
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_frames_of_a_model(rng, vectors, kind):
+    """Frames, masks and groups are read by ids, in whatever order they have them."""
+    users, items = NUMBERS[kind]
+    rows, columns = rng.permutation(4), rng.permutation(6)
+    mask, features = np.arange(6) != 2, rng.standard_normal((6, 2), np.float32)
+    reference = jrm.evaluate_users(
+        METRICS,
+        vectors,
+        RELEVANT,
+        item_mask=mask,
+        embeddings=features,
+        list_weights=range(4),
+    )
+    frames = [
+        pd.DataFrame(x, index=ids).iloc[order]
+        for x, ids, order in zip(vectors, (users, items), (rows, columns), strict=True)
+    ]
+    scores = pd.DataFrame(vectors[0] @ vectors[1].T, users, items).iloc[rows, columns]
+    for model in (tuple(frames), scores, lambda rows: vectors[0][rows] @ vectors[1].T):
+        evaluation = jrm.evaluate_users(
+            METRICS,
+            model,
+            as_dict(users, items, RELEVANT),
+            user_ids=users,
+            item_ids=np.array(items),
+            item_mask=pd.Series(mask, items).iloc[columns],
+            embeddings=pd.DataFrame(features, index=items).iloc[columns],
+            list_weights={users[i]: i for i in range(4)},
+        )
+        check_same(evaluation, reference, users, items)
+        assert evaluation["mrr"].compute() == reference["mrr"].compute()
+        name = "intra_list_diversity@2"
+        assert evaluation[name].compute() == reference[name].compute()
+
+
+def test_queries(vectors):
+    users, items = USERS, ITEMS
+    candidates = {user: ids + [2] for user, ids in RELEVANT.items()}
+    options = {"similarity": "cosine", "k": 4}
+    reference = jrm.evaluate_embeddings(
+        METRICS, *vectors, RELEVANT, candidates=candidates, exclude=SEEN, **options
+    )
+    evaluation = jrm.evaluate_embeddings(
+        METRICS,
+        *vectors,
+        as_dict(users, items, RELEVANT),
+        candidates=as_dict(users, items, candidates),
+        exclude=as_dict(users, items, SEEN),
+        query_ids=users,
+        item_ids=items,
+        **options,
+    )
+    assert evaluation.list_ids.tolist() == users
+    ids = [
+        [None if i < 0 else items[i] for i in row] for row in reference.items.tolist()
+    ]
+    assert evaluation.items.tolist() == ids and None in ids[1]
+    assert reference.list_ids is None and reference.items.dtype == np.int32
+    blocks = lambda: iter([vectors[1][:4], vectors[1][4:]])  # noqa: E731
+    found = jrm.evaluate_embeddings(
+        METRICS, vectors[0], blocks, as_dict(users, items, RELEVANT),
+        query_ids=users, item_ids=items,
+    )  # fmt: skip
+    expected = jrm.evaluate_embeddings(METRICS, *vectors, RELEVANT)
+    assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
+
+
+def test_two_models_are_paired_by_ids(vectors):
+    relevant = as_dict(USERS, ITEMS, RELEVANT)
+    evaluations = {
+        name: jrm.evaluate_users(
+            "mrr@2", vectors, relevant, users=users, user_ids=USERS, item_ids=ITEMS
+        )
+        for name, users in (("a", USERS), ("b", USERS[::-1]))
+    }
+    comparison = jrm.compare(evaluations["b"], evaluations["a"])["mrr@2"]
+    assert comparison.difference == 0
+
+
+def test_a_mesh(vectors):
+    """Items have their ids once they are gathered."""
+    mesh = jax.make_mesh((2,), ("users",), axis_types=(AxisType.Auto,))
+    options = {"user_ids": USERS, "item_ids": ITEMS}
+    relevant = as_dict(USERS, ITEMS, RELEVANT)
+    reference = jrm.evaluate_users(METRICS, vectors, relevant, **options)
+    evaluation = jrm.evaluate_users(
+        METRICS, vectors, relevant, mesh=mesh, queries_axis="users", **options
+    )
+    assert evaluation.gather().items.tolist() == reference.items.tolist()
+
+
+def test_names_of_packed_lists():
+    packed = jrm.pack(["q7", "q7", "q3"])
+    assert packed.list_ids.tolist() == packed.ids.tolist() == ["q7", "q3"]
