@@ -41,7 +41,7 @@ def read_tasks(
     if tasks_first:
         # `Systems`, and frames whose columns have several levels, name their systems.
         of_all = [
-            dataclasses.replace(x, system=x.path[1], path=(x.path[0], *x.path[2:]))
+            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
             if x.system is None and x.path[1:]
             else x
             for x in of_all
