@@ -124,6 +124,46 @@ def test_comparisons_of_the_values_of_the_table(pairs):
     jrm.table(ratios, compare=jrm.compare(ratios, pairs=pairs, samples=2000))
 
 
+def marks_in(table):
+    """The letters beside the means of a table of one metric, by its names of runs."""
+    rows = [line.split("  ") for line in table.splitlines()[2:] if "[" in line]
+    return {row[0]: "".join(filter(str.isalpha, row[1])) for row in rows}
+
+
+def test_several_baselines():
+    """Each has a letter, in every format, and p is corrected for their comparisons."""
+    runs = {"z": JOINED["b"], **JOINED, "mine": lists_of(VALUES + 0.2)}
+    runs = {x: {"mrr": y} for x, y in runs.items()}
+    text = jrm.table(runs, compare=["c", "a"], digits=2)
+    compared = jrm.compare(runs, pairs=["c", "a"])
+    assert [(x.baseline, x.system) for x in compared] == [
+        *(("c", x) for x in ("a", "z", "b", "mine")),
+        *(("a", x) for x in ("z", "b", "mine")),
+    ]
+    differing = {x.system: "" for x in compared}
+    for x in compared:
+        if x.p_corrected <= 0.05:
+            differing[x.system] += {"c": "A", "a": "B"}[x.baseline]
+    marks = marks_in(text)
+    assert marks == {
+        **{x: differing[x] for x in ("z", "b", "mine")},
+        **{"a (B)": "A", "c (A)": "B"},
+    }
+    assert marks["mine"] == "AB"
+    assert jrm.table(runs, compare=compared, digits=2) == text
+    two = {x: runs[x] for x in ("mine", "a", "c")}
+    assert marks_in(jrm.table(two, compare=("a", "c"))) == {
+        **{"mine": "AB", "a (A)": "B", "c (B)": "A"}
+    }
+    for format, mark in (
+        ("markdown", "<sup>AB</sup>"),
+        ("html", "<sup>AB</sup>"),
+        ("latex", r"\textsuperscript{AB}"),
+        ("csv", ",AB\n"),
+    ):
+        assert mark in jrm.table(runs, compare=("c", "a"), format=format)
+
+
 def test_unequal_weights_are_told():
     """The note has the effective number of lists, and −0 has no sign."""
     heavy = mean_of(lists_of([-1e-5, 0.0, 0.0], [8.0, 1.0, 1.0]))

@@ -101,6 +101,8 @@ CASES = {
     "label of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, label="x")),
     # marks in tables
     "marks of no run": (ValueError, "one of several runs, which are 'bm25', 'noisy'", lambda: jrm.table(RUNS, compare="bm52")),
+    "marks of baselines": (ValueError, "compare is 'bm52'; pass the name", lambda: jrm.table(RUNS, compare=["bm25", "bm52"])),
+    "marks of no baselines": (ValueError, "compare is []; pass the name of one", lambda: jrm.table(RUNS, compare=[])),
     "marks of one run": (ValueError, "one of several runs", lambda: jrm.table(RUNS["bm25"], compare="bm25")),
     "marks of a metric": (ValueError, "of the form {run: {metric: values}}", lambda: jrm.table(RUNS["noisy"], compare="mrr")),
     "marks without systems": (ValueError, "none of them is a run", lambda: jrm.table(RUNS, compare=jrm.Comparisons([COMPARISON]))),
