@@ -90,7 +90,7 @@ def test_zeros_that_are_best():
 
 
 def test_runs_with_other_lists():
-    """Ids that differ leave no best mean, and the note says why."""
+    """Ids and numbers of lists that differ leave no best mean, and the note says why."""
     pandas = pytest.importorskip("pandas")
     values = {"q1": 0.25, "q2": 0.5}
     same = {"a": {"mrr": values}, "b": {"mrr": pandas.Series([1, 0.2], ["q2", "q1"])}}
@@ -98,6 +98,11 @@ def test_runs_with_other_lists():
     for run in ({"q1": 1.0, "q3": 0.2}, jrm.Seeds([{"q1": 1.0, "q2": 0.2, "q3": 0.3}])):
         text = jrm.table({**same, "c": {"mrr": run}})
         assert "*" not in text and "runs have different lists" in text
+    # Without ids, the numbers of lists of states and of values tell.
+    for run in (lists_of([1.0, 0.2, 0.3]), share(1.0, 0.2, 0.3)):
+        for other in (lists_of([0.5, 0.2]), share(0.5, 0.2)):
+            text = jrm.table({"a": {"mrr": run}, "b": {"mrr": other}})
+            assert "*" not in text and "runs have different lists" in text
 
 
 VALUES = np.linspace(0, 1, 12) ** 2

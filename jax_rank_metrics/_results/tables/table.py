@@ -58,7 +58,8 @@ def table(
     is not cut where it reaches beyond the values that a metric can have. The
     best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
     metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
-    popularity, have no best, and neither have runs whose ids say that their lists differ.
+    popularity, have no best, and neither have runs whose ids say that their lists differ,
+    or states of different numbers of lists, as those of groups.
     Runs that print the same number share the mark. The mark does not say that a
     difference is more than chance, and neither do two intervals: the runs saw the same
     lists, so test the difference of each list. `compare` does, and marks what it finds
