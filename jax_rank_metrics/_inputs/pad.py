@@ -157,10 +157,10 @@ def _padded(
     # An empty Python list has no vectors, and an empty array may say how long they are.
     shapes = {row.shape[1:]: i for i, row in enumerate(rows) if row.shape != (0,)}
     if len(shapes) > 1:
-        (one, i), (other, j), *_ = shapes.items()
+        (first, i), (second, j), *_ = shapes.items()
         raise ValueError(
-            f"argument {index} has items of shape {one} in list {i}, and {other} in list "
-            f"{j}; pass vectors of one length, or numbers alone"
+            f"argument {index} has items of shape {first} in list {i}, and {second} in "
+            f"list {j}; pass vectors of one length, or numbers alone"
         )
     dims = next(iter(shapes), ())
     # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.

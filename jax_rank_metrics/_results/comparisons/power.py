@@ -270,8 +270,9 @@ class _Test(NamedTuple):
 
 def _refuse_pair(name: str, values: Values) -> None:
     """Raises TypeError for two systems, which would be read as two lists of cutoffs."""
-    is_pair = isinstance(values, list | tuple) and len(values) == 2
-    if is_pair and not any(map(is_number, values)):
+    if not isinstance(values, list | tuple) or len(values) != 2:
+        return
+    if not any(map(is_number, values)):
         raise TypeError(
             f"{name} is a {type(values).__name__} of two systems; pass the difference of "
             "each list: paired(a, b) of PerList, or b - a of arrays"

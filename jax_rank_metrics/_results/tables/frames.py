@@ -82,8 +82,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
             task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
             for task, (columns, index) in by_task.items()
         }
-        frame, *others = parts.values()
-        return pandas.concat(parts, names=["task"]) if others else frame
+        frame, *further = parts.values()
+        return pandas.concat(parts, names=["task"]) if further else frame
     if ids is not None:
         raise TypeError(
             "ids are those of lists, and these results have none; leave ids out"
@@ -139,7 +139,7 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
 def _of_tasks(
     results: Values, ids: Iterable[Hashable] | None
 ) -> tuple[str, dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]]:
-    """What rows are, and the columns and ids of the rows of each task."""
+    """Returns the unit of rows, and the columns and ids of the rows of each task."""
     records = _read(results)
     for record in records:
         if isinstance(record.source, State):
