@@ -150,16 +150,26 @@ def test_queries_without_values(folder):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("metric", "panels"), [("recall@1,2", 3), ("ndcg_cut.1,2", 3), ("recall@1", 2)]
+    ("words", "inches"),
+    [
+        ("bad.txt -m recall@1,2 -m mrr@1", 3 * 3.6),
+        ("bad.txt -m ndcg_cut.1,2 -m mrr@1", 3 * 3.6),
+        ("bad.txt -m recall@1", 2 * 3.6),
+        # Forests: a row for each run, or below each run one for each metric.
+        ("bad.txt new.txt -m recall@1 -m mrr@1", 3.6 + 1.2 + 0.28 * 4),
+        ("bad.txt new.txt -m recall@1 -m mrr@1 --compare t", 3.6 + 1.2 + 0.28 * 6),
+        ("bad.txt -m recall@1 --compare t", 2 * 3.6 + 1.2 + 0.28 * 2),
+    ],
 )
-def test_plot(folder, metric, panels):
-    """There is a panel for the cutoffs, if the metric has several."""
-    words = f"qrels.txt good.txt bad.txt -m {metric} -m mrr@1 --plot plot.png"
-    done = invoke(*words.split())
+def test_plot(folder, words, inches):
+    """Panels are those of the metric, its differences or tests, and its cutoffs."""
+    (folder / "new.txt").write_text((folder / "bad.txt").read_text())
+    done = invoke("qrels.txt", "good.txt", *words.split(), "--plot", "plot.png")
     assert done.exit_code == 0, done.output
     image = (folder / "plot.png").read_bytes()
     assert image.startswith(b"\x89PNG")
-    assert int.from_bytes(image[16:20], "big") == 4 * 120 * panels  # the width
+    width, height = (int.from_bytes(image[x : x + 4], "big") for x in (16, 20))
+    assert width == 4 * 120 and abs(height - 120 * inches) <= 1
 
 
 def test_options_of_the_call_go_into_metrics():

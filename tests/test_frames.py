@@ -1,5 +1,6 @@
 """`to_frame`: results as pandas frames, which other functions of this package read."""
 
+import io
 import itertools
 import math
 
@@ -11,7 +12,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from late_imports import LateImport
 from made_results import board
-from per_lists import evaluation_of, lists_of
+from per_lists import evaluation_of, lists_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -81,6 +82,61 @@ def test_leaderboards_and_comparisons(rng):
     runs = jrm.Seeds([rng.random(5) for _ in range(5)])
     of_seeds = jrm.to_frame(jrm.compare(rng.random(5), runs, samples=100))
     assert of_seeds["seeds_b"].item() == 5 and "iqm_b_low" in of_seeds
+
+
+def test_seeds_and_systems(rng):
+    """Seeds are means over seeds, and systems a level of the columns, as of `Systems`."""
+    runs = rng.random((5, 6))
+    frame = jrm.to_frame(jrm.Seeds([*runs]), "abcdef")
+    expected = pandas.DataFrame({"value": runs.mean(0)}, pandas.Index([*"abcdef"]))
+    pandas.testing.assert_frame_equal(frame, expected, check_names=False)
+    systems = {"old": LISTS, "new": {**LISTS}}
+    frame = jrm.to_frame(systems)
+    pandas.testing.assert_frame_equal(frame, jrm.to_frame(jrm.Systems(systems)))
+    assert frame.columns[:2].tolist() == [("old", "mrr"), ("old", "recall@1")]
+
+
+def test_tasks_of_unequal_sizes(rng):
+    """Rows of tasks stand below each other, and are read again, also through CSV."""
+    tasks = {
+        task: {
+            x: {"mrr": dict(zip(ids, rng.random(len(ids)), strict=True))} for x in "ab"
+        }
+        for task, ids in (("web", "pqrs"), ("news", "xyz"))
+    }
+    frame = jrm.to_frame(tasks)
+    assert frame.index.tolist() == [
+        *(("web", x) for x in "pqrs"),
+        *(("news", x) for x in "xyz"),
+    ]
+    assert frame["b", "mrr"]["news", "y"] == tasks["news"]["b"]["mrr"]["y"]
+    text = frame.reset_index().to_csv(index=False)
+    text = pandas.read_csv(io.StringIO(text), header=[0, 1])
+    board = jrm.leaderboard(tasks, samples=9, tasks_first=True)
+    for x in (frame, frame.reset_index(), text):
+        assert jrm.table(x) == jrm.table(tasks)
+        assert jrm.leaderboard(x, samples=9).to_dict() == board.to_dict()
+    alone = {x: frame[x] for x in "ab"}
+    polars = {
+        x: pl.DataFrame(y.reset_index().to_dict("list")) for x, y in alone.items()
+    }
+    for x in (alone, polars):
+        assert jrm.leaderboard(x, samples=9).to_dict() == board.to_dict()
+    deep = jrm.Systems({x: {"de": {y: tasks[y][x] for y in tasks}} for x in "ab"})
+    assert jrm.to_frame(deep).index[-1] == ("de, news", "z")
+
+
+def test_states():
+    """Means of groups have a row each, with the fields of a table."""
+    state = state_of(np.array([0.25, 0.75]))
+    for groups in ({"short": {"mrr": state}, "long": {"mrr": state}}, {"mrr": state}):
+        frame = jrm.to_frame(groups)
+        text = jrm.table(groups, format="csv")
+        pandas.testing.assert_frame_equal(
+            frame,
+            pandas.read_csv(io.StringIO(text), keep_default_na=False),
+            check_dtype=False,
+        )
 
 
 def test_values_on_a_mesh():

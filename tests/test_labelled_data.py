@@ -248,6 +248,20 @@ def test_values_of_lists(name):
         assert str(read(*(x.set_index(column) for x in frames))) == expected
 
 
+def test_groups_in_a_stated_order():
+    """Groups are in the order of a categorical column, or else of first appearance."""
+    names = ["warm", "cold", "warm"]
+    stated = pandas.Categorical(names, ["cold", "lukewarm", "warm"])
+    forms = (
+        stated,
+        pandas.Series(stated, EVALUATION.users),
+        pl.Series(names, dtype=pl.Enum(["cold", "warm"])),
+    )
+    for groups in forms:
+        assert list(EVALUATION.by(groups)) == ["cold", "warm"]
+    assert list(EVALUATION.by(names)) == ["warm", "cold"]
+
+
 def test_written_frames():
     """What `to_frame` writes is read through CSV and parquet; ids that no name says raise."""
     frames = [

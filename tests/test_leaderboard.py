@@ -269,6 +269,25 @@ def test_tasks_weigh_the_same(rng):
     assert p == pytest.approx(jrm.compare(*sides).only.p)
 
 
+def test_tasks_may_come_first(rng):
+    """Tasks of unequal sizes have the form that tables of several collections have."""
+    sizes = {"web": 9, "map": 5}
+    values = {x: {y: rng.random(n) for y in "abc"} for x, n in sizes.items()}
+    systems = {y: {x: values[x][y] for x in sizes} for y in "abc"}
+    expected = jrm.leaderboard(systems, samples=50).to_dict()
+    board = jrm.leaderboard(values, samples=50, tasks_first=True)
+    assert board.to_dict() == expected and board.tasks == ("web", "map")
+    metrics = {
+        x: {y: {"mrr": z, "arp": -z} for y, z in of_task.items()}
+        for x, of_task in values.items()
+    }
+    for by_task in (metrics, jrm.Systems(metrics, tasks_first=True)):
+        board = jrm.leaderboard(by_task, metric="mrr", samples=50, tasks_first=True)
+        assert board.to_dict() == {**expected, "metric": "mrr"}
+    with pytest.raises(ValueError, match="has 9 lists .* tasks_first=True reads {task"):
+        jrm.leaderboard(values)
+
+
 def test_tasks_of_one_list(rng):
     """They leave means without an interval, but their signs are flipped as any."""
     values = {x: rng.random(12) + shift for x, shift in (("a", 0), ("b", 1.5))}

@@ -143,6 +143,24 @@ def test_padding():
     assert ids.tolist() == [[5, 6], [7, -1]]
 
 
+def test_feature_vectors(rng):
+    """Lists of vectors have an axis more than the mask, also where all lists are empty."""
+    features = [rng.normal(size=(n, 5)).astype(np.float32) for n in (3, 0, 2)]
+    labels = [[1, 0, 2], [], [0, 1]]
+    array, padded, mask = jrm.pad_lists(features, labels, lists=4, fill=-1)
+    assert array.shape == (4, 3, 5) and array.dtype == np.float32
+    assert padded.shape == mask.shape == (4, 3)
+    assert mask.sum(-1).tolist() == [3, 0, 2, 0]
+    np.testing.assert_array_equal(array[mask], np.concatenate(features))
+    assert (array[~mask] == -1).all()
+    nested, _ = jrm.pad_lists([[[1, 2]], [], [[3, 4], [5, 6]]])
+    assert nested.tolist() == [[[1, 2], [0, 0]], [[0, 0]] * 2, [[3, 4], [5, 6]]]
+    empty, mask = jrm.pad_lists([np.zeros((0, 5)), []])
+    assert empty.shape == (2, 1, 5) and not mask.any()
+    large, _ = jrm.pad_lists([[], [2**60 + 1]])
+    assert large[1, 0] == 2**60 + 1
+
+
 def draw(rng, lists, longest):
     """Draws ragged labels and scores."""
     lengths = rng.integers(1, longest + 1, lists)

@@ -90,7 +90,7 @@ def test_zeros_that_are_best():
 
 
 def test_runs_with_other_lists():
-    """Ids that differ leave no best mean, and the note says why."""
+    """Ids and numbers of lists that differ leave no best mean, and the note says why."""
     pandas = pytest.importorskip("pandas")
     values = {"q1": 0.25, "q2": 0.5}
     same = {"a": {"mrr": values}, "b": {"mrr": pandas.Series([1, 0.2], ["q2", "q1"])}}
@@ -98,6 +98,11 @@ def test_runs_with_other_lists():
     for run in ({"q1": 1.0, "q3": 0.2}, jrm.Seeds([{"q1": 1.0, "q2": 0.2, "q3": 0.3}])):
         text = jrm.table({**same, "c": {"mrr": run}})
         assert "*" not in text and "runs have different lists" in text
+    # Without ids, the numbers of lists of states and of values tell.
+    for run in (lists_of([1.0, 0.2, 0.3]), share(1.0, 0.2, 0.3)):
+        for other in (lists_of([0.5, 0.2]), share(0.5, 0.2)):
+            text = jrm.table({"a": {"mrr": run}, "b": {"mrr": other}})
+            assert "*" not in text and "runs have different lists" in text
 
 
 VALUES = np.linspace(0, 1, 12) ** 2
@@ -122,6 +127,46 @@ def test_comparisons_of_the_values_of_the_table(pairs):
         for i, x in enumerate("abc")
     }
     jrm.table(ratios, compare=jrm.compare(ratios, pairs=pairs, samples=2000))
+
+
+def marks_in(table):
+    """The letters beside the means of a table of one metric, by its names of runs."""
+    rows = [line.split("  ") for line in table.splitlines()[2:] if "[" in line]
+    return {row[0]: "".join(filter(str.isalpha, row[1])) for row in rows}
+
+
+def test_several_baselines():
+    """Each has a letter, in every format, and p is corrected for their comparisons."""
+    runs = {"z": JOINED["b"], **JOINED, "mine": lists_of(VALUES + 0.2)}
+    runs = {x: {"mrr": y} for x, y in runs.items()}
+    text = jrm.table(runs, compare=["c", "a"], digits=2)
+    compared = jrm.compare(runs, pairs=["c", "a"])
+    assert [(x.baseline, x.system) for x in compared] == [
+        *(("c", x) for x in ("a", "z", "b", "mine")),
+        *(("a", x) for x in ("z", "b", "mine")),
+    ]
+    differing = {x.system: "" for x in compared}
+    for x in compared:
+        if x.p_corrected <= 0.05:
+            differing[x.system] += {"c": "A", "a": "B"}[x.baseline]
+    marks = marks_in(text)
+    assert marks == {
+        **{x: differing[x] for x in ("z", "b", "mine")},
+        **{"a (B)": "A", "c (A)": "B"},
+    }
+    assert marks["mine"] == "AB"
+    assert jrm.table(runs, compare=compared, digits=2) == text
+    two = {x: runs[x] for x in ("mine", "a", "c")}
+    assert marks_in(jrm.table(two, compare=("a", "c"))) == {
+        **{"mine": "AB", "a (A)": "B", "c (B)": "A"}
+    }
+    for format, mark in (
+        ("markdown", "<sup>AB</sup>"),
+        ("html", "<sup>AB</sup>"),
+        ("latex", r"\textsuperscript{AB}"),
+        ("csv", ",AB\n"),
+    ):
+        assert mark in jrm.table(runs, compare=("c", "a"), format=format)
 
 
 def test_unequal_weights_are_told():

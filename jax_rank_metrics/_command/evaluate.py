@@ -62,7 +62,7 @@ def evaluate(options: Options) -> None:
         text = report.as_text(runs, tests, per_query, level, options.format)
     write_out(text)  # first, so that a figure that fails takes no number with it
     if options.plot is not None:
-        report.draw(runs, baseline, options.plot, level)
+        report.draw(runs, tests, baseline, options.plot, level)
 
 
 def _measure(

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
+from jax_rank_metrics._results.plots.verdicts import ROW
 from jax_rank_metrics._results.sheets import layouts
 from jax_rank_metrics._results.sheets.export import csv_of, plain
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet
@@ -258,12 +259,15 @@ def as_trec(
     return "".join(lines)
 
 
-def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
-    """Writes a figure of the first metric, in a row of panels.
+def draw(
+    runs: Runs, tests: Comparisons, baseline: str, path: Path, level: Number
+) -> None:
+    """Writes a figure of the first metric, whose panels stand in a column.
 
-    The panels show the distribution of its values over queries; for each other run, the
-    differences from the baseline, query by query; and a line over the cutoffs of the
-    metric, if it has several.
+    The panels show the distribution of its values over queries; the differences of a
+    single other run from the baseline, query by query; a forest plot of the tests, or of
+    the differences of several other runs; and a line over the cutoffs of the metric, if it
+    has several.
     """
     library = import_optional("matplotlib.figure", "--plot", "plots")
     labels = [*runs[baseline].lists]
@@ -271,25 +275,34 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     lists = {name: run.lists[label] for name, run in runs.items()}
     metric, _ = cutoff_of(label) or ("", 0)
     metrics_at_cutoffs = [name for name, _ in filter(None, map(cutoff_of, labels))]
-    num_cutoffs = metrics_at_cutoffs.count(metric)
     contenders = [name for name in runs if name != baseline]
-    num_panels = 1 + len(contenders) + (num_cutoffs > 1)
     from jax_rank_metrics import plots
 
-    figure = library.Figure(figsize=(4 * num_panels, 3.6), layout="constrained")
-    axes = iter(figure.subplots(1, num_panels, squeeze=False)[0])
-    plots.distribution(lists, ax=next(axes)).set_title(label)
-    for name in contenders:
-        plots.differences(
-            lists[baseline],
-            lists[name],
-            names=(baseline, name),
-            metric=label,
-            level=level,
-            ax=next(axes),
+    if len(contenders) > 1 and not tests:
+        of_label = {x: y._replace(lists={label: lists[x]}) for x, y in runs.items()}
+        tests = compare(of_label, baseline, "permutation", level)
+    panels: list[tuple[float, Callable[[Any], Any]]] = [
+        (3.6, lambda ax: plots.distribution(lists, ax=ax).set_title(label))
+    ]
+    if len(contenders) == 1:
+        (name,) = contenders
+        pair, names = (lists[baseline], lists[name]), (baseline, name)
+        options = {"names": names, "metric": label, "level": level}
+        panels.append((3.6, lambda ax: plots.differences(*pair, **options, ax=ax)))
+    if tests:
+        height = 1.2 + ROW * (len(tests) + len(contenders))
+        names = baseline, contenders[0] if len(contenders) == 1 else "run"
+        panels.append((height, lambda ax: plots.forest(tests, names=names, ax=ax)))
+    if metrics_at_cutoffs.count(metric) > 1:
+        panels.append(
+            (3.6, lambda ax: plots.at_cutoffs(_means(runs), metric, level=level, ax=ax))
         )
-    if num_cutoffs > 1:
-        plots.at_cutoffs(_means(runs), metric, level=level, ax=next(axes))
+    heights = [height for height, _ in panels]
+    figure = library.Figure(figsize=(4, sum(heights)), layout="constrained")
+    # Figures of their own: what stands beside one panel takes no room from the others.
+    parts = figure.subfigures(len(panels), height_ratios=heights, squeeze=False)[:, 0]
+    for part, (_, panel) in zip(parts, panels, strict=True):
+        panel(part.subplots())
     # Beside the file, and renamed: an old figure stays where the new one fails.
     draft = path.with_name(f".{os.getpid()}-{path.name}")
     try:

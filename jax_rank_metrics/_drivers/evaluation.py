@@ -82,8 +82,9 @@ class Evaluation(StatesByName):
                 or of the numbers of queries; others may be in it, too.
 
         Returns:
-            A dict from each group, in order of first appearance, to states like
-            `states`; `table` takes it if groups are names.
+            A dict from each group to states like `states`, which `table` and `to_frame`
+            take. Groups are in order of first appearance, or in that of the categories of
+            a categorical Series, which states one.
 
         Raises:
             ValueError: if there are more or fewer groups than queries, or one is missing;
@@ -94,6 +95,7 @@ class Evaluation(StatesByName):
                 "the values are on the devices that computed them; call by on the result "
                 "of gather(), which every process must call"
             )
+        categories = getattr(getattr(groups, "dtype", None), "categories", ())
         ids = self.list_ids
         ids = range(len(self.items)) if ids is None else ids
         groups = _inputs.by_ids("groups", groups, ids, self._unit)
@@ -109,10 +111,11 @@ class Evaluation(StatesByName):
             name: states_of_groups(self.lists[name], type(state), *groups_of)
             for name, state in self.states.items()
         }
-        return {
+        by_group = {
             group: {name: of_groups[index] for name, of_groups in states.items()}
             for index, group in enumerate(packed.ids.tolist())
         }
+        return {x: by_group[x] for x in (*categories, *by_group) if x in by_group}
 
     def gather(self: E) -> E:
         """Returns the same evaluation with the values of all queries on every process.

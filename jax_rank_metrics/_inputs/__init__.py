@@ -60,6 +60,7 @@ from jax_rank_metrics._inputs.labelled import has_item_ids as has_item_ids
 from jax_rank_metrics._inputs.labelled import labels_and_values as labels_and_values
 from jax_rank_metrics._inputs.labelled import list_columns as list_columns
 from jax_rank_metrics._inputs.labelled import named as named
+from jax_rank_metrics._inputs.labelled import parts_of_tasks as parts_of_tasks
 from jax_rank_metrics._inputs.labelled import refuse_masked as refuse_masked
 from jax_rank_metrics._inputs.labelled import same_index as same_index
 from jax_rank_metrics._inputs.libraries import is_frame as is_frame

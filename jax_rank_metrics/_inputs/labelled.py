@@ -28,6 +28,7 @@ _ITEMS = re.compile(
     "(?:item|doc|document|product|entity|passage|label)(?:id|no|number|idx)s?"
     "|items?|[idp]ids?|ids?"
 )
+_TASKS = re.compile("task")
 _UNNAMED = re.compile("(?:unnamed:|level|indexlevel)[0-9]+|index|")
 
 
@@ -141,6 +142,19 @@ def by_items_of_rows(
     if labels is None or units is None:
         return values
     return _ordered(name, labels, values, ids[0], units)
+
+
+def parts_of_tasks(frame: Any) -> list[tuple[Any, Any]]:
+    """Splits a frame by its column or level of the index that is called task, if any."""
+    if is_pandas_frame(frame) and "task" in frame.index.names:
+        frame = frame.reset_index()
+    keys = [key for key in frame.columns if _is_named_by(_TASKS, key)]
+    if not keys:
+        return []
+    tasks = frame[keys[0]].to_numpy()
+    rows = frame.drop(columns=keys) if is_pandas_frame(frame) else frame.drop(keys)
+    select = rows.loc.__getitem__ if is_pandas_frame(frame) else rows.filter
+    return [(task, select(tasks == task)) for task in dict.fromkeys(tasks.tolist())]
 
 
 def list_columns(

@@ -1,6 +1,7 @@
 """`jrm.pad_lists`: ragged lists as padded arrays of few different shapes."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from jax.core import Tracer
@@ -14,7 +15,7 @@ _COMPRESSED = "rows.compressed(), the items of each list that exist"
 
 
 def pad_lists(
-    *ragged: Iterable[Iterable[Number]],
+    *ragged: Iterable[Iterable[Any]],
     items: int | None = None,
     lists: int | None = None,
     fill: Number = 0,
@@ -34,20 +35,22 @@ def pad_lists(
     Args:
         *ragged: Sequences of lists of numbers, such as labels and scores: lists of lists
             or of arrays. The lists at the same index have the same length in all of them.
+            Lists of feature vectors, as a ranker reads them, are arrays `[n, dims]`.
         items: The exact length of the last axis, instead of the next size.
         lists: The exact number of lists, instead of the next size.
         fill: The number in padded items. Calls that get the mask never read it; pass -1
             for ids, which have no mask.
 
     Returns:
-        A NumPy array `[lists, items]` for each argument, of the dtype of its numbers
-        (bool, integers or floats, the widest if lists differ), then the mask: bool, of
-        the same shape, True where an item exists.
+        A NumPy array `[lists, items]` for each argument, and `[lists, items, dims]` of
+        vectors, of the dtype of its numbers (bool, integers or floats, the widest if lists
+        differ), then the mask: bool, `[lists, items]`, True where an item exists.
 
     Raises:
         ValueError: if arguments differ in their number of lists, or in the length of a
-            list; if a list is longer than `items`, or there are more than `lists`; or if
-            `fill` is not a number of the dtype.
+            list; if a list is longer than `items`, or there are more than `lists`; if
+            vectors of an argument differ in shape; or if `fill` is not a number of the
+            dtype.
         TypeError: if an argument is traced, or does not hold numbers.
 
     >>> labels, scores, mask = pad_lists(
@@ -65,7 +68,7 @@ def pad_lists(
     if not ragged:
         raise ValueError("pad_lists got no lists; pass labels, scores, …")
     arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
-    all_lengths = [np.array([row.size for row in rows], int) for rows in arguments]
+    all_lengths = [np.array([len(row) for row in rows], int) for rows in arguments]
     lengths = all_lengths[0]
     for index, argument_lengths in enumerate(all_lengths):
         if argument_lengths.size != lengths.size:
@@ -87,11 +90,12 @@ def pad_lists(
     )
     mask = np.zeros(shape, bool)
     mask[: lengths.size] = np.arange(shape[1]) < lengths[:, None]
-    return (*[_padded(rows, mask, fill) for rows in arguments], mask)
+    padded = [_padded(i, rows, mask, fill) for i, rows in enumerate(arguments)]
+    return (*padded, mask)
 
 
 def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
-    """Converts the lists of argument number `index` to 1-D arrays."""
+    """Converts the lists of argument number `index` to arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
     refuse_masked(f"argument {index}", argument, _COMPRESSED)
@@ -105,7 +109,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
 
 
 def _array(name: str, row: object) -> np.ndarray:
-    """Converts one list to a 1-D array; messages call it `name`."""
+    """Converts one list to an array of items; messages call it `name`."""
     if isinstance(row, Tracer) or (
         isinstance(row, (list, tuple)) and any(isinstance(x, Tracer) for x in row)
     ):
@@ -116,7 +120,7 @@ def _array(name: str, row: object) -> np.ndarray:
         array = np.asarray(row)
     except ValueError as error:
         raise ValueError(f"{name} holds lists that differ in length; {cure}") from error
-    if array.ndim != 1:
+    if array.ndim < 1:
         raise ValueError(f"{name} has shape {array.shape}; {cure}")
     if array.dtype.kind not in "biufV" or array.dtype.names:  # "V": bfloat16, float8
         raise TypeError(f"{name} is {array.dtype}; {cure}")
@@ -146,13 +150,24 @@ def next_size(min_size: int) -> int:
     return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
-def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Number) -> np.ndarray:
-    """Returns the lists of one argument as one array, with `fill` where `mask` is False."""
+def _padded(
+    index: int, rows: list[np.ndarray], mask: np.ndarray, fill: Number
+) -> np.ndarray:
+    """Returns the lists of argument number `index`, with `fill` where `mask` is False."""
+    # An empty Python list has no vectors, and an empty array may say how long they are.
+    shapes = {row.shape[1:]: i for i, row in enumerate(rows) if row.shape != (0,)}
+    if len(shapes) > 1:
+        (first, i), (second, j), *_ = shapes.items()
+        raise ValueError(
+            f"argument {index} has items of shape {first} in list {i}, and {second} in "
+            f"list {j}; pass vectors of one length, or numbers alone"
+        )
+    dims = next(iter(shapes), ())
     # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
     dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
     try:
-        padded = np.full(mask.shape, fill, dtype)
+        padded = np.full((*mask.shape, *dims), fill, dtype)
         holds_nan = fill != fill and np.issubdtype(dtype, np.inexact)
         fits = bool((padded == fill).all()) or holds_nan
     except (OverflowError, TypeError, ValueError):
@@ -161,5 +176,7 @@ def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Number) -> np.ndarra
         raise ValueError(
             f"fill is {fill!r}, which {dtype} cannot hold; pass another fill"
         )
-    padded[mask] = np.concatenate([*rows, np.zeros(0, dtype)]).astype(dtype)
+    # Before they are joined, or an empty Python list would make floats of large integers.
+    items = [row.astype(dtype).reshape(len(row), *dims) for row in rows]
+    padded[mask] = np.concatenate([*items, np.zeros((0, *dims), dtype)])
     return padded

@@ -101,6 +101,8 @@ CASES = {
     "label of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, label="x")),
     # marks in tables
     "marks of no run": (ValueError, "one of several runs, which are 'bm25', 'noisy'", lambda: jrm.table(RUNS, compare="bm52")),
+    "marks of baselines": (ValueError, "compare is 'bm52'; pass the name", lambda: jrm.table(RUNS, compare=["bm25", "bm52"])),
+    "marks of no baselines": (ValueError, "compare is []; pass the name of one", lambda: jrm.table(RUNS, compare=[])),
     "marks of one run": (ValueError, "one of several runs", lambda: jrm.table(RUNS["bm25"], compare="bm25")),
     "marks of a metric": (ValueError, "of the form {run: {metric: values}}", lambda: jrm.table(RUNS["noisy"], compare="mrr")),
     "marks without systems": (ValueError, "none of them is a run", lambda: jrm.table(RUNS, compare=jrm.Comparisons([COMPARISON]))),
@@ -115,9 +117,8 @@ CASES = {
     "letters of more lists": (ValueError, "over 12 lists, and the results are of 3 and 3", lambda: of_other_values("all", {x: y[:3] for x, y in JOINED.items()})),
     "letters of other values": (ValueError, "difference of +0.3 .* differ by +0", lambda: of_other_values("all", {"b": JOINED["a"]})),
     # frames
-    "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN})),
-    "frame of lists": (TypeError, "got a PerList", lambda: jrm.to_frame(A)),
-    "frame of runs": (TypeError, "pass a dict of metrics", lambda: jrm.to_frame({"a": SINGLE})),
+    "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN, "map": A})),
+    "frame of a state with ids": (TypeError, "leave ids out", lambda: jrm.to_frame({"mrr": MEAN}, [1, 2, 3, 4])),
     "frame of nothing": (ValueError, "no metric", lambda: jrm.to_frame({})),
     "frame of other lists": (ValueError, "2 and 4 lists", lambda: jrm.to_frame({"a": A, "b": A[:2]})),
     "frame of fewer ids": (ValueError, "2 ids .* which has 4 lists", lambda: jrm.to_frame(SINGLE, ["a", "b"])),

@@ -237,6 +237,8 @@ CASES = {
     "a width of 0": (ValueError, "items is 0; pass an int of at least 1", lambda: jrm.pad_lists([[1]], items=0)),
     "numbers as lists": (ValueError, "list 0 of argument 0 has shape ()", lambda: jrm.pad_lists([1, 2])),
     "lists in a list": (ValueError, "list 1 of .* differ in length", lambda: jrm.pad_lists([[1], [[1], [2, 3]]])),
+    "vectors of two lengths": (ValueError, "argument 0 has items of shape (2,) in list 0, and (3,) in list 2; pass vectors of one length", lambda: jrm.pad_lists([[[1, 2]], [], [[1, 2, 3]]])),
+    "vectors beside numbers": (ValueError, "argument 1 has items of shape () in list 0, and (2,) in list 1", lambda: jrm.pad_lists([[1], [1]], [[1], [[1, 2]]])),
     "a list of text": (TypeError, "list 0 of argument 0 is <U1; pass a list", lambda: jrm.pad_lists([["a"]])),
     "a number as lists": (TypeError, "argument 0: got int; pass a sequence of lists", lambda: jrm.pad_lists(3)),
     "no lists": (ValueError, "pad_lists got no lists", jrm.pad_lists),

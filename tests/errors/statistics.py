@@ -197,6 +197,12 @@ CASES = {
     "a normal interval of seeds": (ValueError, "knows no seeds", lambda: jrm.table({"x": {"mrr": SEEDS}}, method="normal")),
     # plans
     **rows_of("power", ValueError, "power", functools.partial(jrm.minimum_detectable, PILOT), 0, 1, 0.04, 80),
+    **rows_of("a plan of two systems", TypeError, "of two systems; pass the difference of each list: paired(a, b)", jrm.minimum_detectable, (X, X), [X, X + 1], (HEAVY, HEAVY), ([0.1, 0.2, 0.3], [0.2, 0.3, 0.4]), (BY_ID, BY_ID)),
+    "lists for two systems": (TypeError, "differences is a tuple of two systems", lambda: jrm.lists_needed((X, X), 0.1)),
+    "lists for two systems of a judge": (TypeError, "judge is a list of two systems", lambda: jrm.lists_needed(HUMAN, 0.1, judge=[JUDGE, JUDGE], others=3)),
+    "pairs of no system": (ValueError, "pairs names 'a', 'c'; pass names of baselines among 'a', 'b'", lambda: jrm.compare(BOARD, pairs=["a", "c"])),
+    "pairs of no name": (ValueError, "pairs names none; pass names", lambda: jrm.compare(BOARD, pairs=())),
+    "pairs of names, and b": (ValueError, "leave b out", lambda: jrm.compare(X, X, pairs=["a"])),
     "a plan of an unknown alternative": (ValueError, "alternative", lambda: jrm.lists_needed(PILOT, 0.1, alternative="larger")),
     "a difference of NaN": (ValueError, "difference is nan", lambda: jrm.lists_needed(PILOT, np.nan)),
     "a plan of no lists": (ValueError, "lists", lambda: jrm.minimum_detectable(PILOT, lists=0)),

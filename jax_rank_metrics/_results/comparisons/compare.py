@@ -1,6 +1,6 @@
 """Compares systems: how large a difference is, and whether it may be chance."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from jax import random
@@ -34,7 +34,7 @@ def compare(
     clusters: Any = None,
     judge: Values | None = None,
     test: ComparisonTest | None = None,
-    pairs: Pairs = "baseline",
+    pairs: Pairs | Sequence[Hashable] = "baseline",
     correction: Correction = "holm",
     alternative: Alternative = "two-sided",
     margin: Number | None = None,
@@ -122,7 +122,8 @@ def compare(
         test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
             and "t" with a judge.
         pairs: Without b, "baseline" compares each system with the first, and "all" each
-            with all that come after it.
+            with all that come after it; names of several baselines, ("bm25", "dense"), each
+            of them with all other systems.
         correction: How p is corrected for the number of comparisons in the call. "holm"
             holds the probability of any false alarm, for any test. So does "maxT", for
             "permutation": it compares each difference with the largest t of all under the
@@ -247,7 +248,7 @@ def compare(
     """
     for name, value, choices in (
         ("test", test or "t", ComparisonTest),
-        ("pairs", pairs, Pairs),
+        ("pairs", "all" if isinstance(pairs, list | tuple) else pairs, Pairs),
         ("correction", correction, Correction),
         ("alternative", alternative, Alternative),
     ):

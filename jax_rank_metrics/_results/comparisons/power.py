@@ -18,7 +18,7 @@ from jax_rank_metrics._results.inference.means import (
 from jax_rank_metrics._results.systems.judged import judged_lists, judged_records
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Nested, Path, Values, nested, read
-from jax_rank_metrics._results.systems.values import ListValues
+from jax_rank_metrics._results.systems.values import ListValues, is_number
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
@@ -71,7 +71,8 @@ def minimum_detectable(
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
             `Seeds` have fewer than three seeds.
-        TypeError: if the differences are traced, or hold no per-list values.
+        TypeError: if the differences are traced, are a pair of systems, or hold no per-list
+            values.
 
     References:
         Sakai, Statistical significance, power, and sample sizes: a systematic review of
@@ -82,6 +83,7 @@ def minimum_detectable(
     >>> f"{minimum_detectable(pilot):.3f}, {minimum_detectable(pilot, lists=50):.3f}"
     '0.117, 0.041'
     """
+    _refuse_pair("differences", differences)
     test = _Test.of(power, level, alternative)
     planned = None if lists is None else _inputs.positive_integer("lists", lists)
 
@@ -124,12 +126,15 @@ def lists_needed(
         ValueError: if an option is out of its range, if a value is not finite, or if
             `Seeds` have fewer than three seeds; with a judge, as `prediction_powered`, and
             if `others` is missing, or passed without a judge.
-        TypeError: if the differences are traced, or hold no per-list values.
+        TypeError: if the differences are traced, are a pair of systems, or hold no per-list
+            values.
 
     >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
     >>> lists_needed(pilot, 0.05), lists_needed(pilot, 0.05, alternative="greater")
     (35, 27)
     """
+    _refuse_pair("differences", differences)
+    _refuse_pair("judge", judge)
     test = _Test.of(power, level, alternative)
     if not math.isfinite(difference):
         raise ValueError(f"difference is {difference!r}; pass a finite number")
@@ -261,6 +266,17 @@ class _Test(NamedTuple):
             # SciPy gives NaN for a tail too small for a float.
             power += float(np.nan_to_num(nct.cdf(-quantile, freedom, shift)))
         return power
+
+
+def _refuse_pair(name: str, values: Values) -> None:
+    """Raises TypeError for two systems, which would be read as two lists of cutoffs."""
+    if not isinstance(values, list | tuple) or len(values) != 2:
+        return
+    if not any(map(is_number, values)):
+        raise TypeError(
+            f"{name} is a {type(values).__name__} of two systems; pass the difference of "
+            "each list: paired(a, b) of PerList, or b - a of arrays"
+        )
 
 
 def _for_each(

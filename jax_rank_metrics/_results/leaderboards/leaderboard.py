@@ -43,6 +43,7 @@ def leaderboard(
     key: Key | None = None,
     undefined: Undefined | None = None,
     lower: bool | str | Sequence[str] = (),
+    tasks_first: bool = False,
 ) -> Leaderboard:
     """Puts systems in the order of their means, and says how sure that order is.
 
@@ -86,6 +87,8 @@ def leaderboard(
         undefined: What a value counts as where the metric is undefined; see `compare`.
             "skip" keeps the lists in which it is defined for all systems.
         lower: True if lower means are better, or the name of the metric; see `compare`.
+        tasks_first: Whether the keys of tasks come before those of systems, as `table`
+            takes several collections: `{task: {system: values}}`.
 
     Returns:
         A `Leaderboard`, best system first. Systems whose means are equal keep the order of
@@ -131,7 +134,7 @@ def leaderboard(
     samples = _inputs.positive_integer("samples", samples)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    name, tasks = read_tasks(systems, metric)
+    name, tasks = read_tasks(systems, metric, tasks_first)
     path = [] if name is None else [name]
     check_lower(lower, path)
     direction = direction_of(path, lower)

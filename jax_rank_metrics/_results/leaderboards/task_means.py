@@ -87,10 +87,16 @@ def means_of_tasks(
             names = [x.name for x in records.values()]
             means.append(_of_states(states, names, samples, rng))
         else:
-            lists = in_one_order(
-                [lists_at_cutoff(x) for x in records.values()],
-                None if ids is None else _ids_of(ids, records, task),
-            )
+            of_systems = [lists_at_cutoff(x) for x in records.values()]
+            ids_of_task = None if ids is None else _ids_of(ids, records, task)
+            try:
+                lists = in_one_order(of_systems, ids_of_task)
+            except ValueError as error:
+                if task is None:
+                    raise
+                raise ValueError(
+                    f"{error}; tasks_first=True reads {{task: {{system: values}}}}"
+                ) from error
             means.append(_of_lists(lists, undefined, samples, rng))
     return means
 

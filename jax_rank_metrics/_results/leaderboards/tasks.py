@@ -1,5 +1,6 @@
 """The values of the one metric of a leaderboard, by task."""
 
+import dataclasses
 from collections.abc import Hashable
 
 from jax_rank_metrics._results.systems.systems import (
@@ -17,13 +18,14 @@ from jax_rank_metrics._results.systems.values import listing
 
 
 def read_tasks(
-    systems: Values, metric: str | None
+    systems: Values, metric: str | None, tasks_first: bool
 ) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
     """Reads the values of one metric of all systems, by task.
 
     Args:
         systems: See `leaderboard`.
         metric: The name of the metric to read, where there are several.
+        tasks_first: Whether the keys of tasks come before those of systems.
 
     Returns:
         The name of the metric; and the records of all systems in each task, which is None
@@ -35,12 +37,21 @@ def read_tasks(
     # A dict is a set that keeps the order in which names came.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, Record]] = {}
-    of_systems = by_system(read(systems, "systems", "systems"))
+    of_all = read(systems, "systems", "metrics" if tasks_first else "systems")
+    if tasks_first:
+        # `Systems`, and frames whose columns have several levels, name their systems.
+        of_all = [
+            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
+            if x.system is None and x.path[1:]
+            else x
+            for x in of_all
+        ]
+    of_systems = by_system(of_all)
     if len(of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
     tasks_of: dict[Hashable, list[Hashable]] = {}
     for system, records in of_systems.items():
-        by_task = _by_task(records, metric)
+        by_task = _by_task(records, metric, tasks_first)
         tasks_of[system] = [*by_task]
         for task, of_metrics in by_task.items():
             label = label_of("systems", (system,) if task is None else (system, task))
@@ -61,21 +72,21 @@ def read_tasks(
 
 
 def _by_task(
-    records: dict[Path, Record], metric: str | None
+    records: dict[Path, Record], metric: str | None, tasks_first: bool
 ) -> dict[Hashable, dict[str | None, Record]]:
     """Sorts the records of a system by task, and those of each by metric.
 
-    A single key may be that of a task or of a metric. Keys are of metrics if a frame says
-    so, if one of them is `metric`, or if all are names of metrics.
+    A single key may be that of a task or of a metric. Unless tasks come first, keys are of
+    metrics if a frame says so, if one of them is `metric`, or if all are names of metrics.
     """
     # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
     keys = [path[0] for path, x in records.items() if len(path) == 1]
-    are_tasks = (
-        len(keys) == len(records)
-        and metric not in keys
-        and not any(x.is_of_metric for x in records.values())
-        and not all(map(is_metric_name, keys))
+    are_of_metrics = not tasks_first and (
+        metric in keys
+        or any(x.is_of_metric for x in records.values())
+        or all(map(is_metric_name, keys))
     )
+    are_tasks = len(keys) == len(records) and not are_of_metrics
     by_task: dict[Hashable, dict[str | None, Record]] = {}
     for path, record in records.items():
         task = path[0] if are_tasks else task_of(path)

@@ -1,7 +1,7 @@
 """Pairs the records of systems, and the lists of two records by ids or by position."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jax_rank_metrics import _inputs
@@ -31,30 +31,44 @@ class Pair(NamedTuple):
     systems: tuple[int, int]  # the numbers of the systems, the baseline's is 0
 
 
-def pairs_of(a: Values, b: Values | None, pairs: Pairs = "baseline") -> list[Pair]:
+def pairs_of(
+    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
+) -> list[Pair]:
     """Pairs the metrics of systems.
 
     Args:
         a: The values of the baseline; or a dict of systems where b is None.
         b: The values of another system, a dict of such systems, or None.
-        pairs: Whether each system is paired with the first alone, or with all.
+        pairs: Whether each system is paired with the first alone, or with all; or the
+            names of the systems with which all others are paired.
 
     Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, or if
-            values differ in the number of lists where they must not.
+        ValueError: if either holds no metric, if the metrics of systems differ, if values
+            differ in the number of lists where they must not, or if there is no system of
+            a name.
     """
     systems = _systems_in(a) if b is None else _baseline_and(a, b, ("a", "b"))
-    if b is not None and pairs == "all":
+    if b is not None and pairs != "baseline":
         raise ValueError(
-            "pairs='all' takes all systems in one dict; leave b out, and pass "
-            "compare({name: values, …}, pairs='all')"
+            f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
+            f"compare({{name: values, …}}, pairs={pairs!r})"
         )
-    # (0, 1), (0, 2), …, (1, 2), …: those of the baseline come first.
+    baselines = 1
+    if not isinstance(pairs, str):
+        named = {next(iter(x.values())).system: x for x in systems}
+        if not pairs or any(name not in named for name in pairs):
+            raise ValueError(
+                f"pairs names {listing(list(pairs)) or 'none'}; pass names of baselines "
+                f"among {listing(list(named))}"
+            )
+        baselines = len(set(pairs))
+        systems = list({x: named[x] for x in (*pairs, *named)}.values())
+    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
     couples = itertools.combinations(range(len(systems)), 2)
     return [
         Pair(record, systems[j][path], (i, j))
         for i, j in couples
-        if pairs == "all" or i == 0
+        if pairs == "all" or i < baselines
         for path, record in systems[i].items()
     ]
 

@@ -284,6 +284,12 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
 
     label = label_of(name, path)
     ids: Any = None
+    if _inputs.is_frame(tree) and (parts := _inputs.parts_of_tasks(tree)):
+        for task, part in parts:
+            for x in records_of(part, name, path):
+                keys = (*x.path[:-1], task, x.path[-1])
+                yield dataclasses.replace(x, name=label_of(name, keys), path=keys)
+        return
     if is_of_lists := _inputs.is_frame(tree):
         ids, tree = _inputs.list_columns(label, tree, is_metric_name)
     if isinstance(tree, Mapping) and not tree:
@@ -310,7 +316,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             )
     elif is_of_lists and isinstance(tree, Mapping):
         for key, column in tree.items():
-            # Of several levels, as `to_frame` writes them: task, system, metric.
+            # Of several levels: task, system, metric.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
             yield record(column, keys, ids=ids, is_of_metric=True)

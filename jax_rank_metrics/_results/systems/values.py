@@ -332,11 +332,12 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `tree` is a dict of list ids to numbers."""
     return (
-        isinstance(tree, Mapping) and bool(tree) and all(map(_is_number, tree.values()))
+        isinstance(tree, Mapping) and bool(tree) and all(map(is_number, tree.values()))
     )
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether this is one number, of Python, NumPy or another array library."""
     if isinstance(value, numbers.Real | np.generic):
         return True
     # Scalars of other array libraries; a state has a float, too, but is no number.

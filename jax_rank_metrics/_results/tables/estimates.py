@@ -96,10 +96,19 @@ def estimates_of(
 
 
 def have_other_lists(records: Iterable[Record]) -> bool:
-    """Whether the ids of lists say that the values of a metric are of different lists."""
+    """Whether the ids or the numbers of lists say that a metric is of different lists."""
     # Only ids that both hold are compared; runs without ids may be of the same lists.
     first: dict[str | None, list[Hashable]] = {}
+    counts: dict[str | None, int] = {}
     for record in records:
+        # Without ids, as those of groups, other numbers of lists say that they differ.
+        count = None
+        if isinstance(record.source, Mean) and not stacked_shape(record.source):
+            count = int(record.source.lists)
+        elif record.ids is None and record.is_on_this_host:
+            count = record.lists.list_count
+        if count is not None and count != counts.setdefault(record.metric, count):
+            return True
         if record.ids is not None:
             ids = np.asarray(record.ids, object).tolist()
             expected = first.setdefault(record.metric, ids)

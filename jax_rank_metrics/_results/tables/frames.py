@@ -16,12 +16,12 @@ from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
 from jax_rank_metrics._results.systems.systems import (
     Record,
-    Systems,
     Values,
     is_spread,
     read,
 )
 from jax_rank_metrics._results.systems.values import checked_ids, in_one_order
+from jax_rank_metrics._results.tables.mean_table import sheet_of_means
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.state import State
@@ -36,15 +36,19 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     Values of lists have a column for each metric and cutoff, under the names that
     `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
     lists count for in means. Lists that do not count, such as those without items, stay.
+    Of `Seeds` they are the means over seeds. Tasks, whose lists are their own, stand below
+    each other, and are a level of the index; several systems are a level of the columns.
     A leaderboard has a row for each system, and comparisons one for each of them, with the
-    fields that `table(…, format="csv")` has; means of people and a judge have one for each,
-    with the attributes of `PredictionPowered`.
+    fields that `table(…, format="csv")` has, as do states for each mean; means of people
+    and a judge have one for each, with the attributes of `PredictionPowered`.
 
     Args:
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
-            the result of `evaluate_users` or another driver; `Systems`, whose names are
-            further levels of the columns; a `Leaderboard`; or whatever `compare` or
-            `prediction_powered` returns.
+            the result of `evaluate_users` or another driver; `Seeds`; dicts of systems to
+            these, or of tasks to such dicts, as `table` takes them; values without a name,
+            which have the column "value"; `Systems`; states, such as those of
+            `Evaluation.by`; a `Leaderboard`; or whatever `compare` or `prediction_powered`
+            returns.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
             several axes are in C order. None is the users of an evaluation, and otherwise
             counts from 0.
@@ -54,8 +58,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
         system, paired by their ids; but NaN is no number, so fill it in first.
 
     Raises:
-        TypeError: if results are none of these, such as states, which hold no values of
-            lists; if ids are passed where rows are no lists, or are no sequence.
+        TypeError: if results are none of these, or states beside values of lists; if ids
+            are passed where rows are no lists, or are no sequence.
         ValueError: if metrics have different numbers of lists, if two cutoffs have one
             name, or if ids repeat or there is not one for each list; if values lie on
             several devices, before `gather`.
@@ -73,8 +77,13 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     pandas = import_optional("pandas", "to_frame", "frames")
     records = _records(results)
     if records is None:
-        columns, index, unit = _columns(results, ids)
-        return pandas.DataFrame(columns, pandas.Index(index, name=unit))
+        unit, by_task = _of_tasks(results, ids)
+        parts = {
+            task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
+            for task, (columns, index) in by_task.items()
+        }
+        frame, *further = parts.values()
+        return pandas.concat(parts, names=["task"]) if further else frame
     if ids is not None:
         raise TypeError(
             "ids are those of lists, and these results have none; leave ids out"
@@ -89,12 +98,27 @@ def _records(results: Values) -> Sequence[Mapping[str, Any]] | None:
     comparisons = comparisons_in(results)
     if comparisons is not None:
         return [*map(record_of, comparisons)]
-    records = read(results, "results")
-    if not all(isinstance(x.source, PredictionPowered) for x in records):
+    records = _read(results)
+    if all(isinstance(x.source, PredictionPowered) for x in records):
+        return [row for record in records for row in _judged_rows(record)]
+    if not all(isinstance(x.source, State) for x in records):
         return None
-    if any(x.path for x in records):
-        records = read(results, "results", "tasks")
-    return [row for record in records for row in _judged_rows(record)]
+    return sheet_of_means(
+        results,
+        compare=None,
+        level=0.95,
+        method="auto",
+        digits=3,
+        lower=(),
+        by_run=None,
+    ).records
+
+
+def _read(results: Values) -> list[Record]:
+    """Reads the records of results, which have names unless they are values alone."""
+    records = read(results, "results")
+    are_named = any(x.path for x in records)
+    return read(results, "results", "tasks") if are_named else records
 
 
 def _judged_rows(record: Record) -> list[dict[str, Any]]:
@@ -112,17 +136,13 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
     ]
 
 
-def _columns(
+def _of_tasks(
     results: Values, ids: Iterable[Hashable] | None
-) -> tuple[dict[Any, np.ndarray], list[Hashable], str]:
-    """The column of each metric and cutoff, the ids of its rows, and what these are."""
-    # Only `Systems` name their systems; else a nested dict may be a mistake.
-    records = read(results, "results")
-    is_nested = not isinstance(results, Systems) and any(
-        len(x.path) > 1 for x in records
-    )
+) -> tuple[str, dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]]:
+    """Returns the unit of rows, and the columns and ids of the rows of each task."""
+    records = _read(results)
     for record in records:
-        if isinstance(record.source, State) or not record.path or is_nested:
+        if isinstance(record.source, State):
             raise TypeError(
                 f"{record.name}: got {kind_of(record.source)}; pass a dict of metrics to "
                 "PerList, as measure gives it, the result of a driver, of compare or of "
@@ -139,6 +159,23 @@ def _columns(
         unit = "user"
     if ids is not None and any(x.ids is not None for x in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
+    tasks: dict[Hashable, list[Record]] = {}
+    for record in records:
+        # A task of several keys is a tuple, which pandas would take apart.
+        task = record.task
+        task = ", ".join(map(str, task)) if isinstance(task, tuple) else task
+        tasks.setdefault(task, []).append(record)
+    # Several systems are a further level of the names of columns. Beside tasks a single
+    # one is, too, or its tasks would be read as systems.
+    has_systems = len({x.system for x in records}) > 1
+    has_systems |= len(tasks) > 1 and records[0].system is not None
+    return unit, {x: _columns(y, ids, has_systems) for x, y in tasks.items()}
+
+
+def _columns(
+    records: Sequence[Record], ids: Iterable[Hashable] | None, has_systems: bool
+) -> tuple[dict[Any, np.ndarray], list[Hashable]]:
+    """The column of each metric and cutoff in one task, and the ids of its rows."""
     counts = sorted({x.lists.list_count for x in records})
     if len(counts) != 1:
         raise ValueError(
@@ -149,20 +186,17 @@ def _columns(
     index = in_order[0].ids or list(range(*counts))
     if ids is not None:
         index = checked_ids("results", ids, *counts)
-    # Several systems or tasks are further levels of the names of columns.
-    has_tasks = len({x.task for x in records}) > 1
-    has_systems = len({x.system for x in records}) > 1
     columns: dict[Any, np.ndarray] = {}
     for record, lists in zip(records, in_order, strict=True):
         # [lists, cutoffs]: the mean over seeds, if there are several.
         values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
         for label, column in zip(record.labels(), values.T, strict=True):
-            levels = [record.task] * has_tasks + [record.system] * has_systems
-            key = (*levels, label) if levels else label
+            name = label or "value"
+            key = (record.system, name) if has_systems else name
             if key in columns:
                 raise ValueError(
                     f"two cutoffs are called {label!r}; name one differently"
                 )
             columns[key] = column
-    return columns, index, unit
+    return columns, index

@@ -21,7 +21,11 @@ from jax_rank_metrics._results.tables.estimates import (
     have_other_lists,
     read_collections,
 )
-from jax_rank_metrics._results.tables.significance import Marks, marks_of
+from jax_rank_metrics._results.tables.significance import (
+    Marks,
+    is_of_names,
+    marks_of,
+)
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -54,7 +58,7 @@ class _Collection(NamedTuple):
 def sheet_of_means(
     results: Values,
     *,
-    compare: str | Comparisons | Mapping[Any, Comparisons] | None,
+    compare: str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None,
     level: Number,
     method: IntervalMethod,
     digits: int,
@@ -65,7 +69,7 @@ def sheet_of_means(
 
     Args:
         results: The results of runs, of one run, or of several collections.
-        compare: A baseline, or comparisons of runs, also by collection.
+        compare: One baseline or several, or comparisons of runs, also by collection.
         level: The level of the intervals.
         method: How intervals are made.
         digits: Number of digits after the point.
@@ -87,7 +91,8 @@ def sheet_of_means(
             f"collection: {listing(list(by_collection))}"
         )
     of_pairs = any(
-        isinstance(x, Comparisons) and x.are_of_pairs for x in baselines.values()
+        is_of_names(x) or (isinstance(x, Comparisons) and x.are_of_pairs)
+        for x in baselines.values()
     )
     means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
@@ -53,9 +53,11 @@ def marks_of(
     Args:
         records: The values of all runs.
         means: The means of each run, by the names of metrics and cutoffs.
-        comparisons: The name of the baseline, or what `compare` returns; None for no marks.
-        names: The names of the runs of all collections, each of which has a letter.
-        of_pairs: Whether all pairs of runs are compared, in any collection.
+        comparisons: The name of the baseline, the names of several, or what `compare`
+            returns; None for no marks.
+        names: The names of the runs of all collections, each of which has a letter unless
+            `comparisons` names those that have one.
+        of_pairs: Whether runs are compared with several others, in any collection.
 
     Raises:
         ValueError: if there is no such baseline, or if the comparisons are of other runs
@@ -66,11 +68,14 @@ def marks_of(
         return NO_MARKS
     baseline = comparisons if isinstance(comparisons, str) else None
     if baseline is not None:
-        comparisons = _with_baseline(records, baseline)
+        comparisons = _with_baselines(records, [baseline])
+    elif is_of_names(comparisons):
+        names = comparisons
+        comparisons = _with_baselines(records, names)
     if not isinstance(comparisons, Comparisons):
         raise TypeError(
-            f"compare is {kind_of(comparisons)}; pass the name of the baseline, or the "
-            "result of jrm.compare with a dict of runs"
+            f"compare is {kind_of(comparisons)}; pass the name of the baseline, a list of "
+            "several, or the result of jrm.compare with a dict of runs"
         )
     # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
@@ -88,6 +93,10 @@ def marks_of(
     if of_pairs:
         for ((a, b), metric), comparison in in_table.items():
             _check_values(comparison, metric, a, b, means)
+        pairs = {pair for pair, _ in in_table}
+        count = len({run for pair in pairs for run in pair})
+        if len(pairs) < count * (count - 1) // 2:  # of some baselines alone
+            names = list(dict.fromkeys(a for (a, _), _ in in_table))
         return _marks_of_pairs(names, in_table)
     if baseline is None:
         baseline = _baseline_of(means, in_table)
@@ -165,37 +174,41 @@ def _check_values(
         )
 
 
-def _with_baseline(records: Sequence[Record], baseline: str) -> Comparisons:
-    """Compares all runs with one of them."""
+def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
+    """Whether these are the names of several baselines."""
+    return isinstance(compare, list | tuple)
+
+
+def _with_baselines(
+    records: Sequence[Record], baselines: Sequence[Hashable]
+) -> Comparisons:
+    """Compares all runs with some of them."""
     runs = dict.fromkeys(map(run_of, records))
-    if baseline not in runs or len(runs) < 2:
+    unknown = [x for x in baselines if x not in runs or len(runs) < 2]
+    if unknown or not baselines:
         known = "which are " + listing(list(runs))
         if "" in runs:
             known = "and results of the form {run: {metric: values}}"
         raise ValueError(
-            f"compare is {baseline!r}; pass the name of one of several runs, {known}"
+            f"compare is {listing(unknown) or '[]'}; pass the name of one of several runs, "
+            f"{known}"
         )
     for record in records:
         if isinstance(record.source, State | PredictionPowered):
             raise TypeError(
-                f"compare={baseline!r} needs the values of every list, but {record.name} "
-                f"is a {type(record.source).__name__}; pass what `measure` returns, or "
-                "the result of jrm.compare"
+                f"compare={baselines[0]!r} needs the values of every list, but "
+                f"{record.name} is a {type(record.source).__name__}; pass what `measure` "
+                "returns, or the result of jrm.compare"
             )
-    # The baseline by itself, and all others, which have been read for the means.
-    sides = [
-        Systems.of([x for x in records if (x.system == baseline) == is_baseline])
-        for is_baseline in (True, False)
-    ]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
-        return compare_runs(*sides)
+        return compare_runs(Systems.of(records), pairs=baselines)
 
 
 def _marks_of_pairs(
     runs: Sequence[Hashable], comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Marks:
-    """Marks each cell with the letters of the runs that it differs from."""
+    """Marks each cell with the letters of those `runs` that it differs from."""
     letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
     marks: dict[tuple[Hashable, str], str] = {}
     for (pair, metric), comparison in comparisons.items():
@@ -204,7 +217,8 @@ def _marks_of_pairs(
             is_mutual = comparison.alternative == "two-sided"
             for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
                 cell = run, metric
-                marks[cell] = "".join(sorted(marks.get(cell, "") + letters[opponent]))
+                letter = letters.get(opponent, "")
+                marks[cell] = "".join(sorted(marks.get(cell, "") + letter))
     kind = "capital" if all(map(str.isupper, letters.values())) else "letter"
     legend = f"a {kind}: {_relation(comparisons, 'the run that has it')}"
     return Marks(marks, letters, f"{legend} {_how(comparisons)}")

@@ -1,6 +1,6 @@
 """Tables of means, comparisons and leaderboards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from jax_rank_metrics import _inputs
@@ -38,7 +38,11 @@ class Table(str):
 def table(
     results: Values | Leaderboard | Comparisons | Comparison,
     *,
-    compare: str | Comparisons | Mapping[Any, Comparisons] | None = None,
+    compare: str
+    | Sequence[str]
+    | Comparisons
+    | Mapping[Any, Comparisons]
+    | None = None,
     format: Format = "text",
     level: Number = 0.95,
     method: IntervalMethod = "auto",
@@ -54,7 +58,8 @@ def table(
     is not cut where it reaches beyond the values that a metric can have. The
     best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
     metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
-    popularity, have no best, and neither have runs whose ids say that their lists differ.
+    popularity, have no best, and neither have runs whose ids say that their lists differ,
+    or states of different numbers of lists, as those of groups.
     Runs that print the same number share the mark. The mark does not say that a
     difference is more than chance, and neither do two intervals: the runs saw the same
     lists, so test the difference of each list. `compare` does, and marks what it finds
@@ -79,11 +84,11 @@ def table(
             returns.
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
-            them. Or the result of `jrm.compare` for the runs of this table, whichever its
-            options; of all pairs, each run gets a capital, which marks the means that
-            differ from its own. Of several collections, a dict of such results by
-            collection. It has to be of the values of this table, by its means and numbers
-            of lists.
+            them. Or a list of several such baselines, each of which gets a capital, which
+            marks the means that differ from its own. Or the result of `jrm.compare` for
+            the runs of this table, whichever its options; of all pairs, each run gets a
+            capital. Of several collections, a dict of such results by collection. It has
+            to be of the values of this table, by its means and numbers of lists.
         format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
             and numbers aligned at the point; the note is as wide as the table), "html",
             "csv" or "json". Names are escaped as the format requires. CSV has a line for
