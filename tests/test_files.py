@@ -7,6 +7,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from arrow_tables import ArrowTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -285,31 +286,14 @@ class Pandas:
         return self.frame[name].to_numpy()
 
 
-class Arrow:
-    """A table of pyarrow, whose `columns` are its data."""
-
-    def __init__(self, frame):
-        """A frame of polars, by columns."""
-        self.frame, self.columns = frame, frame.get_columns()
-        self.column_names = frame.columns
-
-    def __getitem__(self, name):
-        """A column."""
-        return self.frame[name]
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        """The data as a stream of Arrow."""
-        return self.frame.__arrow_c_stream__(requested_schema)
-
-
 def test_join_takes_tables_of_arrow():
     """A table is read by its column names, and errors do not quote its data."""
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
-    joined = jrm.join(Arrow(frame), {"q": {"secret": 0.5}})
+    joined = jrm.join(ArrowTable(frame), {"q": {"secret": 0.5}})
     assert items_of(joined, "q") == {"secret": (1, True, True, True)}
     message = "no column 'relevance', only query_id, doc_id;"
     with pytest.raises(ValueError, match=message):
-        jrm.join(Arrow(frame.drop("relevance")), {"q": {"secret": 0.5}})
+        jrm.join(ArrowTable(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
 def test_join_takes_frames_and_kinds_of_ids():

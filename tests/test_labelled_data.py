@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse
+from arrow_tables import ArrowTable
 from late_imports import LateImport
 from per_lists import lists_of
 
@@ -92,12 +93,15 @@ def forms_of(data, unit):
     named = make(data[order], index=index)
     columns = {"x": data[order]} if data.ndim == 1 else dict(enumerate(data[order].T))
     columns = {unit + "_id": order} | {f"c{key}": x for key, x in columns.items()}
+    named_columns = {key: list(x) for key, x in columns.items()}
     return {
         "labels": named,
         "default": make(data),
         "dict": dict(zip(order, data[order], strict=True)),
         "column": pandas.DataFrame(columns),
-        "polars": pl.DataFrame({key: list(x) for key, x in columns.items()}),
+        "polars": pl.DataFrame(named_columns),
+        "lazy": pl.LazyFrame(named_columns),
+        "arrow": ArrowTable(pl.DataFrame(named_columns)),
         "wrong": make(data[order], index=[f"x{i}" for i in order]),
         "few": named.iloc[1:],
         "masked": np.ma.masked_array(data, np.arange(len(data)).reshape(-1, *[1] * (data.ndim - 1)) + 0 * data.astype(bool) == 1),
@@ -128,7 +132,8 @@ def test_matrices_of_scores():
     frame = pandas.DataFrame(SCORES)
     mixed = frame.loc[[2, 0, 1], [3, 1, 0, 2]]
     with_users = mixed.reset_index(names="user").rename(columns=str)
-    forms = (frame, mixed, with_users, pl.DataFrame(with_users.to_dict("list")))
+    polars = pl.DataFrame(with_users.to_dict("list"))
+    forms = (frame, mixed, with_users, polars, polars.lazy(), ArrowTable(polars))
     for model in (*forms, pl.DataFrame(SCORES), lambda u: mixed.loc[u]):
         np.testing.assert_array_equal(USERS(model, PAIRS).items, expected.items)
     ids = [[1], [0], [2]]
@@ -146,7 +151,8 @@ def test_users_of_pairs():
     matrix = scipy.sparse.csr_array((np.ones(2), (users, items)), shape=(6, 5))
     columns = {"user": users, "item": items}
     stored = scipy.sparse.csr_array(([1.0, 0], ([1, 4], [2, 0])), shape=(6, 5))
-    frames = pandas.DataFrame(columns), pl.DataFrame(columns)
+    frames = pandas.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns)
+    frames += (ArrowTable(pl.DataFrame(columns)),)
     series = pandas.Series([[2], [0]], index=users)
     forms = (*frames, matrix, matrix.tocoo(), {1: [2], 4: [0]}, series, stored)
     for relevant in forms:
@@ -170,7 +176,8 @@ def test_triples():
     expected = leaves(LINKS(score_fn=scores_of_links, triples=TRIPLES)["both"])
     short = mixed.set_axis(["T", "H", "R"], axis=1)
     polars = pl.DataFrame(mixed.to_dict("list"))
-    for triples in (frame, mixed, short, polars, pandas.DataFrame(TRIPLES)):
+    tables = polars.lazy(), ArrowTable(polars)
+    for triples in (frame, mixed, short, polars, *tables, pandas.DataFrame(TRIPLES)):
         got = leaves(LINKS(score_fn=scores_of_links, triples=triples)["both"])
         for x, y in zip(got, expected, strict=True):
             np.testing.assert_array_equal(x, y)

@@ -88,6 +88,7 @@ class Interactions:
                 for each user.
         """
         if _inputs.is_frame(raw):
+            raw = _inputs.as_frame(raw, name)
             users, table = read_frame(name, raw, vocabularies)
             return cls(name, unit, table, users)
         if _inputs.is_sparse(raw):

@@ -134,6 +134,7 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
             is below 0, or one of an entity is not below `num_entities`.
     """
     if _inputs.is_frame(value):
+        value = _inputs.as_frame(value, name)
         value = value[_triple_columns(name, [*value.columns])]
     triples = np.asarray(_inputs.numpy_array(name, value))
     if triples.size == 0:

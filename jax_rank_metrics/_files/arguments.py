@@ -36,13 +36,6 @@ class _Frame(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-@runtime_checkable
-class _ArrowTable(Protocol):
-    """A table that can be read as one of Arrow, such as those of pyarrow and DuckDB."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
-
 def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     """Returns an argument of `join` as a frame with checked columns.
 
@@ -91,14 +84,10 @@ def _raw_frame(
     columns: dict[str, object]
     names: Sequence[object] = ()
     has_ranks = False
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
+    _check_names(name, getattr(data, "column_names", ()))  # polars would rename one
+    data = _inputs.as_frame(data, "jrm.join")
     if isinstance(data, pl.Series):
         data = data.to_list()
-    is_of_pandas = _inputs.is_frame(data) or _inputs.is_series(data)
-    if isinstance(data, _ArrowTable) and not is_of_pandas:
-        _check_names(name, getattr(data, "column_names", ()))
-        data = pl.DataFrame(data)
     is_mapping = isinstance(data, Mapping)
     if is_mapping and (not data or any(isinstance(x, Mapping) for x in data.values())):
         queries, docs, numbers = _columns(name, data)

@@ -63,6 +63,7 @@ from jax_rank_metrics._inputs.labelled import named as named
 from jax_rank_metrics._inputs.labelled import parts_of_tasks as parts_of_tasks
 from jax_rank_metrics._inputs.labelled import refuse_masked as refuse_masked
 from jax_rank_metrics._inputs.labelled import same_index as same_index
+from jax_rank_metrics._inputs.libraries import as_frame as as_frame
 from jax_rank_metrics._inputs.libraries import is_frame as is_frame
 from jax_rank_metrics._inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._inputs.libraries import is_series as is_series

@@ -15,7 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._inputs.libraries import is_frame, is_pandas_frame, is_series
+from jax_rank_metrics._inputs.libraries import (
+    as_frame,
+    is_frame,
+    is_pandas_frame,
+    is_series,
+)
 
 # Names of columns that hold ids, in lower case and without spaces, "_" and "-": those of
 # lists, those of items, and those that an index without a name is written under. Groups
@@ -113,7 +118,7 @@ def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
 
 def has_item_ids(frame: Any) -> bool:
     """Whether a frame has a row for each item: a column of ids, and one of values."""
-    keys = [*frame.columns]
+    keys = [*as_frame(frame, "a mask").columns]
     return len(keys) == 2 and any(
         _is_named_by(names, key) for names in (_ITEMS, _UNNAMED) for key in keys
     )
@@ -132,6 +137,7 @@ def by_items_of_rows(
     """
     if not is_frame(value):
         return value
+    value = as_frame(value, name)
     labels, frame = _index_of(name, value, _LISTS)
     names = [*frame.columns]
     if ids[1] is None:
@@ -220,6 +226,7 @@ def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
     if is_series(value):
         return value.index, np.asarray(value)
     if is_frame(value):
+        value = as_frame(value, name)
         labels, columns = _index_of(name, value, id_names)
         values = np.asarray(columns)
         # A single column beside that of the ids is the values themselves.

@@ -6,6 +6,8 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 import jax
 from jax.typing import ArrayLike
 
+from jax_rank_metrics._optional import import_optional
+
 
 @runtime_checkable
 class _Variable(Protocol):
@@ -19,6 +21,30 @@ class _Variable(Protocol):
 def is_of_jax(value: object) -> TypeGuard[ArrayLike]:
     """Whether JAX has this value, as an array or as a variable of a model."""
     return isinstance(value, (jax.Array, _Variable))
+
+
+@runtime_checkable
+class _ArrowTable(Protocol):
+    """A table that can be read as one of Arrow, such as those of pyarrow and DuckDB."""
+
+    @property
+    def columns(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+def as_frame(value: Any, purpose: str) -> Any:
+    """Returns a lazy frame, or a table of Arrow, as a frame of polars; others as they are.
+
+    Raises:
+        ModuleNotFoundError: for a table, if polars is not installed.
+    """
+    if _is_of(value, "polars", "LazyFrame"):
+        return value.collect()
+    if is_pandas_frame(value) or _is_of(value, "polars", "DataFrame"):
+        return value
+    if not isinstance(value, _ArrowTable):
+        return value
+    return import_optional("polars", purpose, "trec").DataFrame(value)
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
@@ -37,8 +63,12 @@ def is_pandas_frame(value: Any) -> TypeGuard[Any]:
 
 
 def is_frame(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a DataFrame of pandas or polars."""
-    return is_pandas_frame(value) or _is_of(value, "polars", "DataFrame")
+    """Whether a value is a frame of pandas or polars, or a table of Arrow.
+
+    Who reads its columns calls `as_frame` before.
+    """
+    is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
+    return is_pandas_frame(value) or is_polars or isinstance(value, _ArrowTable)
 
 
 def is_series(value: Any) -> TypeGuard[Any]:

@@ -284,6 +284,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
 
     label = label_of(name, path)
     ids: Any = None
+    tree = _inputs.as_frame(tree, "a table of values")
     if _inputs.is_frame(tree) and (parts := _inputs.parts_of_tasks(tree)):
         for task, part in parts:
             for x in records_of(part, name, path):

@@ -176,7 +176,7 @@ class ListValues:
         # Numbers of lists are ids where values have none, also in a Series.
         if _inputs.is_series(clusters) or _inputs.is_frame(clusters):
             names, of_names = _inputs.labels_and_values("clusters", clusters)
-            names = checked_ids("clusters", names, len(clusters))
+            names = checked_ids("clusters", names, len(of_names))
             clusters = dict(zip(names, of_names.tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
         if isinstance(clusters, Mapping):
