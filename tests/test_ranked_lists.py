@@ -195,6 +195,17 @@ def test_remarks():
     ]
 
 
+@pytest.mark.parametrize("as_dicts", (False, True))
+def test_remark_on_ids_that_print_alike(as_dicts):
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    sides = [{"q": [x, "a"]} for x in (composed, decomposed)]
+    if as_dicts:
+        sides = [{"q": dict.fromkeys(x["q"], 1)} for x in sides]
+    with pytest.warns(UserWarning, match=r"'caf\\xe9' and 'cafe\\u0301' print alike"):
+        jrm.join(*sides)
+    assert not jrm.join(sides[0], sides[0]).remarks
+
+
 @IGNORED
 def test_a_query_that_a_side_lacks():
     """An empty list is an answer; a query that is not there at all is none."""

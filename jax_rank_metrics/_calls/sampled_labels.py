@@ -66,6 +66,9 @@ def sampled_labels(
     that err together, as those of a judge do who misreads a query, are not independent,
     and leave it with more.
 
+    The result is a constant to autodiff, also with respect to the probabilities: a loss
+    that is to train what estimates them needs another estimate.
+
     Arguments may be sharded over Auto or Explicit mesh axes; lists are then brought whole
     to a device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
 

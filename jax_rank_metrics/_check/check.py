@@ -140,7 +140,10 @@ def check(
     }
     for name, value in arguments.items():
         if isinstance(value, Tracer):
-            raise TypeError(f"{name} is traced; call check outside jax.jit")
+            raise TypeError(
+                f"{name} is traced; call check outside jax.jit and jax.grad (in a loss, a "
+                "metric without relax= has the gradient 0, and trains nothing)"
+            )
     _inputs.positive("relevance_threshold", relevance_threshold)
     if isinstance(labels, (Joined, Evaluation)):
         further_names = [

@@ -56,6 +56,9 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
         counts > 0,
+        is_ascii=all(
+            "".join(x).isascii() for y in (judged, retrieved) for x in y.values()
+        ),
     )
 
 

@@ -64,6 +64,7 @@ class Sides(NamedTuple):
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
     remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
+    is_ascii: bool = True  # whether no id of a document can be written in two ways
 
     @property
     def is_retrieved(self) -> np.ndarray:
@@ -193,7 +194,16 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
         collided,
         (*remarks,),
+        all(map(_is_ascii, doc_ids)),
     )
+
+
+def _is_ascii(ids: "pl.Series") -> bool:
+    """Returns whether ids are integers, or strings of ASCII."""
+    pl = polars("jrm.join")
+    if ids.dtype != pl.String:
+        return True
+    return bool((ids.str.len_bytes() == ids.str.len_chars()).all())
 
 
 def _grouped(

@@ -1,5 +1,7 @@
 """Remarks of `join`: judgements and runs that are legal, but probably not intended."""
 
+import unicodedata
+
 import numpy as np
 
 from jax_rank_metrics._check.remarks import colliding_scores
@@ -26,7 +28,26 @@ def remarks_on_join(sides: Sides) -> list[str]:
                 "write smaller integers, or leave the rules of trec_eval",
             )
         )
-    return remarks
+    return remarks + _ids_that_print_alike(sides)
+
+
+def _ids_that_print_alike(sides: Sides) -> list[str]:
+    """Remarks on documents whose ids are the same letters, written in two ways.
+
+    An "é" is one character of Unicode, or an "e" and an accent.
+    """
+    if sides.is_ascii:
+        return []
+    known: dict[str, str] = {}
+    for doc_id in {x: None for ids in sides.doc_ids() for x in ids if not x.isascii()}:
+        written = known.setdefault(unicodedata.normalize("NFC", doc_id), doc_id)
+        if written != doc_id:
+            return [
+                f"the documents {ascii(written)[:80]} and {ascii(doc_id)[:80]} print alike "
+                "but differ; pass ids through unicodedata.normalize('NFC', …) if they are "
+                "the same"
+            ]
+    return []
 
 
 def _unmatched_ids(sides: Sides) -> list[str]:

@@ -289,6 +289,7 @@ CASES = {
     "check labels": (ValueError, "labels is nan at (1, 2)", lambda: jrm.check(at(Y, (1, 2), np.nan), S)),
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
+    "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
     "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
     "classes of axes": (ValueError, "query_labels has shape (2, 3); pass one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
