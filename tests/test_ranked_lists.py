@@ -216,6 +216,20 @@ def test_a_query_that_a_side_lacks():
     assert joined.query_ids.to_list() == ["q1"]
 
 
+@IGNORED
+def test_a_query_of_nothing_at_all():
+    """A query without judgements or documents counts as one without anything relevant."""
+    gold, retrieved = (
+        {"q1": [], "q2": [], "q3": ["a"]},
+        {"q1": [], "q2": ["b"], "q3": []},
+    )
+    lists = jrm.join(gold, retrieved).measure(("recall", "ndcg", "judged@5"))
+    for values in lists.values():
+        assert values.weights.tolist() == [1, 1, 1]
+    assert lists["recall"].defined.tolist() == [False, False, True]
+    assert repr(jrm.join(gold, retrieved)) == "Joined(3 queries, 1 judged, 1 retrieved)"
+
+
 @pytest.mark.parametrize("is_dict", (False, True))
 def test_documents_of_chunks(is_dict):
     """Only the best chunk of a document stays, in lists and beside scores."""

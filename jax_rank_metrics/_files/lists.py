@@ -141,13 +141,17 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     judged, run = _with_equal_dtypes(judged, run)
     remarks = remarks_on_lists(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
-    judged = judged.drop_nulls("doc_id")
+    empty, run = run.filter(pl.col("doc_id").is_null()), run.drop_nulls("doc_id")
+    empty = empty["query_id"]
+    if judged["doc_id"].has_nulls():
+        # Where nothing is known of a query, an item that nobody judged stands for it: the
+        # query then counts like others that have nothing relevant.
+        has_documents = pl.col("query_id").is_in(run["query_id"].implode())
+        judged = judged.filter(
+            pl.col("doc_id").is_not_null() | ~has_documents
+        ).with_columns(pl.col("relevance").fill_null(-1))
     if "repeated" in judged.columns:
         judged = judged.filter(~pl.col("repeated"))
-    empty, run = (
-        run.filter(pl.col("doc_id").is_null())["query_id"],
-        run.drop_nulls("doc_id"),
-    )
     judged, judged_rows, _ = _grouped(judged, queries, "relevance")
     run, retrieved, unjudged = _grouped(run, queries, "score")
     is_answered = (retrieved.counts > 0) | queries.is_in(empty.implode()).to_numpy()
