@@ -1,6 +1,7 @@
 """Checks of the laws that every metric obeys, for metrics of your own."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -91,9 +92,11 @@ def check_metric(
     rest of the batch, padding, or the order of the items; nor on the layout, which may be
     rows, packed lists, lists already in rank order, or scores with the ids of relevant
     items (where a metric may raise ValueError instead). Means of batches merge into the
-    mean of all lists, and gradients are zero, never NaN. Functions that the formula
-    passes to the verbs are the same in every call, since metrics share work by their
-    identity. Sharded items are not tested, since the same code reads them as rows.
+    mean of all lists, and gradients are zero, never NaN. Where scores tie, the value is
+    the mean over all orders of the tied items, unless the metric declares otherwise.
+    Functions that the formula passes to the verbs are the same in every call, since
+    metrics share work by their identity. Sharded items are not tested, since the same code
+    reads them as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
@@ -126,6 +129,8 @@ def check_metric(
     check_same("padding", evaluate(lists.garbled().ranked()))
     bound = spec.bind((), options)
     _check_functions(bound, lists.ranked())
+    if bound.tie_reading == "expected":
+        _check_ties(rng, draws, evaluate, spec.name, options.get("k"))
     if bound.tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
         check_same(
@@ -177,6 +182,41 @@ def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> List
         column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
     return Lists(labels.astype(np.float32), scores, mask, None, column_arrays)
+
+
+def _check_ties(
+    rng: np.random.Generator,
+    draws: Mapping[str, Draw],
+    evaluate: Callable[..., PerList],
+    name: str,
+    k: Any,
+) -> None:
+    """Checks that values of tied lists are the means over all orders of the tied items.
+
+    Three items of each list tie, around each of the cutoffs.
+    """
+    law = (
+        f"{name}: ties: the value is not the mean over all orders of tied items; declare "
+        "ties='order' if it is no sum over items, such as a ratio, a maximum or a threshold"
+    )
+    for cutoff in 3 * (k if isinstance(k, tuple) else (k,)):
+        first = (
+            min(max(cutoff - 2, 0), _NUM_ITEMS - 3) if isinstance(cutoff, int) else 3
+        )
+        lists = _random_lists(rng, draws)
+        lists = lists._replace(mask=np.ones_like(lists.mask))
+
+        def values_of(
+            places: tuple[int, ...], first: int = first, lists: Lists = lists
+        ) -> ArrayLike:
+            scores = -np.arange(_NUM_ITEMS, dtype=np.float32)
+            scores[first : first + 3] = -first - np.asarray(places, np.float32)
+            scores = np.tile(scores, (_NUM_LISTS, 1))
+            ties = "expected" if len({*places}) == 1 else "stable"
+            return evaluate(lists._replace(scores=scores).ranked(ties=ties)).values
+
+        in_orders = [values_of(order) for order in itertools.permutations((0, 1, 2))]
+        _check_close(law, values_of((0, 0, 0)), np.mean(np.asarray(in_orders), axis=0))
 
 
 def _check_rank_order(

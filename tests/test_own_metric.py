@@ -326,3 +326,21 @@ def test_counting_sums_numbers():
         ]
 
     np.testing.assert_array_equal(np.ravel(sums(ranking)), [13, 0 + 1 + 2 + 2, 6])
+
+
+def test_check_metric_asks_for_the_mean_over_orders():
+    """A threshold on a count is no sum, so that it needs one definite order."""
+
+    def share(place, k):
+        return place.within(k) / place.tied
+
+    def relevant(items):
+        return items.relevant(1)
+
+    def two_hits(ranking, *, k=None):
+        hits = ranking.expected_sum(relevant, share, ranking.cutoffs(k))
+        return ranking.per_list((hits >= 2).astype(hits.dtype), True, k, relevant)
+
+    jrm.testing.check_metric(jrm.metric(ties="order")(two_hits), k=5)
+    with pytest.raises(AssertionError, match="not the mean over all orders of tied"):
+        jrm.testing.check_metric(jrm.metric()(two_hits), k=5)
