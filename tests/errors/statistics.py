@@ -115,6 +115,10 @@ CASES = {
     "paired: other metrics": (ValueError, "differ in structure", lambda: jrm.paired({"x": HEAVY}, {"y": HEAVY})),
     "paired: other cutoffs": (ValueError, "shape of their values", lambda: jrm.paired(lists_of(X), lists_of(np.zeros((4, 2))))),
     "paired: arrays": (TypeError, "pytree of PerList", lambda: jrm.paired(X, X)),
+    "None for a query": (TypeError, "a['q2'] is None; pass a number for a list", lambda: jrm.compare({**BY_ID, "q2": None}, BY_ID)),
+    "None for queries of b": (TypeError, "b['q1'] is None; pass a number", lambda: jrm.compare(BY_ID, dict.fromkeys(BY_ID))),
+    "text for a query": (TypeError, "a['x']['map']['q1'] is '0.5'; pass a number", lambda: jrm.compare(dict.fromkeys("xy", {"map": {"q1": "0.5", "q2": 1}}))),
+    "None for a metric": (TypeError, "systems['x']['map'] is None; .* or the values of a metric", lambda: jrm.leaderboard({"x": {"map": None}, "y": {"map": X}})),
     # comparisons: metrics and systems
     "other metrics": (ValueError, "a holds 'map' and b holds 'mrr'; pass values", lambda: jrm.compare({"map": X}, {"mrr": X})),
     "numbers of metrics": (ValueError, "a holds one number for 'map', the name of a me", lambda: jrm.compare({"map": 0.3}, {"map": 0.4})),

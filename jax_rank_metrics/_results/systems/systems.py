@@ -276,6 +276,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     Raises:
         ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
             single numbers, which are means.
+        TypeError: if a dict holds None or text in place of values.
     """
 
     def record(source: object, keys: Path = (), **fields: Any) -> Record:
@@ -289,6 +290,11 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     if isinstance(tree, Mapping) and not tree:
         raise ValueError(
             f"{name} holds no metric; pass at least one ({label} is empty)"
+        )
+    if path and (tree is None or isinstance(tree, str)):
+        raise TypeError(
+            f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
+            "and leave out what has none"
         )
     if isinstance(tree, SeedValues):
         for of_seeds in tree.records:
