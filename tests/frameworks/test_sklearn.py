@@ -136,6 +136,8 @@ def test_what_is_refused(samples):
     ):
         with pytest.raises(ValueError, match="shape"):
             score(**wrong, metric="mrr")
+    with pytest.raises(ValueError, match=r"query_ids has shape \(1,\), and y_true"):
+        score(labels[0], labels[0], query_ids=[1], metric="mrr")
 
 
 def test_few_lists_are_weighted(lists):
