@@ -283,6 +283,6 @@ CASES = {
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
-    "classes of axes": (ValueError, "query_labels has shape (2, 3); pass one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
+    "classes of axes": (ValueError, "query_labels has shape (2, 3); pass ids along one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
 }  # fmt: skip

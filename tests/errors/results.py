@@ -118,6 +118,7 @@ CASES = {
     "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN})),
     "frame of lists": (TypeError, "got a PerList", lambda: jrm.to_frame(A)),
     "frame of runs": (TypeError, "pass a dict of metrics", lambda: jrm.to_frame({"a": SINGLE})),
+    "frame of NaN": (ValueError, "['mrr'] is NaN at list 1, and in a frame NaN says", lambda: jrm.to_frame({"mrr": lists_of([0, np.nan])})),
     "frame of nothing": (ValueError, "no metric", lambda: jrm.to_frame({})),
     "frame of other lists": (ValueError, "2 and 4 lists", lambda: jrm.to_frame({"a": A, "b": A[:2]})),
     "frame of fewer ids": (ValueError, "2 ids .* which has 4 lists", lambda: jrm.to_frame(SINGLE, ["a", "b"])),

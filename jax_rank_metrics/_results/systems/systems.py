@@ -151,8 +151,9 @@ class Systems:
             numbers, `Seeds` of these, or a state, of which only means are known. A frame
             of pandas or polars with a column for each metric, and the ids of lists in its
             index or in a column called list, query, qid, user or the like, and the result
-            of `evaluate_users` or of another driver stand for dicts of metrics. A dict
-            whose keys are all names of metrics holds those of a single system.
+            of `evaluate_users` or of another driver stand for dicts of metrics. NaN in a
+            Series or a frame is a list in which the metric is undefined. A dict whose keys
+            are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
 

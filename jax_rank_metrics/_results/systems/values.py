@@ -259,6 +259,8 @@ def read_lists(
 ) -> ListValues:
     """Reads a `PerList`, an array, a pandas Series or a dict of list ids to numbers.
 
+    NaN in a Series, or in the column of a frame, is a list that is undefined.
+
     Args:
         name: What errors call the values.
         source: The values.
@@ -286,7 +288,10 @@ def read_lists(
     else:
         array, has_cutoffs = _array(name, source)
         array = array if has_cutoffs else array[:, None]
-        weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
+        weights = np.ones(array.shape)
+        # In the columns of pandas and polars, such as `to_frame` writes, NaN is no value.
+        defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
+        array = np.where(defined, array, array.dtype.type(0))
         is_ratio, is_share = False, array.dtype == bool
     return ListValues(
         name,
