@@ -171,7 +171,6 @@ def read_run(
     return read(Source.of(path), format, columns, duplicates, "score")
 
 
-@short_errors()
 def read(
     source: Source,
     format: str | None,
@@ -180,6 +179,18 @@ def read(
     value: Value,
 ) -> "pl.DataFrame":
     """Reads judgements if `value` is "relevance", or a run if it is "score"."""
+    return read_tagged(source, format, columns, duplicates, value)[0]
+
+
+@short_errors()
+def read_tagged(
+    source: Source,
+    format: str | None,
+    columns: Sequence[str] | None,
+    duplicates: Duplicates,
+    value: Value,
+) -> "tuple[pl.DataFrame, str | None]":
+    """Reads what `read` does, and the tag in the first line of a run of TREC."""
     formats = QrelsFormat if value == "relevance" else RunFormat
     by_extension = format_of(source.name) or "trec"
     if format is None and by_extension not in get_args(formats):
@@ -216,13 +227,15 @@ def read(
     def fail(row: int, reason: str) -> NoReturn:
         raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
 
-    frame = cleaned(parsed.frame, value, fail)
+    frame, tag = cleaned(parsed.frame, value, fail), None
+    if value == "score" and (format or by_extension) == "trec" and parsed.line:
+        tag = text.tag_of(parsed.line(0))
     row = first_repeat(frame)
     if row is None:
-        return frame
+        return frame, tag
     ids = id_columns(frame)
     if duplicates != "error":
-        return frame.unique(ids, keep=duplicates, maintain_order=True)
+        return frame.unique(ids, keep=duplicates, maintain_order=True), tag
     query, doc, *subtopics = frame.select(ids).row(row)
     cure = "pass duplicates='first' or duplicates='last' to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
