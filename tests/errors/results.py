@@ -175,6 +175,7 @@ CASES = {
     "unknown word": (ValueError, "is unknown; .*did you mean recall or", lambda: unknown("recal@3")),
     "unknown without a line": (ValueError, "is unknown; .*did you mean .*hit_rate", lambda: unknown("hitrate@3")),
     "unknown with a line": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("NDCG_10")),
+    "unknown with a dot": (ValueError, "is unknown; .*did you mean judged@20?", lambda: unknown("judged.20")),
     "unknown without @": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("ndcg10")),
     "unknown with at": (ValueError, "is unknown; .*did you mean recall@5?", lambda: unknown("recall_at_5")),
     "name of novelty": (ValueError, "is unknown; .*jrm.novelty(ids, counts).*evaluate_users(…, seen=…)", lambda: unknown("novelty@20")),
