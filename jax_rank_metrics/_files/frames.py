@@ -167,6 +167,8 @@ def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
+    if ids.is_empty() and ids.dtype != pl.String:  # of whichever dtype
+        ids = pl.Series(ids.name, [], pl.Null)
     if ids.dtype == pl.String:
         missing = ids.is_null() | (ids == "")
     elif ids.dtype.is_integer() or ids.dtype == pl.Null:
@@ -341,7 +343,11 @@ def _raw_frame(
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:
-    """Raises ValueError if a frame has a column twice, of which none could be read."""
+    """Raises ValueError if a frame has no column, or one twice, which cannot be read."""
+    if not columns:
+        raise ValueError(
+            f"{name} has no columns; pass a frame of queries and documents"
+        )
     repeated = [column for column in columns if list(columns).count(column) > 1]
     if repeated:
         raise ValueError(

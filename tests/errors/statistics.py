@@ -106,6 +106,7 @@ CASES = {
     "a mean": (TypeError, "a is a Mean, which no longer holds per-list values", lambda: jrm.compare(state_of(X), X)),
     **rows_of("values of no numbers", TypeError, "b is not an array of numbers; pass a PerList", functools.partial(jrm.compare, X), ["x", "y"], [[1], [1, 2]], [None]),
     "values of three axes": (ValueError, "a has shape (1, 2, 2)", lambda: jrm.compare(np.zeros((1, 2, 2)), X)),
+    "values of no cutoffs": (ValueError, "a has shape (4, 0); pass a PerList", lambda: jrm.compare(np.zeros((4, 0)), np.zeros((4, 0)))),
     "other cutoffs": (ValueError, "different cutoffs", lambda: jrm.compare(np.zeros((4, 2)), np.zeros((4, 3)))),
     "values inside a trace": (TypeError, "a is traced.*`paired` inside", lambda: jax.jit(jrm.compare)(lists_of(X), lists_of(X))),
     "undefined as users have it": (ValueError, "undefined='skip' and .* 'zero'; pass undefin", lambda: jrm.compare(measured(BY_ID, undefined="skip"), measured(BY_ID))),

@@ -140,6 +140,14 @@ def test_what_is_refused(samples):
         score(labels[0], labels[0], query_ids=[1], metric="mrr")
 
 
+def test_nothing_at_all():
+    """Without lists, or without items, the value is 0."""
+    for shape in ((0, 3), (2, 0), (0,)):
+        assert score(np.zeros(shape), np.zeros(shape), metric="mrr") == 0
+    with pytest.raises(ValueError, match="query_ids is empty"):
+        score([], [], query_ids=[], metric="mrr")
+
+
 def test_few_lists_are_weighted(lists):
     """Weights of samples are those of lists as rows, and those of items by ids."""
     scores, weights = lists.features.sum(-1), np.linspace(0, 1, 11)

@@ -320,6 +320,8 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     _inputs.refuse_masked(name, values, cure)
     try:
         array = np.asarray(values)
+        if not array.size and array.dtype == object:  # of an empty Series
+            array = array.astype(np.float64)
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
         if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
             array = array.astype(np.float32)
@@ -327,7 +329,7 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
             raise TypeError(f"got {array.dtype}")
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
-    if has_cutoffs is None:
+    if has_cutoffs is None or (has_cutoffs and not array.shape[1]):
         raise ValueError(
             f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
         )
