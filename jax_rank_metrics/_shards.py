@@ -172,6 +172,14 @@ def gathered(tree: T) -> T:
     return jax.tree.map(gather, tree)
 
 
+def rows_at(x: Any, indices: Any) -> Any:
+    """Returns rows of an array on every device, also of one whose parts lie on several."""
+    if not isinstance(x, jax.Array) or not _mesh.is_sharded(x):
+        return x[indices]
+    sharding = NamedSharding(jax.typeof(x).sharding.mesh, PartitionSpec())
+    return x.at[indices].get(out_sharding=sharding)
+
+
 def align_lists(tree: T, like: jax.Array) -> T:
     """Returns arrays `[*lists, …]` with lists cut as `like`, `[*lists]`, has them cut.
 

@@ -75,7 +75,7 @@ def numbers(evaluation):
 
 
 def main():
-    """Makes each call, and the second half of it again from a checkpoint."""
+    """Makes each call, again under the mesh, and the second half of it from a checkpoint."""
     mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Explicit,) * 2)
     folder = Path(FOLDER)
     for name, arguments in calls().items():
@@ -104,6 +104,12 @@ def main():
             assert "gather()" in str(error)
         arrays = numbers(evaluation)
         np.savez(folder / f"{name}-{NUMBER}.npz", **arrays)
+        with jax.set_mesh(mesh):
+            within = numbers(evaluate(name, arguments, **options))
+            alone = numbers(evaluate(name, calls()[name]))  # each process by itself
+        for key, value in arrays.items():
+            np.testing.assert_array_equal(within[key], value, err_msg=key)
+            np.testing.assert_allclose(alone[key], value, 1e-6, err_msg=key)
         with ocp.StandardCheckpointer() as checkpointer:
             checkpoint = checkpointer.restore(folder / f"{name}-checkpoint-2")
         resumed = numbers(evaluate(name, arguments, **options, resume_from=checkpoint))

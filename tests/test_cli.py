@@ -113,7 +113,8 @@ def test_formats(folder):
     document = json.loads(printed(*runs, "--format", "json", "-q", "--compare", "t"))
     assert document["runs"]["bad"]["recall@2"]["mean"] == 0.5
     assert document["queries"]["good"]["q2"] == {"recall@1": 0.5, "recall@2": 0.5}
-    assert document["comparisons"]["bad"]["recall@1"]["difference"] == -0.75
+    tested = document["comparisons"]["bad"]["recall@1"]
+    assert (tested["difference"], tested["baseline"]) == (-0.75, "good")
 
 
 def test_queries_and_comparisons(folder):
@@ -129,9 +130,23 @@ def test_queries_and_comparisons(folder):
     assert {"run": "bad", "query": "q1", "metric": "recall@2", "value": "1.0"} in rows
     text = printed(*runs, "--compare", "bootstrap", "--format", "csv")
     assert text.startswith("task,baseline,system,metric,cutoff,difference,")
-    assert "\n,,bad,recall@1,1," in text
+    assert "\n,good,bad,recall@1,1," in text
     lines = printed("good.txt", *METRICS, "--format", "trec", "-q").splitlines()
     assert lines[0] == f"{'recall@1':22}\tq1\t1.0000" and len(lines) == 6
+
+
+def test_tags_of_runs(folder):
+    """The tag stands where trec_eval has it, unless there is none or runs share it."""
+    (folder / "mine.txt").write_text("q1\tQ0\ta\t1\t0.9\tbm25+ 1\nq2 Q0 x 1 1 u\n")
+    (folder / "table.csv").write_text("query_id,doc_id,score\nq1,a,1\nq2,a,1\n")
+    words = (*METRICS, "--format", "trec", "-m", "runid")
+    for files, tags in (
+        (["good.txt"], ["t"]),
+        (["good.txt", "bad.txt"], ["good", "bad"]),
+        (["mine.txt", "good.txt", "table.csv"], ["bm25+", "t", "table"]),
+    ):
+        lines = [x.split("\t") for x in printed(*files, *words).splitlines()]
+        assert [x[2] for x in lines if x[0].strip() == "runid"] == tags
 
 
 def test_judged_documents_only(folder):
@@ -246,7 +261,7 @@ def test_official_measures_have_one_meaning(folder):
     assert lines == "P_5 all 0.2000 P@5 all 0.7500".split()
     done = invoke("qrels.txt", "good.txt", "--format", "trec", "-m", "official")
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert lines[:2] == [["runid", "all", "good"], ["num_q", "all", "2"]]
+    assert lines[:2] == [["runid", "all", "t"], ["num_q", "all", "2"]]
     assert ["P_5", "all", "0.2000"] in lines
     assert ["iprec_at_recall_0.30", "all", "1.0000"] in lines
     assert len({name for name, *_ in lines}) == len(lines)

@@ -279,6 +279,23 @@ def test_exports_for_any_number_of_lists(ties):
     np.testing.assert_array_equal(exported.call(labels, scores), [1, 1])
 
 
+@pytest.mark.parametrize("source", ["rows", "catalog"])
+def test_exports_of_pairs_and_catalogues(source):
+    """Pairs of items put places back where items were, and blocks are multiplied."""
+    of_any = jax.ShapeDtypeStruct(export.symbolic_shape("b, 6"), jnp.float32)
+
+    def step(x, y):
+        if source == "rows":
+            return jrm.tau.per_list(x, y).values
+        ids = (x[:, :1] > 2).astype(int)
+        ranking = jrm.rank_catalog(y, jnp.eye(6), ids, k=3)
+        return jrm.measure("ndcg@3", ranking)["ndcg@3"].values
+
+    exported = export.export(jax.jit(step), platforms=PLATFORMS)(of_any, of_any)
+    x, y = (np.random.default_rng(i).random((3, 6), np.float32) for i in range(2))
+    np.testing.assert_allclose(exported.call(x, y), step(x, y), rtol=1e-6)
+
+
 @pytest.mark.long
 def test_exports_from_other_sources():
     """Rankings of all sources can be exported."""

@@ -62,6 +62,42 @@ def test_evaluations():
     assert jrm.to_frame(queries, "abc").index.tolist() == list("abc")
 
 
+@pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
+def test_undefined_lists_are_read_again(undefined):
+    """NaN is undefined to all that read frames, as it was; also from CSV and parquet."""
+    a = {"mrr": lists_of([0.5, 0, 1], defined=[1, 0, 1]), "p@1,5": LISTS["recall@1,5"]}
+    b = {x: lists_of(np.asarray(y.values)[::-1] ** 2) for x, y in a.items()}
+    frames = [jrm.to_frame(x) for x in (a, b)]
+    files = [io.BytesIO() for _ in frames]
+    for frame, file in zip(frames, files, strict=True):
+        pl.read_csv(frame.to_csv().encode()).write_parquet(file)
+        file.seek(0)
+
+    def results(a, b):
+        """Everything that reads values of lists."""
+        systems, of_people = {"a": a, "b": b}, (a, b)
+        if isinstance(a, dict):
+            of_people = [evaluation_of(x) for x in (a, b)]  # which have ids
+        people = jrm.prediction_powered(*of_people, undefined=undefined)["mrr"]
+        board = jrm.leaderboard(systems, metric="mrr", samples=9, undefined=undefined)
+        compared = jrm.compare(a, b, undefined=undefined)
+        means = [y for x in jrm.table(systems).splitlines()[2:] for y in x.split()]
+        return [(x.difference, x.p) for x in compared], str(board), means, str(people)
+
+    (differences, *texts) = results(a, b)
+    for forms in (
+        frames,
+        [pandas.read_csv(io.StringIO(x.to_csv())) for x in frames],
+        [pl.read_parquet(x) for x in files],
+    ):
+        again, *rest = results(*forms)
+        np.testing.assert_allclose(again, differences, rtol=1e-6)
+        assert rest == texts
+    columns = [x["mrr"] for x in frames]
+    again = [(x.difference, x.p) for x in jrm.compare(*columns, undefined=undefined)]
+    np.testing.assert_allclose(again, differences[:1], rtol=1e-6)
+
+
 def test_leaderboards_and_comparisons(rng):
     """Rows are systems, or comparisons under their names, with all fields."""
     values = {x: {"mrr": rng.random(9), "p@1,2": rng.random((9, 2))} for x in "abc"}

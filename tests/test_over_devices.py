@@ -312,6 +312,31 @@ def test_scores_of_a_sharded_model():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("similarity", ["dot", "maxsim"])
+@pytest.mark.parametrize("queries, items", [(1, 8), (8, 8), (8, 1)])
+def test_candidates_of_explicit_axes(rng, similarity, queries, items):
+    """Candidates are gathered from items that lie in parts on the devices."""
+    mesh = mesh_of(AxisType.Explicit)
+    tokens = (3,) * (similarity == "maxsim")
+    arrays = [rng.normal(size=(n, *tokens, DIMS)) for n in (queries, items)]
+    sides = [x.astype(np.float32) for x in arrays]
+    parts = [put(mesh, x, *"qi"[i : i + (len(x) > 1)]) for i, x in enumerate(sides)]
+    candidates = np.stack([rng.permutation(items)[:3] for _ in range(queries)])
+
+    def evaluate(sides):
+        sides = [jrm.Tokens(x) for x in sides] if tokens else sides
+        options = {"candidates": candidates, "similarity": similarity}
+        relevant = [[0]] * queries
+        return jrm.evaluate_embeddings(METRICS, *sides, relevant, **options).gather()
+
+    expected = evaluate(sides)
+    check_same(evaluate(parts), expected)
+    with jax.set_mesh(mesh):
+        check_same(evaluate(sides), expected)
+        check_same(evaluate([jax.numpy.asarray(sides[0]), parts[1]]), expected)
+
+
+@pytest.mark.long
 def test_nan_on_a_mesh():
     """The message names the item, or the user, wherever it is."""
     items, scores = np.eye(18, 8, dtype=np.float32), np.eye(8, 18, dtype=np.float32)

@@ -54,6 +54,13 @@ def test_numbers_are_shown(value, text):
     assert repr(value).replace("float64", "float32") == text
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn", "float64"])
+def test_states_that_were_cast_are_shown(dtype):
+    """Counts are among the leaves that a cast of all weights of a model makes floats."""
+    cast = jax.tree.map(lambda x: np.asarray(x).astype(jnp.dtype(dtype)), STATE)
+    assert repr(cast) == repr(STATE) and cast.compute() == 0.5
+
+
 def test_many_cutoffs_are_not():
     text = repr(jrm.Mean.empty((100,)))
     assert "…" in text and len(text) < 200

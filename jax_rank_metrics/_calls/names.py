@@ -212,6 +212,9 @@ def _cutoffs(text: str, option: str) -> object:
             f"{text!r} after @ is not a list of {kind}; pass, for example, @10 or @1,5,10"
             + (" or @1%, above 0 % and at most 100 %" if option == "k" else "")
         ) from error
+    repeated = [k for i, k in enumerate(cutoffs) if k in cutoffs[:i]]
+    if repeated:
+        raise ValueError(f"the cutoff {repeated[0]} is there twice; pass each once")
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 

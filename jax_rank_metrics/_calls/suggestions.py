@@ -48,8 +48,9 @@ _SYNONYMS = {
 
 MAX_LENGTH = 80  # of a name that is compared with those that are known
 
-# A cutoff at the end of a name, as others write it: "ndcg_10", "recall_at_5", "hr10".
-_CUTOFF = re.compile(r"(?P<name>.*?[^\W\d_])(?:_?at)?_?(?P<k>\d+(?:,\d+)*)")
+# A cutoff at the end of a name, as others write it: "ndcg_10", "recall_at_5", "hr10",
+# "judged.20".
+_CUTOFF = re.compile(r"(?P<name>.*?[^\W\d_])(?:_?at)?[_.]?(?P<k>\d+(?:,\d+)*)")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.options import STDIN, Options, note, write_out
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
-from jax_rank_metrics._files.read import format_of, read
+from jax_rank_metrics._files.read import format_of, read, read_tagged
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.weights import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
@@ -75,13 +75,14 @@ def _measure(
         weights = read_weights(_source(options.weights))
     runs = {}
     for name, path in _with_progress(list(paths.items())):
-        run = _read_run(options, path)
+        run, tag = _read_run(options, path)
         try:
             joined = _join(options, judged, run)
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         with in_options(format="--qrels-format"):
-            runs[name] = report.measure(metrics, joined, options.confidence, weights)
+            measured = report.measure(metrics, joined, options.confidence, weights)
+        runs[name] = measured._replace(tag=tag)
     return runs
 
 
@@ -112,13 +113,13 @@ def _read_qrels(options: Options) -> "pl.DataFrame":
     return judged
 
 
-def _read_run(options: Options, path: Path) -> "pl.DataFrame":
+def _read_run(options: Options, path: Path) -> "tuple[pl.DataFrame, str | None]":
     format: str | None = options.run_format
     judgements = options.qrels_format or format_of(options.qrels)
     if format is None and judgements == "svmlight" and format_of(path) is None:
         format = "scores"  # the runs of an svmlight file are plain scores
     with in_options(format="--run-format", columns="--run-columns"):
-        return read(
+        return read_tagged(
             _source(path),
             format,
             _columns(options.run_columns),

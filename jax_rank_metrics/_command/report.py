@@ -38,6 +38,7 @@ class Run(NamedTuple):
     query_ids: list[str | int]  # of judged queries
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
     remarks: tuple[str, ...]  # on what was probably not intended
+    tag: str | None = None  # of a file of TREC
 
     @property
     def num_skipped(self) -> int:
@@ -125,11 +126,9 @@ def compare(
 ) -> Comparisons:
     """Compares each other run with the baseline, label by label."""
     check_values_per_query(runs, "--compare")
-    systems = {name: run.lists for name, run in runs.items() if name != baseline}
+    systems = {name: runs[name].lists for name in dict.fromkeys((baseline, *runs))}
     # As in the means; a note says where 0 is the best value of a metric.
-    return compare_runs(
-        runs[baseline].lists, systems, test=test, level=level, undefined="zero"
-    )
+    return compare_runs(systems, test=test, level=level, undefined="zero")
 
 
 def _means(runs: Runs) -> dict[str, dict[str, Estimate]]:
@@ -236,10 +235,13 @@ def as_trec(
         # at the end, when the float32 itself may lie on the other side of a half.
         return float(f"{value:.7g}")
 
+    tags = [run.tag for run in runs.values()]
     for run_name, run in runs.items():
         queries = dict(_queries(run))
         if "runid" in run_lines or len(runs) > 1:
-            line("runid", "all", run_name)
+            # Runs that share a tag are told apart by their names.
+            is_shared = run.tag is None or tags.count(run.tag) > 1
+            line("runid", "all", run_name if is_shared else str(run.tag))
         for query in sorted(queries, key=str) if per_query else ():
             for label, value in queries[query].items():
                 line(label, query, formatted(label, decimal(value)))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._sources.similarities import Similarity
@@ -91,7 +91,7 @@ class Model(NamedTuple):
             )
         if self.items is None:
             return indices, np.take_along_axis(np.asarray(rows), ids, axis=1)
-        return rows, self.items[ids]
+        return rows, _shards.rows_at(self.items, ids)
 
 
 def embeddings_model(

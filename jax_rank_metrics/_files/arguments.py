@@ -84,7 +84,8 @@ def _raw_frame(
     columns: dict[str, object]
     names: Sequence[object] = ()
     has_ranks = False
-    _check_names(name, getattr(data, "column_names", ()))  # polars would rename one
+    if (column_names := getattr(data, "column_names", None)) is not None:
+        _check_names(name, column_names)  # of which polars would rename one
     data = _inputs.as_frame(data, "jrm.join")
     if isinstance(data, pl.Series):
         data = data.to_list()
@@ -137,7 +138,11 @@ def _raw_frame(
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:
-    """Raises ValueError if a frame has a column twice, of which none could be read."""
+    """Raises ValueError if a frame has no column, or one twice, which cannot be read."""
+    if not columns:
+        raise ValueError(
+            f"{name} has no columns; pass a frame of queries and documents"
+        )
     repeated = [column for column in columns if list(columns).count(column) > 1]
     if repeated:
         raise ValueError(

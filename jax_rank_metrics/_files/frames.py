@@ -154,6 +154,8 @@ def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
+    if ids.is_empty() and ids.dtype != pl.String:  # of whichever dtype
+        ids = pl.Series(ids.name, [], pl.Null)
     if ids.dtype == pl.String:
         missing = ids.is_null() | (ids == "")
     elif ids.dtype.is_integer() or ids.dtype == pl.Null:

@@ -183,7 +183,6 @@ def read_run(
     return read(Source.of(path), format, columns, duplicates, "score")
 
 
-@short_errors()
 def read(
     source: Source,
     format: str | None,
@@ -192,6 +191,18 @@ def read(
     value: Value,
 ) -> "pl.DataFrame":
     """Reads judgements if `value` is "relevance", or a run if it is "score"."""
+    return read_tagged(source, format, columns, duplicates, value)[0]
+
+
+@short_errors()
+def read_tagged(
+    source: Source,
+    format: str | None,
+    columns: Sequence[str] | None,
+    duplicates: DuplicatesOfQrels,
+    value: Value,
+) -> "tuple[pl.DataFrame, str | None]":
+    """Reads what `read` does, and the tag in the first line of a run of TREC."""
     formats = QrelsFormat if value == "relevance" else RunFormat
     by_extension = format_of(source.name) or "trec"
     if format is None and by_extension not in get_args(formats):
@@ -232,19 +243,21 @@ def read(
 
     if is_listed(parsed.frame):
         rows_of_lists(parsed.frame, value, fail)  # which checks them
-        return parsed.frame
+        return parsed.frame, None
     if value not in parsed.frame.columns:
         fail(0, f"doc_id is no list; pass columns= of query, document and {value}")
-    frame = cleaned(parsed.frame, value, fail)
+    frame, tag = cleaned(parsed.frame, value, fail), None
+    if value == "score" and (format or by_extension) == "trec" and parsed.line:
+        tag = text.tag_of(parsed.line(0))
     row = first_repeat(frame)
     if row is None:
-        return frame
+        return frame, tag
     ids = id_columns(frame)
     if duplicates == "max":
-        best = pl.col(value).max()
-        return frame.group_by(ids, maintain_order=True).agg(best).select(frame.columns)
+        groups = frame.group_by(ids, maintain_order=True)
+        return groups.agg(pl.col(value).max()).select(frame.columns), tag
     if duplicates != "error":
-        return frame.unique(ids, keep=duplicates, maintain_order=True)
+        return frame.unique(ids, keep=duplicates, maintain_order=True), tag
     query, doc, *subtopics = frame.select(ids).row(row)
     cure = "pass duplicates='first' or duplicates='last' to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:

@@ -134,6 +134,11 @@ SVMLIGHT = Form(
 )
 
 
+def tag_of(line: str) -> str:
+    """Returns the tag of a line of a run, whatever follows it."""
+    return re.split(f"{_BLANK}+", line.strip(_BLANKS))[5]
+
+
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
     pl = polars("reading files")

@@ -93,15 +93,13 @@ def pack(
 def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     """Numbers ids as `pack` does; `name` is what errors call the argument."""
     if isinstance(values, Tracer):
-        raise TypeError(f"{name} is traced; call pack outside jax.jit")
+        raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
     refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
     # NumPy would make strings of the numbers in a list that holds both.
     listed = isinstance(values, (list, tuple))
     ids = _objects(values) if listed else np.asarray(values)
     if ids.ndim != 1:
-        raise ValueError(
-            f"{name} has shape {ids.shape}; pass one axis, the list of every item"
-        )
+        raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")
     if ids.dtype.kind not in "iufUS":
         return _pack_objects(name, ids.astype(object), listed)
     if ids.dtype.kind == "f":
@@ -152,14 +150,14 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool) -> Packing:
         except TypeError as error:
             raise TypeError(
                 f"{name} holds {query_id!r} at {i}, which cannot be the key of a dict; "
-                "pass integers or strings, one per item"
+                "pass integers or strings"
             ) from error
     for query_id, number in numbers.items():
         if query_id is None or not _equals_itself(query_id):
             index = int(np.argmax(segment_ids == number))
             raise ValueError(
-                f"{name} is {query_id} at {index}; pass an id for every item, or leave "
-                "the item out"
+                f"{name} is {query_id} at {index}; pass an id there, or leave the entry "
+                "out"
             )
     query_ids = np.empty(len(numbers), object)
     query_ids[:] = list(numbers)

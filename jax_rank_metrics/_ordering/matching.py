@@ -86,6 +86,4 @@ def scattered(
     empty = jnp.full((*indices.shape[:-1], size), -1, values.dtype)
     empty = _mesh.match_varying(empty, (indices, values, where))
     indices = jnp.where(where, indices, size)  # beyond the end, and so dropped
-    return jnp.put_along_axis(
-        empty, indices, values, axis=-1, inplace=False, mode="drop"
-    )
+    return _arithmetic.put(empty, indices, values)

@@ -49,7 +49,7 @@ def places_by_value(
     )
 
     def to_slots(x: jax.Array) -> jax.Array:
-        return jnp.put_along_axis(x, slots, x, axis=-1, inplace=False)
+        return _arithmetic.put(x, slots, x)
 
     return PlacesByValue(*map(to_slots, in_order))
 
@@ -111,9 +111,7 @@ def count_smaller(
             num_lacking_through - 1,
             num_lacking + slots - num_lacking_through,
         )
-        permuted_level = jnp.put_along_axis(
-            permuted_level, target, permuted_level, axis=-1, inplace=False
-        )
+        permuted_level = _arithmetic.put(permuted_level, target, permuted_level)
         return bit - 1, permuted_level, counts, bounds
 
     highest_bit = 31 - lax.clz(jnp.max(level, initial=1))

@@ -218,7 +218,7 @@ class Catalog:
             offsets = _offsets(self.exclude_ids, first_id, size)
             exists = jnp.broadcast_to(exists, scores.shape)
             # Excluded ids of other blocks have an offset beyond the end, and are dropped.
-            exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
+            exists = _arithmetic.put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
         labels = loses_items = None
         if self.attributes is not None:
@@ -288,11 +288,6 @@ def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     """Returns the scores of a catalogue of one block, which were passed as queries."""
     del items
     return scores
-
-
-def put(x: jax.Array, offsets: jax.Array, values: jax.Array) -> jax.Array:
-    """Puts values at offsets of the last axis; offsets beyond its end are dropped."""
-    return jnp.put_along_axis(x, offsets, values, axis=-1, inplace=False, mode="drop")
 
 
 def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:

@@ -43,8 +43,10 @@ def products(
     )
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_ or not is_narrow:
         queries, items = queries.astype(dtype), items.astype(dtype)
-    # Where XLA cuts lists over devices by itself, each of them may have one.
-    may_be_alone = math.prod(queries.shape[:-1]) <= _mesh.auto_shards(queries)
+    # Where XLA cuts lists over devices by itself, each of them may have one, and so may a
+    # symbolic number of lists be.
+    count = math.prod(queries.shape[:-1])
+    may_be_alone = not isinstance(count, int) or count <= _mesh.auto_shards(queries)
     if may_be_alone:
         queries = jnp.stack([queries, queries], axis=-2)
     num_items = items.shape[0]

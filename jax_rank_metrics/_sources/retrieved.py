@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs, _shards, _types
+from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
@@ -433,4 +433,4 @@ def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> ja
         ids = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
     empty = jnp.full(exists.shape, -1, jnp.int32)
     slot = jnp.where(exists, above, exists.shape[-1])  # beyond the end, and so dropped
-    return jnp.put_along_axis(empty, slot, ids, axis=-1, inplace=False, mode="drop")
+    return _arithmetic.put(empty, slot, ids)

@@ -21,7 +21,7 @@ from jax_rank_metrics._ranking.counted_places import CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.tie_runs import TieRuns
-from jax_rank_metrics._sources.blocks import Block, Catalog, put
+from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.census import Census
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,
@@ -310,7 +310,9 @@ class Stream(NamedTuple):
                 # The policies "best" and "worst" order ties by label, so that relevant
                 # items need theirs.
                 offsets = block.offsets(self.relevant_ids)
-                labels = put(jnp.zeros(shape, dtype), offsets, self.judged.labels)
+                labels = _arithmetic.put(
+                    jnp.zeros(shape, dtype), offsets, self.judged.labels
+                )
             items = SharedItems(labels, block.has_rank, shape)
             candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
             return step(state, block, candidates), None

@@ -76,7 +76,9 @@ def packed(name: str, tokens: object) -> jax.Array:
         mask = jnp.ones(vectors.shape[:-1], bool)
     # Padding may hold NaN, whose products would be NaN too.
     vectors = jnp.where(mask[..., None], vectors, 0)
-    flags = mask[..., None].astype(vectors.dtype)
+    # Cut over a mesh as the vectors are, which the mask may not be.
+    zeros = jnp.sum(jnp.zeros_like(vectors), axis=-1, keepdims=True)
+    flags = jnp.where(mask[..., None], 1 + zeros, 0)
     return jnp.concatenate([vectors, flags], axis=-1)
 
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.core import Tracer
 
@@ -180,18 +181,21 @@ def reduce_axis(tree: T) -> T:
 
 
 def canonical(tree: T) -> T:
-    """Converts 64-bit floats to 32 bits where JAX is set to 32 bits.
+    """Converts 64-bit floats to 32 bits where JAX is set to 32 bits, and narrower ones.
 
-    A state may outlive the `jax.enable_x64` under which it was made.
+    A state may outlive the `jax.enable_x64` under which it was made, and a caller may cast
+    it to floats that are too narrow to compute with.
     """
-    if jax.config.jax_enable_x64:  # pyright: ignore
-        return tree
-    return jax.tree.map(_narrow, tree, is_leaf=is_pair)
+    return jax.tree.map(_canonical, tree, is_leaf=is_pair)
 
 
-def _narrow(x: object) -> object:
+def _canonical(x: object) -> object:
     leaf = x.high if isinstance(x, FloatPair) else x
-    if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
+    dtype = getattr(leaf, "dtype", np.dtype(bool))
+    if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize < 4:
+        return jax.tree.map(lambda x: x.astype(jnp.float32), x)
+    is_wide = dtype == "float64" and not jax.config.jax_enable_x64  # pyright: ignore
+    if not is_wide or isinstance(leaf, Tracer):
         return x
     # Values of lists that do not count may be NaN, which is no error.
     with jax.enable_x64(True), jax.debug_nans(False):

@@ -34,7 +34,7 @@ class ListArrays:
     is_share: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ValueError if weights or `defined` do not fit the values."""
+        """Raises ValueError if weights or `defined` do not fit, or there is no cutoff."""
         check_fit(self.values, self.weights, self.defined, self.cutoff_weights)
 
     @property
@@ -92,8 +92,9 @@ class ListArrays:
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
     """Raises ValueError unless weights and `defined` have the shape that values ask for.
 
-    That is the shape of values, or, unless `cutoff_weights`, without its last axis. What
-    has no shape, such as the specs of `jax.shard_map`, is not checked.
+    That is the shape of values, or, unless `cutoff_weights`, without its last axis, of at
+    least one cutoff. What has no shape, such as the specs of `jax.shard_map`, is not
+    checked.
     """
     same_index(of_lists={"values": values, "weights": weights, "defined": defined})
     shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
@@ -108,6 +109,10 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         raise ValueError(
             f"weights have shape {of_weights} and values {of_values}; pass weights of "
             f"{expected}; those that differ between cutoffs are made by PerList.over"
+        )
+    if (cutoff_weights or of_values != of_weights) and not of_values[-1]:
+        raise ValueError(
+            f"values have shape {of_values}, without a cutoff; pass at least one"
         )
     if of_defined != of_weights:
         raise ValueError(

@@ -164,9 +164,9 @@ class PerList(ListArrays):
         num_groups = _inputs.positive_integer("num_groups", num_groups)
         if len(self._list_shape) == 1:
             groups = _inputs.by_ids("groups", groups, range(*self._list_shape), "lists")
-        groups = _inputs.array("groups", groups)
-        if groups.dtype != jnp.bool_:
-            groups = _inputs.integers("groups", groups)
+        array = _inputs.array("groups", groups)
+        # An empty list, of which NumPy makes floats, holds integers as well.
+        groups = array if array.dtype == bool else _inputs.integers("groups", groups)
         _inputs.same_shape("groups", groups, "the lists", self._list_shape)
         return of_lists.means_by_group(canonical(self), groups, num_groups, undefined)
 

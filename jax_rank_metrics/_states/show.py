@@ -154,6 +154,7 @@ def _numbers(state: _State) -> tuple[list[str], str]:
         values, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
         )
+    lists, undefined = int(lists), int(undefined)  # a caller may have cast them
     counts = f"{lists} list{'' if lists == 1 else 's'}"
     # For equal weights the effective number is that of the lists, up to rounding.
     if size is not None and np.min(size, initial=np.inf) < 0.995 * lists:

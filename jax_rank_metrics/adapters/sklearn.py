@@ -76,6 +76,12 @@ def score(
     of_samples = []  # arrays [samples]
     if query_ids is not None:
         packed = pack(query_ids)
+        shape = packed.segment_ids.shape
+        if labels.shape == scores.shape != shape:
+            raise ValueError(
+                f"query_ids has shape {shape}, and y_true {labels.shape}; pass the list of "
+                "every sample"
+            )
         of_samples.append(packed.segment_ids)
     if sample_weight is not None:
         weighed = items if labels.ndim == 1 else per_list

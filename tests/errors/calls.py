@@ -114,6 +114,9 @@ CASES = {
     "share of an unknown pool": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.precision.of(jrm.rank_retrieved(Y, num_relevant=[3, 3]), k=jrm.share(0.5))),
     "name share": (ValueError, "'1%%' after @ is not a list of integers and percentages.*or @1%", lambda: EVAL(("ndcg@1%%",))),
     "name share zero": (ValueError, "'5,0%' after @ is not a list of integers and percentages", lambda: EVAL(("ndcg@5,0%",))),
+    "name of a cutoff twice": (ValueError, "metric name 'recall@1,5,1': the cutoff 1 is there twice; pass each once", lambda: EVAL(("recall@1,5,1",))),
+    "name of a share twice": (ValueError, "the cutoff 5% is there twice", lambda: EVAL(("ndcg@5%,5.0%",))),
+    "name of trec_eval with a cutoff twice": (ValueError, "the cutoff 5 is there twice", lambda: EVAL(("P.5,5",))),
     "name share of levels": (ValueError, "'10%' after @ is not a list of numbers", lambda: EVAL(("iprec_at_recall@10%",))),
     "k empty": (ValueError, "k is empty.*pass an int", lambda: NDCG(k=())),
     "k array": (TypeError, "k is a JAX array.*Python int", lambda: NDCG(k=jnp.array(3))),
@@ -291,6 +294,6 @@ CASES = {
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
     "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
-    "classes of axes": (ValueError, "query_labels has shape (2, 3); pass one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
+    "classes of axes": (ValueError, "query_labels has shape (2, 3); pass ids along one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
 }  # fmt: skip

@@ -174,7 +174,7 @@ CASES = {
     },
     # what they return
     "groups of two users": (ValueError, "groups has 3 entries.*2 users", lambda: evaluation().by(["a", "b", "a"])),
-    "a user of no group": (ValueError, "groups is None at 1", lambda: evaluation().by(["a", None])),
+    "a user of no group": (ValueError, "groups is None at 1; pass an id there, or leave the entry", lambda: evaluation().by(["a", None])),
     "a metric that was not asked for": (KeyError, "'recall@5' is none of .*recall@3.*lists", lambda: evaluation()["recall@5"]),
     "a metric by its number": (KeyError, "0 is none of .*recall@3.*lists", lambda: evaluation()[0]),
     "a metric as an attribute": (AttributeError, "no attribute 'ndcg'.*.states[", lambda: evaluation().ndcg),

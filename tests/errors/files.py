@@ -5,6 +5,7 @@ import io
 import tempfile
 from pathlib import Path
 
+from error_rows import rows_of
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
@@ -170,6 +171,9 @@ CASES = {
     "no common query": (ValueError, "no query in common", lambda: jrm.join(QRELS, {"new": {"a": 1.0}}, missing="skip", unjudged="skip")),
     "a score of NaN": (ValueError, "score is nan", lambda: jrm.join({"q": {"a": 1}}, {"q": {"a": float("nan")}})),
     "relevance beyond float32": (ValueError, "beyond float32", lambda: jrm.join({"q": {"a": 1e300}}, {"q": {"a": 1.0}})),
+    **rows_of("judgements of nothing", ValueError, "qrels is empty; pass at least one document", lambda x: jrm.join(x, {"q1": {"a": 1}}), {}, {"q1": {}}),
+    "judgements of no row": (ValueError, "qrels is empty", lambda: jrm.join(pandas.DataFrame({"query_id": [], "doc_id": [], "relevance": []}), RUN)),
+    "judgements without columns": (ValueError, "qrels has no columns; pass a frame of queries and", lambda: jrm.join(pandas.DataFrame(), {"q1": {"a": 1}})),
     "a run of nothing": (ValueError, "run is empty", lambda: jrm.join(QRELS, {})),
     "a score of None": (ValueError, "run, query 'q', document 'b': score is missing", lambda: jrm.join(QRELS, {"q": {"a": 1, "b": None}})),
     "half a character of a query": (ValueError, r"run: the id 'q\ud800' holds half a character", lambda: jrm.join(QRELS, {"q\ud800": {"a": 1.0}})),

@@ -119,6 +119,7 @@ CASES = {
     # frames
     "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN, "map": A})),
     "frame of a state with ids": (TypeError, "leave ids out", lambda: jrm.to_frame({"mrr": MEAN}, [1, 2, 3, 4])),
+    "frame of NaN": (ValueError, "['mrr'] is NaN at list 1, and in a frame NaN says", lambda: jrm.to_frame({"mrr": lists_of([0, np.nan])})),
     "frame of nothing": (ValueError, "no metric", lambda: jrm.to_frame({})),
     "frame of other lists": (ValueError, "2 and 4 lists", lambda: jrm.to_frame({"a": A, "b": A[:2]})),
     "frame of fewer ids": (ValueError, "2 ids .* which has 4 lists", lambda: jrm.to_frame(SINGLE, ["a", "b"])),
@@ -175,6 +176,7 @@ CASES = {
     "unknown word": (ValueError, "is unknown; .*did you mean recall or", lambda: unknown("recal@3")),
     "unknown without a line": (ValueError, "is unknown; .*did you mean .*hit_rate", lambda: unknown("hitrate@3")),
     "unknown with a line": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("NDCG_10")),
+    "unknown with a dot": (ValueError, "is unknown; .*did you mean judged@20?", lambda: unknown("judged.20")),
     "unknown without @": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("ndcg10")),
     "unknown with at": (ValueError, "is unknown; .*did you mean recall@5?", lambda: unknown("recall_at_5")),
     "name of novelty": (ValueError, "is unknown; .*jrm.novelty(ids, counts).*evaluate_users(…, seen=…)", lambda: unknown("novelty@20")),

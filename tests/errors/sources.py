@@ -214,15 +214,15 @@ CASES = {
     # packed ids
     "ids of nothing": (ValueError, "query_ids is empty; pass at least one", lambda: jrm.pack([])),
     "ids of nothing known": (ValueError, "known is empty; pass at least one", lambda: jrm.pack([], known=[])),
-    "no id": (ValueError, "query_ids is None at 1; pass an id for every item", lambda: jrm.pack([1, None])),
+    "no id": (ValueError, "query_ids is None at 1; pass an id there, or leave the entry out", lambda: jrm.pack([1, None])),
     "nan as an id": (ValueError, "query_ids is nan at 1", lambda: jrm.pack([1.0, np.nan, 2.0])),
     "a fraction as an id": (ValueError, "query_ids is 1.5 at 1; pass integers", lambda: jrm.pack(np.array([1, 1.5]))),
     "an inexact id": (ValueError, "below 16777216, where float32", lambda: jrm.pack(np.float32([2**24]))),
-    "ids of two axes": (ValueError, "query_ids has shape (2, 3); pass one axis", lambda: jrm.pack(np.ones((2, 3), int))),
+    "ids of two axes": (ValueError, "query_ids has shape (2, 3); pass ids along one axis", lambda: jrm.pack(np.ones((2, 3), int))),
     "lists as ids": (TypeError, "query_ids holds [1] at 0, which cannot be", lambda: jrm.pack([[1], [2]])),
     "an unknown id": (ValueError, "query_ids is 'q9' at 1, which is not in known, as are 2 of 3 ids; pass the", lambda: jrm.pack(["a", "q9", "b"], known=["a", "c"])),
     "an id that is known twice": (ValueError, "known holds 'a' more than once", lambda: jrm.pack(["a"], known=["a", "c", "a"])),
-    "traced ids": (TypeError, "query_ids is traced; call pack outside", lambda: jax.jit(jrm.pack)(PERSON)),
+    "traced ids": (TypeError, "query_ids is traced; pass ids outside", lambda: jax.jit(jrm.pack)(PERSON)),
     **{
         f"ids of no list, {kind}, {name}": (ValueError, "segment_ids is 2 at (2,), but num_segments is 2; .*jrm.pack", lambda call=call, make=make: call(FLAT, FLAT, segment_ids=make(), num_segments=2))
         for name, call in PACKS.items()

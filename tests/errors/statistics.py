@@ -106,6 +106,7 @@ CASES = {
     "a mean": (TypeError, "a is a Mean, which no longer holds per-list values", lambda: jrm.compare(state_of(X), X)),
     **rows_of("values of no numbers", TypeError, "b is not an array of numbers; pass a PerList", functools.partial(jrm.compare, X), ["x", "y"], [[1], [1, 2]], [None]),
     "values of three axes": (ValueError, "a has shape (1, 2, 2)", lambda: jrm.compare(np.zeros((1, 2, 2)), X)),
+    "values of no cutoffs": (ValueError, "a has shape (4, 0); pass a PerList", lambda: jrm.compare(np.zeros((4, 0)), np.zeros((4, 0)))),
     "other cutoffs": (ValueError, "different cutoffs", lambda: jrm.compare(np.zeros((4, 2)), np.zeros((4, 3)))),
     "values inside a trace": (TypeError, "a is traced.*`paired` inside", lambda: jax.jit(jrm.compare)(lists_of(X), lists_of(X))),
     "undefined as users have it": (ValueError, "undefined='skip' and .* 'zero'; pass undefin", lambda: jrm.compare(measured(BY_ID, undefined="skip"), measured(BY_ID))),
@@ -115,6 +116,10 @@ CASES = {
     "paired: other metrics": (ValueError, "differ in structure", lambda: jrm.paired({"x": HEAVY}, {"y": HEAVY})),
     "paired: other cutoffs": (ValueError, "shape of their values", lambda: jrm.paired(lists_of(X), lists_of(np.zeros((4, 2))))),
     "paired: arrays": (TypeError, "pytree of PerList", lambda: jrm.paired(X, X)),
+    "None for a query": (TypeError, "a['q2'] is None; pass a number for a list", lambda: jrm.compare({**BY_ID, "q2": None}, BY_ID)),
+    "None for queries of b": (TypeError, "b['q1'] is None; pass a number", lambda: jrm.compare(BY_ID, dict.fromkeys(BY_ID))),
+    "text for a query": (TypeError, "a['x']['map']['q1'] is '0.5'; pass a number", lambda: jrm.compare(dict.fromkeys("xy", {"map": {"q1": "0.5", "q2": 1}}))),
+    "None for a metric": (TypeError, "systems['x']['map'] is None; .* or the values of a metric", lambda: jrm.leaderboard({"x": {"map": None}, "y": {"map": X}})),
     # comparisons: metrics and systems
     "other metrics": (ValueError, "a holds 'map' and b holds 'mrr'; pass values", lambda: jrm.compare({"map": X}, {"mrr": X})),
     "numbers of metrics": (ValueError, "a holds one number for 'map', the name of a me", lambda: jrm.compare({"map": 0.3}, {"map": 0.4})),

@@ -136,6 +136,16 @@ def test_what_is_refused(samples):
     ):
         with pytest.raises(ValueError, match="shape"):
             score(**wrong, metric="mrr")
+    with pytest.raises(ValueError, match=r"query_ids has shape \(1,\), and y_true"):
+        score(labels[0], labels[0], query_ids=[1], metric="mrr")
+
+
+def test_nothing_at_all():
+    """Without lists, or without items, the value is 0."""
+    for shape in ((0, 3), (2, 0), (0,)):
+        assert score(np.zeros(shape), np.zeros(shape), metric="mrr") == 0
+    with pytest.raises(ValueError, match="query_ids is empty"):
+        score([], [], query_ids=[], metric="mrr")
 
 
 def test_few_lists_are_weighted(lists):

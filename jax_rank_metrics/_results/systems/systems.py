@@ -151,8 +151,9 @@ class Systems:
             numbers, `Seeds` of these, or a state, of which only means are known. A frame
             of pandas or polars with a column for each metric, and the ids of lists in its
             index or in a column called list, query, qid, user or the like, and the result
-            of `evaluate_users` or of another driver stand for dicts of metrics. A dict
-            whose keys are all names of metrics holds those of a single system.
+            of `evaluate_users` or of another driver stand for dicts of metrics. NaN in a
+            Series or a frame is a list in which the metric is undefined. A dict whose keys
+            are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
 
@@ -276,6 +277,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     Raises:
         ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
             single numbers, which are means.
+        TypeError: if a dict holds None or text in place of values.
     """
 
     def record(source: object, keys: Path = (), **fields: Any) -> Record:
@@ -296,6 +298,11 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     if isinstance(tree, Mapping) and not tree:
         raise ValueError(
             f"{name} holds no metric; pass at least one ({label} is empty)"
+        )
+    if path and (tree is None or isinstance(tree, str)):
+        raise TypeError(
+            f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
+            "and leave out what has none"
         )
     if isinstance(tree, SeedValues):
         for of_seeds in tree.records:

@@ -259,6 +259,8 @@ def read_lists(
 ) -> ListValues:
     """Reads a `PerList`, an array, a pandas Series or a dict of list ids to numbers.
 
+    NaN in a Series, or in the column of a frame, is a list that is undefined.
+
     Args:
         name: What errors call the values.
         source: The values.
@@ -286,7 +288,10 @@ def read_lists(
     else:
         array, has_cutoffs = _array(name, source)
         array = array if has_cutoffs else array[:, None]
-        weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
+        weights = np.ones(array.shape)
+        # In the columns of pandas and polars, such as `to_frame` writes, NaN is no value.
+        defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
+        array = np.where(defined, array, array.dtype.type(0))
         is_ratio, is_share = False, array.dtype == bool
     return ListValues(
         name,
@@ -315,6 +320,8 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     _inputs.refuse_masked(name, values, cure)
     try:
         array = np.asarray(values)
+        if not array.size and array.dtype == object:  # of an empty Series
+            array = array.astype(np.float64)
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
         if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
             array = array.astype(np.float32)
@@ -322,7 +329,7 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
             raise TypeError(f"got {array.dtype}")
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
-    if has_cutoffs is None:
+    if has_cutoffs is None or (has_cutoffs and not array.shape[1]):
         raise ValueError(
             f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._inputs import first_index, kind_of
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.comparison import record_of
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
@@ -35,9 +35,10 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
 
     Values of lists have a column for each metric and cutoff, under the names that
     `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
-    lists count for in means. Lists that do not count, such as those without items, stay.
-    Of `Seeds` they are the means over seeds. Tasks, whose lists are their own, stand below
-    each other, and are a level of the index; several systems are a level of the columns.
+    lists count for in means. Lists that do not count, such as those without items, stay: a
+    frame holds neither weights nor `undefined`. Of `Seeds` they are the means over seeds.
+    Tasks, whose lists are their own, stand below each other, and are a level of the index;
+    several systems are a level of the columns.
     A leaderboard has a row for each system, and comparisons one for each of them, with the
     fields that `table(…, format="csv")` has, as do states for each mean; means of people
     and a judge have one for each, with the attributes of `PredictionPowered`.
@@ -54,15 +55,15 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
             counts from 0.
 
     Returns:
-        The frame. `compare`, `table` and `leaderboard` read one of lists as the values of a
-        system, paired by their ids; but NaN is no number, so fill it in first.
+        The frame. `compare`, `table`, `leaderboard` and others read one of lists as the
+        values of a system, paired by their ids, and NaN as undefined again.
 
     Raises:
         TypeError: if results are none of these, or states beside values of lists; if ids
             are passed where rows are no lists, or are no sequence.
         ValueError: if metrics have different numbers of lists, if two cutoffs have one
-            name, or if ids repeat or there is not one for each list; if values lie on
-            several devices, before `gather`.
+            name, or if ids repeat or there is not one for each list; if a value that counts
+            is NaN itself; if values lie on several devices, before `gather`.
         ModuleNotFoundError: if pandas is not installed.
 
     >>> import jax.numpy as jnp
@@ -188,6 +189,13 @@ def _columns(
         index = checked_ids("results", ids, *counts)
     columns: dict[Any, np.ndarray] = {}
     for record, lists in zip(records, in_order, strict=True):
+        is_nan = (np.isnan(lists.values) & lists.defined).any(0) & (lists.weights > 0)
+        if is_nan.any():
+            name = lists.id_of(first_index(is_nan)[0])
+            raise ValueError(
+                f"{record.name} is NaN at list {name!r}, and in a frame NaN says that a "
+                "metric is undefined; pass finite values, or a PerList undefined there"
+            )
         # [lists, cutoffs]: the mean over seeds, if there are several.
         values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
