@@ -57,7 +57,8 @@ def app() -> "typer.Typer":
     """Returns the commands as a typer application; typer is imported only here."""
     import typer
 
-    commands = typer.Typer(no_args_is_help=True)
+    # Plain errors of the command line have four lines, whatever the terminal.
+    commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
     def print_version(is_set: bool) -> None:
         if is_set:

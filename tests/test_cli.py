@@ -448,6 +448,7 @@ def test_wrong_usage_is_2():
     for words in (("qrels.txt",), ("a", "b", "--format", "xml"), ("a", "b", "-M", "0")):
         done = invoke(*words)
         assert done.exit_code == 2 and not done.stdout
+        assert done.stderr.count("\n") <= 5
 
 
 def test_a_missing_library(monkeypatch):

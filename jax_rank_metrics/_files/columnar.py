@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
+
 # Chooses the columns to read from all that a table has: those of query, document and
 # number, and perhaps of the subtopic.
 Choose = Callable[[Sequence[str]], Sequence[str]]
@@ -76,6 +78,12 @@ def delimited(
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
+        # Each field but the last of a line has a byte, that of its separator.
+        if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
+            raise ValueError(
+                f"{source}, {quote_line(1, data)}: {len(header)} fields, far more than "
+                "other lines have"
+            )
         # Polars gets a header of numbers, with one column more than the file has names,
         # and reads the header of the file as the first row. A field in the extra column
         # then belongs to a row that is longer than the header.

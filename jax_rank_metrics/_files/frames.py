@@ -81,15 +81,13 @@ def known_columns(
     >>> known_columns(("query_id", "doc_ids"), "score")
     ('query_id', 'doc_ids')
     """
+    known, ranks = {*names}, [name for name in names if is_rank(name)]
     present: list[tuple[str, ...]]
-    present = [triple for triple in _KNOWN[value] if {*triple} <= {*names}]
+    present = [triple for triple in _KNOWN[value] if {*triple} <= known]
     if not present and value == "score":
         pairs = dict.fromkeys(triple[:2] for triple in _KNOWN[value])
         present = [
-            (*pair, name)
-            for pair in pairs
-            for name in names
-            if {*pair} <= {*names} and is_rank(name)
+            (*pair, name) for pair in pairs for name in ranks if {*pair} <= known
         ]
     if len(present) > 1:
         raise ValueError(
@@ -97,7 +95,7 @@ def known_columns(
         )
     if not present and may_be_lists:
         pairs = [(x, f"{doc}{s}") for x, doc, _ in _KNOWN[value] for s in ("", "s")]
-        present = [pair for pair in pairs if {*pair} <= {*names}]
+        present = [pair for pair in pairs if {*pair} <= known]
     triple = present[0] if present else _KNOWN[value][0]
     subtopics = [x for x in _SUBTOPICS if x in names and value == "relevance"]
     if len(subtopics) > 1:

@@ -154,6 +154,7 @@ CASES = {
     "an open file without a name": (ValueError, "the open file, line 1", lambda: jrm.read_qrels(io.BytesIO(b"q1 0 a\n"))),
     "lines for a path": (TypeError, "path: got .*list; pass a path, or a file", lambda: jrm.read_qrels(["q1 0 a 1"])),
     "a bomb": (ValueError, "unpacks to more than 128 MiB, over 100 times its size", lambda: qrels(gzip.compress(bytes(2**27 + 1)))),
+    "a header of more fields than bytes": (ValueError, "run.csv, line 1 .*: 20003 fields, far more than other lines have", lambda: run("query_id,doc_id,score" + ",x" * 20_000 + "\nq,d,1" * 2000, name="run.csv")),
     "a long message": (ValueError, " … ", lambda: run("x" * 70 + " " + "y" * 10_000, columns=("q" * 1000, "d" * 1000, "s"), name="run.csv")),
     # weights of queries
     "a weight that is a word": (ValueError, "weights, line 2 ('q2 x'): pass a query and its weight", lambda: weights("q1 1\nq2 x\n")),
