@@ -236,8 +236,11 @@ def test_documents_of_chunks(is_dict):
     chunks = ["b#1", "c#0", "b#0", "d#1"]
     document = {x: x[0] for x in chunks} if is_dict else lambda chunk: chunk[0]
     for run in (chunks, dict(zip(chunks, (4.0, 3.0, 2.0, 1.0), strict=True))):
-        joined = jrm.join({"q": ["d"]}, {"q": run}, document=document)
-        assert joined.measure("mrr")["mrr"].values.tolist() == [np.float32(1 / 3)]
+        for doc_id, rank in (("b", 1), ("c", 2), ("d", 3)):
+            joined = jrm.join({"q": [doc_id]}, {"q": run}, document=document)
+            assert joined.measure("mrr")["mrr"].values.tolist() == [
+                np.float32(1 / rank)
+            ]
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
 
 

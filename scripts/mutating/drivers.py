@@ -178,4 +178,32 @@ MUTANTS = (
         "judgements = Judgements(relevant_rows, None, candidate_rows)",
         "tests/test_evaluate_users.py::test_measures_of_recommendations",
     ),
+    Mutant(
+        "where nothing is recommended stands the last item",
+        "_drivers/vocabulary.py",
+        'named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None',
+        "pass",
+        "tests/test_row_ids.py::test_queries",
+    ),
+    Mutant(
+        "frames of a model are read in their order",
+        "_inputs/labelled.py",
+        'values = _ordered(name, names, values.T, ids[1], "items").T',
+        "pass",
+        "tests/test_row_ids.py::test_frames_of_a_model[strings]",
+    ),
+    Mutant(
+        "masks are read by position where items have ids",
+        "_drivers/evaluate_users.py",
+        '_inputs.by_ids(name, x, ids_of_items, "items")',
+        "np.asarray(x)",
+        "tests/test_row_ids.py::test_frames_of_a_model[integers]",
+    ),
+    Mutant(
+        "metrics may say anything of ties",
+        "testing.py",
+        "_check_close(law, values_of((0, 0, 0)), np.mean(np.asarray(in_orders), axis=0))",
+        "pass",
+        "tests/test_own_metric.py::test_check_metric_asks_for_the_mean_over_orders",
+    ),
 )

@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         "states of 64 bits are not narrowed",
         "_states/double_floats.py",
-        "    if jax.config.jax_enable_x64:  # pyright: ignore\n",
-        "    if True:\n",
+        'dtype == "float64" and not jax.config.jax_enable_x64',
+        "False",
         "tests/test_transforms.py::test_double_precision[states]",
     ),
     Mutant(
