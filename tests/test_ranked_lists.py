@@ -176,6 +176,13 @@ def test_labels_and_weights_of_ids():
     assert float(jrm.reciprocal_rank.of(single).values) == 0.5
 
 
+def test_check_reads_ranked_lists():
+    """What is retrieved twice or never, in ids of any kind."""
+    remarks = jrm.check(retrieved_ids=RETRIEVED, relevant_ids=GOLD)
+    assert len(remarks) == 1 and "an id twice in 3 of 3 lists" in remarks[0], remarks
+    assert not jrm.check(retrieved_ids=[["a"], ["b"]], relevant_ids=[{"a"}, {"b"}])
+
+
 def test_remarks():
     gold = {"q1": [], "q2": ["a", "a"], "q3": ["c"]}
     run = {"q1": ["x"], "q2": ["a", "x"], "q3": []}

@@ -22,6 +22,7 @@ from jax_rank_metrics._types import (
     Labels,
     Mask,
     Number,
+    RaggedIds,
     RelevantIds,
     RetrievedIds,
     Scores,
@@ -40,9 +41,9 @@ def check(
     relevance_threshold: Number = 1,
     segment_ids: SegmentIds | None = None,
     num_segments: int | None = None,
-    retrieved_ids: RetrievedIds | None = None,
-    relevant_ids: RelevantIds | None = None,
-    relevant_labels: RelevantIds | None = None,
+    retrieved_ids: RetrievedIds | RaggedIds | None = None,
+    relevant_ids: RelevantIds | RaggedIds | None = None,
+    relevant_labels: RelevantIds | RaggedIds | None = None,
     exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
     relevant: RawInteractions | None = None,
@@ -196,6 +197,11 @@ def check(
             gain_fn,
             relevance_threshold,
         )
+    if retrieved_ids is not None:
+        padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
+        if padded is not None:
+            retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
+            relevant_labels = padded.relevant_labels
     if relevant_ids is not None:
         remarks += check_ids(
             (retrieved_ids, relevant_ids, relevant_labels, exclude_ids),

@@ -1,7 +1,6 @@
 """Reads files with named columns: CSV, TSV, JSON lines, Parquet; and JSON by query."""
 
 import bisect
-import collections
 import csv
 import io
 import json
@@ -137,13 +136,15 @@ def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
 def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
     """Returns the error for a table that cannot be parsed, usually because of quotes."""
     text = io.StringIO(data.decode(), newline="\n")
-    rows = csv.reader(text, delimiter=separator, strict=True)
+    rows, first_line = csv.reader(text, delimiter=separator, strict=True), 1
     try:
-        collections.deque(rows, maxlen=0)
+        for _ in rows:
+            first_line = rows.line_num + 1
     except csv.Error as error:
         if "new-line character" in str(error):
             check_line_ends(source, data)
-        return ValueError(f"{source}, {quote_line(rows.line_num, data)}: {error}")
+        # Where the row begins: a stray quote takes all lines up to the next one.
+        return ValueError(f"{source}, {quote_line(first_line, data)}: {error}")
     unbalanced = [
         number
         for number, line in enumerate(data.split(b"\n"), 1)

@@ -181,5 +181,6 @@ def test_arguments_that_are_refused():
     evaluator = ours.RelevanceEvaluator({"q": {"a": 1}}, {"map"})
     with pytest.raises(ValueError, match="nan"):
         evaluator.evaluate({"q": {"a": float("nan")}})
-    with pytest.raises(TypeError, match="pass a dict of documents"):
-        evaluator.evaluate({"q": ["a"]})
+    with pytest.raises(TypeError, match="query 'q' holds 'a'; pass a list of ids"):
+        evaluator.evaluate({"q": "a"})
+    assert evaluator.evaluate({"q": ["b", "a"]}) == {"q": {"map": 0.5}}  # in rank order

@@ -152,7 +152,7 @@ def test_lines_of_the_command(files, level):
     assert done.exit_code == 0, done.output
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     printed = {(name.strip(), topic): value for name, topic, value in lines}
-    assert printed.pop(("runid", "all")) == "run"
+    assert printed.pop(("runid", "all")) == "mine"  # the tag of its lines
     assert printed.pop(("num_q", "all")) == str(len(theirs))
     checked = 0
     for (name, topic), text in printed.items():
