@@ -170,6 +170,12 @@ def test_labels_and_weights_of_ids():
     reference = jrm.rank_retrieved(labels, pool_labels=pool, list_weights=[1, 3])
     check_same(jrm.measure(METRICS[:5], ranking), jrm.measure(METRICS[:5], reference))
     assert jrm.ndcg.of(ranking).weights.tolist() == [1, 3]
+    orders = {"r": [2], "q": [1, 3]}  # other than that of the ids
+    ids = {query: [*labels] for query, labels in graded.items()}
+    same = jrm.rank_ids(retrieved, ids, orders)
+    assert jrm.ndcg.of(same).values.tolist() == jrm.ndcg.of(ranking).values.tolist()
+    padded = jrm.rank_ids([[1, -1], [2]], [[-1, 1, -1], [2]])
+    assert jrm.recall.of(padded).values.tolist() == [1, 1]
     lists = jrm.rank_ids([["a", "b"]], [{"b"}], [[2]])
     assert jrm.cg.of(lists).values.tolist() == [2.0]
     single = jrm.rank_ids(["a", "b"], ["b"])

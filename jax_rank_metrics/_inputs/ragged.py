@@ -30,6 +30,7 @@ class PaddedIds(NamedTuple):
     relevant: np.ndarray  # [lists, relevant]
     relevant_labels: np.ndarray | None  # [lists, relevant]
     query_ids: list[Any] | None  # as in `RaggedLists`
+    are_integers: bool  # whether ids are those that were passed, and not their numbers
 
 
 def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
@@ -92,7 +93,7 @@ def padded_ids(
         return None
     arguments: list[Any] = [retrieved_ids, relevant_ids, relevant_labels]
     is_single = any(
-        isinstance(x, list) and isinstance(x[0], str) for x in arguments[:2] if len(x)
+        isinstance(x, list) and x and isinstance(x[0], str) for x in arguments[:2]
     )
     if is_single:
         arguments = [None if x is None else [x] for x in arguments]
@@ -104,7 +105,7 @@ def padded_ids(
             }
     retrieved = ragged_lists("retrieved_ids", arguments[0])
     relevant = ragged_lists("relevant_ids", arguments[1], is_ordered=False)
-    order = _order_of_queries(retrieved, relevant)
+    order = _order_of_queries(retrieved, "relevant_ids", relevant)
     lists = [retrieved.lists, [relevant.lists[i] for i in order]]
     ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
     if any(x is None or x != x for x in ids):
@@ -112,23 +113,27 @@ def padded_ids(
             "retrieved_ids and relevant_ids: an id is missing; leave it out"
         )
     for row in lists[1]:
-        repeated = [x for x, count in Counter(row).items() if count > 1]
+        counts = Counter(x for x in row if not (is_integer(x) and x < 0))
+        repeated = [x for x, count in counts.items() if count > 1]
         if repeated:
             raise ValueError(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
-    if not all(map(is_integer, ids)):
+    are_integers = all(map(is_integer, ids))
+    if not are_integers:
         numbers = {x: i for i, x in enumerate(dict.fromkeys(map(str, ids)))}
         lists = [[[numbers[str(x)] for x in row] for row in side] for side in lists]
     padded = [pad_lists(side, lists=len(order), fill=-1)[0] for side in lists]
     labels = None
     if arguments[2] is not None:
-        rows = ragged_lists("relevant_labels", arguments[2]).lists
-        labels = pad_lists([rows[i] for i in order], lists[1], lists=len(order))[0]
+        of_relevant = ragged_lists("relevant_labels", arguments[2])
+        order = _order_of_queries(retrieved, "relevant_labels", of_relevant)
+        rows = [of_relevant.lists[i] for i in order]
+        labels = pad_lists(rows, lists[1], lists=len(order))[0]
     ids_and_labels = [*padded, labels]
     if is_single:
         ids_and_labels = [None if x is None else x[0] for x in ids_and_labels]
-    return PaddedIds(*ids_and_labels, retrieved.query_ids)
+    return PaddedIds(*ids_and_labels, retrieved.query_ids, are_integers)
 
 
 def _is_ragged(ids: Any) -> bool:
@@ -145,8 +150,16 @@ def _is_ragged(ids: Any) -> bool:
         return False
 
 
-def _order_of_queries(retrieved: RaggedLists, relevant: RaggedLists) -> Sequence[int]:
-    """Returns the index among the relevant lists of each list that was retrieved."""
+def _order_of_queries(
+    retrieved: RaggedLists, name: str, relevant: RaggedLists
+) -> Sequence[int]:
+    """Returns the index among other lists of each list that was retrieved.
+
+    Args:
+        retrieved: The lists that were retrieved.
+        name: The argument of the others.
+        relevant: The others, by the same queries.
+    """
     counts = len(retrieved.lists), len(relevant.lists)
     queries, of_relevant = retrieved.query_ids, relevant.query_ids
     if (
@@ -156,7 +169,7 @@ def _order_of_queries(retrieved: RaggedLists, relevant: RaggedLists) -> Sequence
     ):
         kinds = ["lists" if x is None else "queries" for x in (queries, of_relevant)]
         raise ValueError(
-            f"retrieved_ids has {counts[0]} {kinds[0]}, and relevant_ids {counts[1]} "
+            f"retrieved_ids has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
             f"{kinds[1]}; pass the same queries to both, at least one, or call jrm.join, "
             "which knows what to do with those of one side alone"
         )
@@ -166,7 +179,7 @@ def _order_of_queries(retrieved: RaggedLists, relevant: RaggedLists) -> Sequence
     unknown = [query for query in queries if query not in indices]
     if unknown:
         raise ValueError(
-            f"retrieved_ids has the query {unknown[0]!r}, which relevant_ids has not; pass "
+            f"retrieved_ids has the query {unknown[0]!r}, which {name} has not; pass "
             "the same queries to both, or call jrm.join, which may leave some out"
         )
     return [indices[query] for query in queries]

@@ -263,11 +263,12 @@ def rank_ids(
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
 
-    Ids are integers in padded arrays, or, outside `jax.jit`, of any kind and number: a
-    list of lists, or a dict or Series `{query: ids}` with the same queries on both sides,
-    in the order of `retrieved_ids`. Ids of both sides are strings if any is, and are then
-    numbered by their first appearance, as which `items` of the ranking has them. `join`
-    reads these forms too, and tells of queries and ids that never match.
+    Ids are integers in padded arrays. Outside `jax.jit` they may also be lists of any
+    lengths, of strings too: a list of lists, or a dict or Series `{query: ids}` with the
+    same queries on both sides, whose order is that of `retrieved_ids`. If any id is a
+    string, all are compared as strings, and `items` of the ranking holds their numbers in
+    the order of their first appearance. `join` reads these forms too, and remarks on
+    queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 are
@@ -310,6 +311,11 @@ def rank_ids(
     if padded is not None:
         retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
         relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
+        if item_groups is not None and not padded.are_integers:
+            raise ValueError(
+                "item_groups is given, whose rows are those of integers, but ids are not; "
+                "pass the rows of all ids, as jrm.pack numbers them"
+            )
         if query_ids is not None:
             list_weights = _inputs.weights_of_lists(list_weights, query_ids, "queries")
     of_lists = _inputs.frames_among(
