@@ -57,6 +57,9 @@ FILES = {
     "lists.jsonl": lambda lists: "\n".join(
         json.dumps({"query_id": query, "doc_ids": ids}) for query, ids in lists.items()
     ),
+    "pairs.jsonl": lambda lists: "\n".join(
+        json.dumps({query: ids}) for query, ids in lists.items()
+    ),
 }
 
 

@@ -166,7 +166,7 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
             or an id holds half a character.
     """
     pl = polars("reading files")
-    if data.lstrip().startswith(b"["):
+    if _holds_lists(data.lstrip().partition(b"\n")[0]):
         return _lists_by_line(source, data)
 
     def read(text: bytes) -> "pl.DataFrame":
@@ -279,23 +279,42 @@ class _Pairs(list[tuple[Any, object]]):
     """The names and values of a JSON object, of which a name may repeat."""
 
 
+def _holds_lists(line: bytes) -> bool:
+    """Returns whether a line of JSON is a list, or an object of nothing but lists.
+
+    In a table of lists, the query of a row is none.
+    """
+    try:
+        value = json.loads(line) if line.startswith((b"[", b"{")) else None
+    except (ValueError, RecursionError):
+        return line.startswith(b"[")
+    lists = value.values() if isinstance(value, dict) else ()
+    return type(value) is list or (bool(lists) and all(type(x) is list for x in lists))
+
+
 def _lists_by_line(source: Source, data: bytes) -> Parsed:
-    """Returns the lists of documents in the lines of a file, for the queries 0, 1, …"""
+    """Returns the lists of documents in the lines of a file, each a list or by query.
+
+    Lists alone are those of the queries 0, 1, ….
+    """
     check_utf8(source, data)
     lines = lines_of(source, data)
-    lists = []
+    rows: list[tuple[object, object, int]] = []  # query, documents, line
 
     def location(row: int) -> str:
-        return quote_line(lines["number"][row], data)
+        return quote_line(rows[row][2], data)
 
-    for row, text in enumerate(lines["text"]):
+    for number, text in lines.iter_rows():
         try:
-            lists.append(json.loads(text))
+            value = json.loads(text, object_pairs_hook=_Pairs)
         except (ValueError, RecursionError) as error:
             raise ValueError(
-                f"{source}, {location(row)}: not JSON that can be read ({error})"
+                f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
             ) from error
-    return _listed(source, range(len(lists)), lists, location)
+        pairs = value if isinstance(value, _Pairs) else [(len(rows), value)]
+        rows += [(query, ids, number) for query, ids in pairs]
+    queries, lists, _ = zip(*rows, strict=True)
+    return _listed(source, queries, lists, location)
 
 
 def _listed(

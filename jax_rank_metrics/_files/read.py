@@ -72,8 +72,8 @@ def read_qrels(
     - "json": one object `{query: {document: relevance}}`, as pytrec_eval and ranx have it.
 
       JSON lines and Parquet may hold a query in each row, with the list of its documents
-      in a column such as doc_id or doc_ids; JSON may hold `{query: [document, …]}`; and
-      both formats of JSON, lists of documents alone, of the queries 0, 1, ….
+      in a column such as doc_id or doc_ids. Both formats of JSON may hold
+      `{query: [document, …]}`, or lists alone, of the queries 0, 1, ….
     - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
       followed by features and comments that are not read. The id of a document is the
       index of its item in the file, from 0.

@@ -205,6 +205,7 @@ CASES = {
     "numbers beside lists": (ValueError, "row 0: score is Float64; pass lists, as doc_id", lambda: jrm.join(QRELS, pl.DataFrame({"query_id": ["q"], "doc_id": [["a"]], "score": [1.0]}))),
     "a query in two lines": (ValueError, "run.jsonl, line 1 .*: query 'q' is there twice", lambda: run('{"query_id": "q", "doc_ids": ["a"]}\n' * 2, name="run.jsonl")),
     "a query without a list": (ValueError, "run.jsonl, line 1 .*: doc_id is no list", lambda: run('{"query_id": "q", "doc_ids": "a"}', name="run.jsonl")),
+    "a query without a list in the next line": (ValueError, "run.jsonl, line 2 .*: holds \"b\"; pass a list of ids", lambda: run('{"q": ["a"]}\n{"r": "b"}', name="run.jsonl")),
     "half a list": (ValueError, "run.jsonl, line 2 .*: not JSON", lambda: run('["a"]\n["b"', name="run.jsonl")),
     "a list of null": (ValueError, 'run.jsonl, line 1 .*: holds [null]; pass a list of ids', lambda: run("[null]", name="run.jsonl")),
     "a chunk of no document": (ValueError, "document has no entry for 'b', a document of the run", lambda: jrm.join(QRELS, {"q": ["b"]}, document={"a": "x"})),
