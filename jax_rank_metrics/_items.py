@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import export, lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._pytree import pytree
 
 # The column of memberships in groups. It alone is a matter of fact for every item, whether
@@ -94,6 +94,11 @@ class RawItems:
     weights: jax.Array | None = None
     retrieved: jax.Array | None = None
     columns: Mapping[str, jax.Array] = dataclasses.field(default_factory=dict)
+
+    @property
+    def label_dtype(self) -> str | None:
+        """The dtype of labels as they were passed; None if these are no floats."""
+        return _inputs.label_dtype(self.labels)
 
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.

@@ -186,8 +186,8 @@ def test_what_was_made_with_x64_on():
             jrm.rank_ids(wide_ids, [5])
 
 
-def test_thresholds_are_compared_in_the_dtype_of_values():
-    """Labels are widened first; the bfloat16 nearest to 0.7 is below the threshold 0.7."""
+def test_thresholds_are_compared_in_the_dtype_of_labels():
+    """A label that was 0.7 reaches the threshold 0.7 in every dtype that rounds it."""
     all_labels = [np.array([0.7, 0], kind) for kind in ("f4", "f2", jnp.bfloat16)]
 
     @jax.jit
@@ -197,14 +197,45 @@ def test_thresholds_are_compared_in_the_dtype_of_values():
                 labels, S[:2], relevance_threshold=threshold, k=2
             ).values
             for labels, values in zip(all_labels_of_lists, all_labels, strict=True)
-            for threshold in (0.7, float(values[0]))
+            for threshold in (0.7, float(values[0]), 0.71)
         ]
 
-    # The label as it was rounded is a threshold that it reaches.
-    assert np.stack(recalls(*all_labels)).tolist() == [1, 1, 1, 1, 0, 1]
+    assert np.stack(recalls(*all_labels)).tolist() == [1, 1, 0] * 3
     if X64:
         labels, scores = jnp.array([0.7, 0], jnp.float32), jnp.array([0.7, 0])
-        assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 0
+        assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 1
+
+
+def test_thresholds_of_every_source():
+    """Rows, packed lists, places, rank order, ids, matrices of scores and catalogues."""
+    labels, scores = (
+        jnp.array([0.7, 0.0], jnp.bfloat16),
+        np.array([2.0, 1.0], np.float32),
+    )
+    ids, vectors = np.arange(2), np.eye(2, dtype=np.float32)
+    relax = jrm.sigmoid_ranks(0.01)
+    rankings = {
+        "rows": jrm.rank(labels, scores),
+        "packed": jrm.rank(labels, scores, segment_ids=[0, 0], num_segments=1),
+        "soft": jrm.rank(labels, scores, relax=relax),
+        "places": jrm.rank_places(labels, [0, 1], [1, 1], num_retrieved=2),
+        "in order": jrm.rank_retrieved(labels),
+        "ids": jrm.rank_ids(ids, ids, labels),
+        "scores": jrm.rank_scores(scores, ids, labels),
+        "catalogue": jrm.rank_catalog(
+            scores, vectors, ids, relevant_labels=labels, k=2
+        ),
+        "all of a catalogue": jrm.rank_catalog(
+            scores, vectors, ids, relevant_labels=labels, k=None
+        ),
+    }
+    for name, ranking in rankings.items():
+        for metric in (jrm.recall, jrm.reciprocal_rank):
+            values = metric.of(ranking, relevance_threshold=0.7).values
+            assert np.ravel(values) == pytest.approx([1], abs=1e-3), (name, metric)
+    auc = jrm.pooled_roc_auc(labels, scores, relevance_threshold=0.7)
+    assert float(auc.compute()) == 1
+    assert not jrm.check(labels[None], scores[None], relevance_threshold=0.7)
 
 
 @pytest.mark.long

@@ -53,9 +53,7 @@ def check_labels(
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
-    # Formulas compare in this dtype, in which a label of 0.7 reaches the threshold 0.7.
-    dtype = _inputs.float_dtype(labels, weights, scores)
-    least_relevant = float(dtype.type(threshold))
+    least_relevant = _inputs.rounded_threshold(threshold, _inputs.label_dtype(labels))
 
     unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
     shape = labels.shape[:-1]
@@ -192,7 +190,9 @@ def check_ids(
         grades = labels.astype(np.float64)
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
         check_gains(gain_fn, labels, exists & (grades >= 0))
-        least_relevant = float(_inputs.float_dtype(relevant_labels).type(threshold))
+        least_relevant = _inputs.rounded_threshold(
+            threshold, _inputs.label_dtype(relevant_labels)
+        )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 
     remarks: list[str] = []

@@ -172,6 +172,7 @@ def _sums_of_part(
     raw_items: RawItems, scores: jax.Array, bits: int, threshold: float
 ) -> FloatPair:
     items, num_bins = raw_items.read(), 2**bits
+    threshold = _inputs.rounded_threshold(threshold, raw_items.label_dtype)
     is_positive = Items.of(items).relevant(threshold).reshape(-1)
     # The bins of negative items follow those of positive ones.
     bins = score_bin(scores, bits).reshape(-1)

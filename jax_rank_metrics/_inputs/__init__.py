@@ -31,8 +31,10 @@ from jax_rank_metrics._inputs.arrays import integers as integers
 from jax_rank_metrics._inputs.arrays import is_readable as is_readable
 from jax_rank_metrics._inputs.arrays import is_wide as is_wide
 from jax_rank_metrics._inputs.arrays import kind_of as kind_of
+from jax_rank_metrics._inputs.arrays import label_dtype as label_dtype
 from jax_rank_metrics._inputs.arrays import numpy_array as numpy_array
 from jax_rank_metrics._inputs.arrays import real as real
+from jax_rank_metrics._inputs.arrays import rounded_threshold as rounded_threshold
 from jax_rank_metrics._inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._inputs.arrays import unsharded as unsharded

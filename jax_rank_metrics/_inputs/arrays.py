@@ -1,6 +1,7 @@
 """One argument as an array: its kind, its dtype, and its shape beside another's."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -241,3 +242,20 @@ def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
     """Returns the dtype to compute in: float64 if an array is float64, else float32."""
     double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)
+
+
+def label_dtype(labels: jax.Array | None) -> str | None:
+    """Returns the name of the dtype of labels; None if these are no floats."""
+    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
+        return None
+    return labels.dtype.name
+
+
+def rounded_threshold(threshold: Any, dtype: str | None) -> Any:
+    """Returns a threshold as labels of this dtype hold it; None and others stay.
+
+    A label of 0.7 then reaches the threshold 0.7: in bfloat16 both are 0.699.
+    """
+    if dtype is None or not isinstance(threshold, (int, float)):
+        return threshold
+    return float(jnp.dtype(dtype).type(threshold))

@@ -18,6 +18,8 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, TieReading
 
+THRESHOLD = "relevance_threshold"  # an option that is compared with labels
+
 # The arguments that all metrics share: those of `rank`, except k, and that of the mean.
 SHARED = (
     *("labels", "scores", "mask", "weights", "key"),
@@ -184,7 +186,13 @@ class Bound(NamedTuple):
             ranking = Ranking(
                 view.data, view.under(self.tie_reading, self.spec.linear_in)
             )
-            values = self.spec.formula(ranking, **dict(self.options))
+            options = dict(self.options)
+            if THRESHOLD in options:
+                dtype = view.data.label_dtype
+                options[THRESHOLD] = _inputs.rounded_threshold(
+                    options[THRESHOLD], dtype
+                )
+            values = self.spec.formula(ranking, **options)
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError, UnknownPlaceError):
                 raise  # a subclass, raised by JAX, whose type must survive

@@ -11,7 +11,7 @@ from jax_rank_metrics._ranking.pool import Pool, StopFinder
 from jax_rank_metrics._ranking.soft_places import SoftPlaces
 
 
-@pytree("ties", "cut", "partial_columns")
+@pytree("ties", "cut", "partial_columns", "label_dtype")
 class RankingData:
     """Items with places, and the pool of judged items that they came from.
 
@@ -29,6 +29,7 @@ class RankingData:
         cut: The number of ranks held of every list; None if all.
         partial_columns: The names of the columns that are known of listed items alone,
             and 0 for all others.
+        label_dtype: The dtype in which labels were passed, if these are floats.
         has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
             number; None where scores are integers, or where there were none.
     """
@@ -44,6 +45,7 @@ class RankingData:
     cut: int | None = None
     partial_columns: tuple[str, ...] = ()
     has_nan: jax.Array | None = None
+    label_dtype: str | None = None
 
     @property
     def items(self) -> jax.Array:

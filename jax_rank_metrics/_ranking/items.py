@@ -40,8 +40,8 @@ class Items:
     def relevant(self, threshold: Number) -> jax.Array:
         """Whether each item exists and its label reaches the threshold, bool.
 
-        Labels and threshold are compared in the dtype of the values: labels of less
-        precision are widened first.
+        Labels are compared in the dtype of the values. A `relevance_threshold` that is an
+        option of a metric has been rounded to the dtype of the labels as passed.
         """
         return (self.labels >= threshold) & self.exists
 

@@ -74,6 +74,7 @@ def rank_labelled_twice(
         list_weights=first_ranks.list_weights,
         ties=ties_of_stops,
         has_nan=first_ranks.has_nan,
+        label_dtype=first_ranks.label_dtype,
     )
     return first_ranks, stops
 

@@ -102,4 +102,5 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
         list_weights=list_weights,
         ties=policy.name,
         has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
     )

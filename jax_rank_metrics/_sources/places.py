@@ -162,6 +162,7 @@ def rank_at_places(
         list_weights=clean_weights(list_weights, length.shape, items.labels.dtype),
         ties=ties,
         partial_columns=tuple(sorted(items.columns)),
+        label_dtype=raw_items.label_dtype,
     )
 
 

@@ -1,5 +1,6 @@
 """`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
 
+import dataclasses
 from collections.abc import Iterable
 
 import jax
@@ -245,7 +246,8 @@ def _rank_retrieved(
         list_weights: jax.Array | None,
     ) -> RankingData:
         pool = None if raw_pool is None else raw_pool.read()
-        return rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
+        data = rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
+        return dataclasses.replace(data, label_dtype=retrieved.label_dtype)
 
     arrays = (retrieved, raw_pool, num_relevant, list_weights)
     return _shards.map_list_shards(of_shard, retrieved.labels.ndim - 1, *arrays)
@@ -375,7 +377,8 @@ def _rank_ids_of_shard(
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
     # An id that was not found among the relevant ones has a rank, with the label 0.
     retrieved = items._replace(exists=exists)
-    return rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
+    data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
+    return dataclasses.replace(data, label_dtype=_inputs.label_dtype(relevant.labels))
 
 
 def rank_in_order(

@@ -87,4 +87,5 @@ def rank_rows(
         cut=cut,
         ties=policy.name,
         has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
     )

@@ -37,4 +37,5 @@ def rank_softly(
         list_weights=list_weights,
         ties="expected",
         has_nan=has_nan(scores, items.exists, layout),
+        label_dtype=raw_items.label_dtype,
     )

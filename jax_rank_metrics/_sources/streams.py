@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
@@ -285,6 +285,7 @@ class Stream(NamedTuple):
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
+            label_dtype=_inputs.label_dtype(self.catalog.relevant.labels),
         )
 
     def fold(

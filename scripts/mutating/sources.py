@@ -136,4 +136,18 @@ MUTANTS = (
         "starts + group_tied > next_starts",
         "tests/test_errors.py::test_bad_calls[errors.sources: more than a place holds]",
     ),
+    Mutant(
+        "thresholds are not rounded as labels are",
+        "_sources/rows.py",
+        "label_dtype=raw_items.label_dtype",
+        "label_dtype=None",
+        "tests/test_inputs.py::test_thresholds_of_every_source",
+    ),
+    Mutant(
+        "thresholds of catalogues are not rounded as labels are",
+        "_sources/streams.py",
+        "label_dtype=_inputs.label_dtype(self.catalog.relevant.labels)",
+        "label_dtype=None",
+        "tests/test_inputs.py::test_thresholds_of_every_source",
+    ),
 )
