@@ -256,6 +256,7 @@ def rounded_threshold(threshold: Any, dtype: str | None) -> Any:
 
     A label of 0.7 then reaches the threshold 0.7: in bfloat16 both are 0.699.
     """
-    if dtype is None or not isinstance(threshold, (int, float)):
+    if dtype is None or type(threshold) not in (int, float):
         return threshold
-    return float(jnp.dtype(dtype).type(threshold))
+    rounded = float(jnp.dtype(dtype).type(threshold))
+    return threshold if rounded in (threshold, 0) else rounded
