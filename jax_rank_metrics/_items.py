@@ -97,8 +97,8 @@ class RawItems:
 
     @property
     def label_dtype(self) -> str | None:
-        """The dtype of labels as they were passed; None if these are no floats."""
-        return _inputs.label_dtype(self.labels)
+        """The dtype of labels as they were passed, if these are widened floats."""
+        return _inputs.label_dtype(self.labels, self.dtype)
 
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.

@@ -53,7 +53,9 @@ def check_labels(
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
-    least_relevant = _inputs.rounded_threshold(threshold, _inputs.label_dtype(labels))
+    least_relevant = _inputs.rounded_threshold(
+        threshold, _inputs.label_dtype(labels, np.float64)
+    )
 
     unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
     shape = labels.shape[:-1]
@@ -191,7 +193,7 @@ def check_ids(
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
         check_gains(gain_fn, labels, exists & (grades >= 0))
         least_relevant = _inputs.rounded_threshold(
-            threshold, _inputs.label_dtype(relevant_labels)
+            threshold, _inputs.label_dtype(relevant_labels, np.float64)
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 

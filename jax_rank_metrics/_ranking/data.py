@@ -29,7 +29,7 @@ class RankingData:
         cut: The number of ranks held of every list; None if all.
         partial_columns: The names of the columns that are known of listed items alone,
             and 0 for all others.
-        label_dtype: The dtype in which labels were passed, if these are floats.
+        label_dtype: The dtype in which labels were passed, if these are widened floats.
         has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
             number; None where scores are integers, or where there were none.
     """

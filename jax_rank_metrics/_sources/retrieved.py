@@ -378,7 +378,8 @@ def _rank_ids_of_shard(
     # An id that was not found among the relevant ones has a rank, with the label 0.
     retrieved = items._replace(exists=exists)
     data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
-    return dataclasses.replace(data, label_dtype=_inputs.label_dtype(relevant.labels))
+    dtype = _inputs.label_dtype(relevant.labels, data.dtype)
+    return dataclasses.replace(data, label_dtype=dtype)
 
 
 def rank_in_order(

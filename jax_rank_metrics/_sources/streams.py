@@ -285,7 +285,9 @@ class Stream(NamedTuple):
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
-            label_dtype=_inputs.label_dtype(self.catalog.relevant.labels),
+            label_dtype=_inputs.label_dtype(
+                self.catalog.relevant.labels, self.judged.labels.dtype
+            ),
         )
 
     def fold(

@@ -146,8 +146,8 @@ MUTANTS = (
     Mutant(
         "thresholds of catalogues are not rounded as labels are",
         "_sources/streams.py",
-        "label_dtype=_inputs.label_dtype(self.catalog.relevant.labels)",
-        "label_dtype=None",
+        "self.catalog.relevant.labels, self.judged.labels.dtype",
+        "None, self.judged.labels.dtype",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
 )
