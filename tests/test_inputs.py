@@ -206,6 +206,7 @@ def test_thresholds_are_compared_in_the_dtype_of_labels():
         assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 1
 
 
+@pytest.mark.long
 def test_thresholds_of_every_source():
     """Rows, packed lists, places, rank order, ids, matrices of scores and catalogues."""
     labels, scores = (

@@ -158,6 +158,7 @@ def test_two_models_are_paired_by_ids(vectors):
     assert comparison.difference == 0
 
 
+@pytest.mark.long
 def test_a_mesh(vectors):
     """Items have their ids once they are gathered."""
     mesh = jax.make_mesh((2,), ("users",), axis_types=(AxisType.Auto,))
