@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.long_frames import read_frame
-from jax_rank_metrics._drivers.vocabulary import Vocabulary
+from jax_rank_metrics._drivers.vocabulary import Vocabularies, Vocabulary
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
 # Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
@@ -19,7 +19,6 @@ RawInteractions = Any
 # What a row is called in messages, as one and in the plural: "user", "users".
 Unit = tuple[str, str]
 USER, QUERY = ("user", "users"), ("query", "queries")
-Vocabularies = tuple[Vocabulary | None, Vocabulary | None]  # of users and of items
 
 # A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
 SparseRows = Any

@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.vocabulary import Vocabulary
+from jax_rank_metrics._drivers.vocabulary import Vocabularies
 
 
 def read_frame(
-    name: str,
-    frame: Any,
-    vocabularies: tuple[Vocabulary | None, Vocabulary | None] = (None, None),
+    name: str, frame: Any, vocabularies: Vocabularies
 ) -> tuple[np.ndarray, Any]:
     """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
 

@@ -81,3 +81,7 @@ class Vocabulary:
                 f"{self.name} has {len(self.ids)} ids, but there are {num_rows} {unit}; "
                 "pass one for each"
             )
+
+
+# The ids of users, or queries, and of items; None where rows are known by their numbers.
+Vocabularies = tuple[Vocabulary | None, Vocabulary | None]

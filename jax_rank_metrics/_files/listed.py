@@ -127,25 +127,24 @@ def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
         judged: Judgements, with empty lists and repeated documents.
         run: A run of the same kind.
     """
-    remarks = []
-    problems = {
-        "nothing is relevant; `undefined=` says what such lists count": (
-            judged,
-            "empty",
-        ),
-        "nothing was retrieved": (run, "empty"),
-        "a judged document is there twice; it counts once": (judged, "repeated"),
+    undefined = "nothing is relevant; `undefined=` says what such lists count"
+    repeated = (
         "a document is there twice; its first rank counts, and `repeats` says whether the "
-        "others stay taken": (run, "repeated"),
-    }
-    for problem, (rows, kind) in problems.items():
-        if kind == "empty":
-            is_there = rows["doc_id"].is_null()
-        elif kind in rows.columns:
-            is_there = rows[kind]
-        else:
-            continue
-        queries = rows["query_id"].filter(is_there).unique(maintain_order=True)
+        "others stay taken"
+    )
+    problems = [
+        (undefined, judged, judged["doc_id"].is_null()),
+        ("nothing was retrieved", run, run["doc_id"].is_null()),
+    ]
+    for problem, rows in (
+        ("a judged document is there twice; it counts once", judged),
+        (repeated, run),
+    ):
+        if "repeated" in rows.columns:
+            problems.append((problem, rows, rows["repeated"]))
+    remarks = []
+    for problem, rows, has_problem in problems:
+        queries = rows["query_id"].filter(has_problem).unique(maintain_order=True)
         if len(queries):
             count = f"{len(queries)} of {rows['query_id'].n_unique()} lists"
             remarks.append(f"in {count}, such as that of {queries[0]!r}, {problem}")

@@ -58,9 +58,7 @@ class Sides(NamedTuple):
     scores: np.ndarray  # [judged rows], the value of each in the run; NaN for none
     run_rows: Callable[[], np.ndarray]  # [judged rows], the row of each; −1 for none
     doc_ids: Callable[[], Ids]  # of the rows of both
-    is_answered: (
-        np.ndarray
-    )  # [lists] bool, whether the run has a list, even an empty one
+    is_answered: np.ndarray  # [lists] bool, whether the run has a list, even if empty
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
     remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
@@ -141,8 +139,8 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     judged, run = _with_equal_dtypes(judged, run)
     remarks = remarks_on_lists(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
-    empty, run = run.filter(pl.col("doc_id").is_null()), run.drop_nulls("doc_id")
-    empty = empty["query_id"]
+    empty = run["query_id"].filter(run["doc_id"].is_null())
+    run = run.drop_nulls("doc_id")
     if judged["doc_id"].has_nulls():
         # Where nothing is known of a query, an item that nobody judged stands for it: the
         # query then counts like others that have nothing relevant.

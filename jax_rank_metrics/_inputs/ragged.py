@@ -24,9 +24,7 @@ class RaggedLists(NamedTuple):
 class PaddedIds(NamedTuple):
     """Arguments of `rank_ids` as integers, −1 where there is none."""
 
-    retrieved: (
-        np.ndarray
-    )  # [lists, retrieved]; without the first axis for a single list
+    retrieved: np.ndarray  # [lists, retrieved]; of a single list without the first axis
     relevant: np.ndarray  # [lists, relevant]
     relevant_labels: np.ndarray | None  # [lists, relevant]
     query_ids: list[Any] | None  # as in `RaggedLists`
