@@ -133,7 +133,7 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     from jax_rank_metrics._drivers.plan import Plan
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
-    slots = jnp.arange(len(users))
-    batch = step.QueryBatch(slots, users, None, relevant_ids, labels, seen_ids)
+    indices = jnp.arange(len(users))
+    batch = step.QueryBatch(indices, users, None, relevant_ids, labels, seen_ids)
     plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
     return step.measure_queries(plan, step.CatalogArrays(items), batch)

@@ -54,7 +54,6 @@ def evaluate(similarity, metrics=("mrr@50",), items=EQUAL, **options):
             queries = [np.stack([query, -query]) for query in QUERIES]
             items = [np.stack([*[item] * 3, -item]) for item in items]
         found = jrm.evaluate_embeddings(metrics, queries, items, RELEVANT, **options)
-    found = found.gather()
     return found.items, found.lists[metrics[-1]].values
 
 

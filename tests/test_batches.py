@@ -1,7 +1,5 @@
 """Batches of queries, and their parts on devices: each query keeps what is its own."""
 
-import functools
-
 import jax
 import numpy as np
 import per_lists
@@ -32,36 +30,53 @@ def test_chosen_rows_of_a_global_table():
         ties="random",
         key=jax.random.key(0),
     )
-    gathered = evaluation.gather()
-    np.testing.assert_array_equal(gathered.items[:, 0], USERS)
-    np.testing.assert_array_equal(gathered.lists["recall@1,4"].values[:, 0], USERS % 2)
-    orders = {tuple(row) for row in gathered.items[:, 1:].tolist()}
+    np.testing.assert_array_equal(evaluation.items[:, 0], USERS)
+    np.testing.assert_array_equal(
+        evaluation.lists["recall@1,4"].values[:, 0], USERS % 2
+    )
+    orders = {tuple(row) for row in evaluation.items[:, 1:].tolist()}
     assert len(orders) == USERS.size
     assert evaluation.states["recall@1,4"].lists == USERS.size
     np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0, 0])
 
 
 def test_chosen_users_of_a_function():
-    """They have their own scores and judgements, also where an evaluation is resumed."""
+    """They have their own scores and judgements, in one call, in parts, and in totals."""
     users, scores = np.array([7, 2, 5, 0, 3]), np.eye(9, 12, dtype=np.float32)
     relevant = {user: [user] for user in (8, 7, 5, 2)}
-    evaluate = functools.partial(
-        *(jrm.evaluate_users, "recall@1", scores.__getitem__, relevant),
-        users=users,
-        batch_size=2,
-    )
-    saved = []
-    for evaluation in (
-        evaluate(on_batch=saved.append),
-        evaluate(resume_from=saved[1]),
-    ):
+    calls = []
+
+    def model(rows):
+        calls.append(rows.tolist())
+        return scores[rows]
+
+    def evaluate(users, **options):
+        return jrm.evaluate_users(
+            "recall@1", model, relevant, users=users, batch_size=2, **options
+        )
+
+    whole = evaluate(users)
+    assert calls == [[7, 2], [5, 0], [3, 3]]
+    parts = evaluate(users[:2]), evaluate(users[2:])
+    for evaluation in (whole, parts[0].merge(parts[1])):
+        np.testing.assert_array_equal(evaluation.users, users)
         np.testing.assert_array_equal(evaluation.items[:, 0], users)
         lists = evaluation.lists["recall@1"]
         assert lists.defined.tolist() == [True, True, True, False, False]
         assert lists.values.tolist() == [1, 1, 1, 0, 0]
+        np.testing.assert_array_equal(evaluation.exposure.tally, [users.size, 0, 0])
+    totals = evaluate(users, keep_lists=False)
+    assert not totals.lists and totals.items.shape == (0, 1)
+    assert str(totals) == str(whole)
+    for actual, expected in zip(
+        jax.tree.leaves((totals.states, totals.exposure)),
+        jax.tree.leaves((whole.states, whole.exposure)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(actual, expected)
     scores[5] = np.nan
     with pytest.raises(ValueError, match="user 5 hold nan"):
-        evaluate()
+        evaluate(users)
 
 
 def test_lists_of_no_group(rng):

@@ -263,9 +263,9 @@ def test_values(cell, tmp_path, monkeypatch):
         tmp_path, k=K, batch_size=16, progress=lambda *numbers: done.append(numbers)
     )
     assert done[-1] == (QUERIES, QUERIES) and sorted(done) == done
-    gathered, rows = evaluation.gather(), cell.rows()
+    rows = cell.rows()
     for metric, lists in measured(cell.metrics(), cell.ties)(*rows).items():
-        actual = gathered.lists[metric]
+        actual = evaluation.lists[metric]
         assert isinstance(actual.values, np.ndarray)
         np.testing.assert_allclose(actual.values, lists.values, atol=1e-6)
         np.testing.assert_array_equal(actual.defined, lists.defined)
@@ -276,7 +276,7 @@ def test_values(cell, tmp_path, monkeypatch):
         np.testing.assert_array_equal(state.counts, mean.counts)
     _, scores, pool, ranked = rows
     for items, of_query, has_rank in zip(
-        gathered.items, scores, pool & ranked, strict=True
+        evaluation.items, scores, pool & ranked, strict=True
     ):
         ids = items[items >= 0]
         assert len({*ids.tolist()}) == min(has_rank.sum(), K) and has_rank[ids].all()

@@ -99,7 +99,7 @@ def test_candidates_and_weights(data, rng):
             candidates=chosen,
             item_mask=mask,
             **options,
-        ).gather()
+        )
         means = []
         for user, ids in enumerate(evaluation.items):
             ranked = sorted(chosen[user], key=lambda item: -scores[user, item])
@@ -178,8 +178,9 @@ def test_users_of_many_ids_share_batches():
     rng = np.random.default_rng(3)
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
+    everybody = np.arange(len(lengths))[None]
     work = batches.Work(num_items=50_000, num_blocks=30, counts_places=False)
-    parts = list(batches.make_batches(lengths, 1024, work))
+    parts = list(batches.make_batches(lengths, 1024, work, everybody))
     rows = np.concatenate([part.indices for part in parts])
     assert np.bincount(rows[rows >= 0]).tolist() == [1] * 5000
     for part in parts:
@@ -190,14 +191,16 @@ def test_users_of_many_ids_share_batches():
     levels = [part.widths for part in parts]
     assert levels == [narrow] * 4 + [wide]
     # A few users take little time at any width.
-    small = batches.make_batches(lengths[:100], 10, work._replace(num_blocks=1))
+    small = batches.make_batches(
+        lengths[:100], 10, work._replace(num_blocks=1), everybody[:, :100]
+    )
     assert {part.widths for part in small} == {wide}
     # Places of many relevant items take longer than a top-k that finds these.
     lengths[[7, 70, 700]] = (100, 300)
     wide = (256, 1024)
     for counts_places, expected in ((False, {wide}), (True, {narrow, wide})):
         work = batches.Work(1000, 1, counts_places)
-        parts = batches.make_batches(lengths[:1000], 500, work)
+        parts = batches.make_batches(lengths[:1000], 500, work, everybody[:, :1000])
         assert {part.widths for part in parts} == expected
 
 

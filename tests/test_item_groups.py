@@ -9,7 +9,7 @@ import pytest
 from sources import LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers.engine import Collected, counted_values
+from jax_rank_metrics._drivers.engine import Values
 from jax_rank_metrics._formulas.building_blocks import item_exists
 from jax_rank_metrics._formulas.groups import memberships
 from jax_rank_metrics._metrics import run
@@ -201,7 +201,7 @@ def test_a_ratio_counts_a_query_once():
     nowhere = jrm.PerList(np.zeros(2), weights, ~known)
     assert ratio.defined.shape == (2, 2)
     items = np.zeros((2, 1), np.int32)
-    counted = counted_values(Collected([nowhere, ratio], items), 2)
+    counted = Values([nowhere, ratio], items).counted("skip", None, 2)
     assert counted.items.tolist() == [[0], [-1]]
 
 
@@ -218,7 +218,6 @@ def test_all_users_count_by_default(users):
 def test_users_on_a_mesh(users):
     """The users that count, and the groups of all items, on four devices."""
     mesh = make_mesh((2, 2), ("users", "items"))
-    saved = []
     options = {
         "mesh": mesh,
         "queries_axis": "users",
@@ -226,13 +225,7 @@ def test_users_on_a_mesh(users):
         "undefined": "skip",
         "batch_size": 4,
     }
-    evaluation = evaluated(users, on_batch=saved.append, **options)
-    check_users(users, evaluation.gather())
-    resumed = evaluated(users, resume_from=saved[0], **options)
-    check_users(users, resumed.gather())
-    changed = users | {"groups": users["groups"][::-1]}
-    with pytest.raises(ValueError, match="resume_from"):
-        evaluate(changed, resume_from=saved[0], **options)
+    check_users(users, evaluated(users, **options))
 
 
 @pytest.mark.long

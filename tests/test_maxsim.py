@@ -128,20 +128,6 @@ def test_nan_and_masks(rng):
         assert 2 not in found.items
 
 
-@pytest.mark.long
-def test_resumed(rng):
-    """A call goes on from a checkpoint, and refuses one of other tokens."""
-    queries, items = draw(rng, [2] * 9), draw(rng, rng.integers(1, 6, 20))
-    call = partial(jrm.evaluate_embeddings, "ndcg@3", similarity="maxsim", batch_size=3)
-    relevant, checkpoints = [[i] for i in range(9)], []
-    whole = call(queries, items, relevant, on_batch=checkpoints.append)
-    again = call(queries, items, relevant, resume_from=checkpoints[0])
-    np.testing.assert_array_equal(again.items, whole.items)
-    others = [x + 1 for x in items]
-    with pytest.raises(ValueError, match="items"):
-        call(queries, others, relevant, resume_from=checkpoints[0])
-
-
 TOKENS = [np.ones((2, DIMS), np.float32)] * 3
 
 

@@ -11,14 +11,11 @@ import scipy.sparse
 from evaluations import check_same
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from late_imports import LateImport
 from sources import make_mesh
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import step
-
-ocp = LateImport("orbax.checkpoint")
 
 USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "mrr")
@@ -62,21 +59,21 @@ def texts(monkeypatch):
     of_programs, compiled = [], {}
     program = step.program()
 
-    def call(measure_fn, plan, devices, *arrays):
+    def call(task, plan, devices, *arrays):
         if devices.mesh is None:
-            return program(measure_fn, plan, devices, *arrays)
-        shapes = tuple(x.shape for x in jax.tree.leaves(arrays))
+            return program(task, plan, devices, *arrays)
+        shapes = tuple(np.shape(x) for x in jax.tree.leaves(arrays))
         if shapes not in compiled:
-            lowered = program.lower(measure_fn, plan, devices, *arrays)
+            lowered = program.lower(task, plan, devices, *arrays)
             compiled[shapes] = lowered.compile()
             of_programs.append(compiled[shapes])
-        return compiled[shapes](*arrays)
+        return compiled[shapes](*arrays[1:])
 
     monkeypatch.setattr(step, "program", lambda: call)
     return of_programs
 
 
-def check_gathered(evaluation, expected):
+def check_close(evaluation, expected):
     """Checks that an evaluation on many devices has the numbers of one device."""
     assert str(evaluation) == str(expected)
     for name, state in expected.states.items():
@@ -84,9 +81,7 @@ def check_gathered(evaluation, expected):
         np.testing.assert_allclose(actual.compute(), state.compute(), rtol=1e-6)
         np.testing.assert_allclose(actual.std_error(), state.std_error(), rtol=1e-5)
         np.testing.assert_array_equal(actual.counts, state.counts)
-    gathered = evaluation.gather()
-    check_same(gathered, expected, 1e-6)
-    return gathered
+    check_same(evaluation, expected, 1e-6)
 
 
 @pytest.mark.long
@@ -104,24 +99,15 @@ def test_queries_and_items_cut(data, texts, rng):
         queries_axis="q",
         items_axis="i",
     )
-    gathered = check_gathered(evaluation, expected)
+    check_close(evaluation, expected)
     assert expected.lists["mrr"].undefined == "skip"
     np.testing.assert_array_equal(evaluation.exposure.counts, expected.exposure.counts)
     np.testing.assert_array_equal(evaluation.exposure.tally, expected.exposure.tally)
-    # Values stay on the devices, with padding that has no weight.
-    assert evaluation.lists["mrr"].values.sharding == NamedSharding(mesh, P("q"))
-    assert len(evaluation.items) == USERS + 1
-    np.testing.assert_array_equal(evaluation.items[:USERS], expected.items)
-    np.testing.assert_allclose(
-        evaluation.lists["mrr"].mean().compute(), expected.states["mrr"].compute(), 1e-6
-    )
     groups = rng.choice(["a", "b"], USERS)
-    with pytest.raises(ValueError, match=r"result of gather\(\)"):
-        evaluation.by(groups)
     for group, states in expected.by(groups).items():
-        actual = gathered.by(groups)[group]["mrr"].compute()
+        actual = evaluation.by(groups)[group]["mrr"].compute()
         np.testing.assert_allclose(actual, states["mrr"].compute(), rtol=1e-6)
-    assert "mrr" in jrm.table({"a": gathered.lists, "b": expected.lists})
+    assert "mrr" in jrm.table({"a": evaluation.lists, "b": expected.lists})
     # Candidates travel: of all devices of an axis, for the queries of one part.
     (compiled,) = texts
     sizes = collectives(compiled)
@@ -177,72 +163,16 @@ def expected_gallery(gallery):
     return jrm.evaluate_embeddings("ndcg@3", **gallery)
 
 
-def test_global_arrays_and_checkpoints(gallery, expected_gallery, tmp_path):
-    """Global arrays need no mesh; what orbax saved after a batch is taken up again."""
+def test_global_arrays_and_parts(gallery, expected_gallery):
+    """Global arrays need no mesh; blocks of the host do where it cuts queries alone."""
     arrays = cut(mesh_of(AxisType.Explicit), gallery)
-
-    def save(checkpoint):
-        with ocp.StandardCheckpointer() as checkpointer:
-            checkpointer.save(tmp_path / str(checkpoint["batches"]), checkpoint)
-        means.append(jrm.mean(checkpoint["lists"])["ndcg@3"].compute())
-
-    means = []
-    evaluation = jrm.evaluate_embeddings("ndcg@3", **arrays, on_batch=save)
-    gathered = check_gathered(evaluation, expected_gallery)
-    np.testing.assert_allclose(means[-1], gathered.lists["ndcg@3"].values.mean(), 1e-6)
-    for batches, remaining in ((1, [16, 32, 44]), (3, [44])):
-        with ocp.StandardCheckpointer() as checkpointer:
-            checkpoint = checkpointer.restore(tmp_path / str(batches))
-        numbers = []
-        resumed = jrm.evaluate_embeddings(
-            "ndcg@3",
-            **arrays,
-            resume_from=checkpoint,
-            progress=lambda done, total, numbers=numbers: numbers.append(done),
-        )
-        assert numbers == remaining
-        for actual, expected in zip(
-            jax.tree.leaves((resumed.states, resumed.gather().lists)),
-            jax.tree.leaves((evaluation.states, gathered.lists)),
-            strict=True,
-        ):
-            np.testing.assert_array_equal(actual, expected)
-        np.testing.assert_array_equal(resumed.gather().items, gathered.items)
-    with pytest.raises(ValueError, match="with parts 2, and this one has 1"):
-        jrm.evaluate_embeddings("ndcg@3", **gallery, resume_from=checkpoint)
-
-
-def test_checkpoints_of_one_device(data):
-    """They hold copies; those of another call are refused by what differs."""
-    model, options = data
-    arguments = {"metrics": METRICS, "model": model, **options}
-    checkpoints = []
-    evaluation = jrm.evaluate_users(**arguments, on_batch=checkpoints.append)
-    assert [int(x["batches"]) for x in checkpoints] == [1, 2, 3]
-    assert [np.count_nonzero(x["lists"]["mrr"].weights) for x in checkpoints] == [
-        16,
-        32,
-        45,
-    ]
-    for checkpoint in checkpoints:
-        resumed = jrm.evaluate_users(**arguments, resume_from=checkpoint)
-        for actual, expected in zip(
-            jax.tree.leaves((resumed.states, resumed.lists, resumed.items)),
-            jax.tree.leaves((evaluation.states, evaluation.lists, evaluation.items)),
-            strict=True,
-        ):
-            np.testing.assert_array_equal(actual, expected)
-    for change, match in (
-        ({"k": 6}, "k 3, and this one has 6"),
-        ({"users": np.arange(7)}, "queries 45, and this one has 7"),
-        ({"batch_size": 20}, "batch_size 16, and this one has 20"),
-        ({"metrics": ("ndcg@4", "mrr"), "k": 3}, "other metrics;"),
-        ({"ties": "stable"}, "other ties;"),
-        ({"key": jax.random.key(0)}, "other ties, key;"),
-        ({"item_mask": None}, "other item_mask;"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            jrm.evaluate_users(**arguments | change, resume_from=checkpoint)
+    check_close(jrm.evaluate_embeddings("ndcg@3", **arrays), expected_gallery)
+    blocks = [gallery["items"][:70], gallery["items"][70:]]
+    options = {"mesh": mesh_of(), "queries_axis": "q"}
+    in_blocks = jrm.evaluate_embeddings(
+        "ndcg@3", **gallery | {"items": blocks}, block_size=32, **options
+    )
+    check_close(in_blocks, expected_gallery)
 
 
 def model_of(mesh, axes):
@@ -308,7 +238,7 @@ def test_scores_of_a_sharded_model():
             items_axis="i",
         )
         assert evaluation.states["recall@1"].compute() == 1
-        assert evaluation.gather().items.tolist() == RELEVANT.tolist()
+        assert evaluation.items.tolist() == RELEVANT.tolist()
 
 
 @pytest.mark.long
@@ -327,7 +257,7 @@ def test_candidates_of_explicit_axes(rng, similarity, queries, items):
         sides = [jrm.Tokens(x) for x in sides] if tokens else sides
         options = {"candidates": candidates, "similarity": similarity}
         relevant = [[0]] * queries
-        return jrm.evaluate_embeddings(METRICS, *sides, relevant, **options).gather()
+        return jrm.evaluate_embeddings(METRICS, *sides, relevant, **options)
 
     expected = evaluate(sides)
     check_same(evaluate(parts), expected)
@@ -375,7 +305,7 @@ def test_x64():
 def test_two_processes(tmp_path):
     """Two processes of four devices each have the numbers of one device.
 
-    They evaluate users and embeddings, save each batch by orbax and take it up again.
+    They evaluate users and embeddings, and save totals of slices of queries by orbax.
     """
     port, worker = processes.free_port(), Path(drivers_worker.__file__)
     commands = [[worker, port, number, tmp_path] for number in range(2)]

@@ -1,13 +1,19 @@
 """States survive a stop: an evaluation saved in the middle resumes as if uninterrupted."""
 
 import functools
+import os
 import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import pytest
+import resume_worker
+from evaluations import check_same
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from late_imports import LateImport
@@ -79,25 +85,6 @@ def form(request):
 
 
 evaluate = jax.jit(functools.partial(jrm.evaluate, METRICS))
-
-
-def evaluate_with_checkpoints(batches, folder, form, interval, key):
-    """Resumes from the last checkpoint in a folder, if there is one."""
-    saved = [int(path.name) for path in folder.iterdir() if path.name.isdecimal()]
-    done, states = max(saved, default=0), jrm.empty(METRICS)
-    if done:
-        states = form.load(folder / str(done), states)
-    for number, batch in enumerate(batches, 1):
-        if number <= done:
-            continue
-        # Ties depend on the batch's number alone, not on where the loop was resumed.
-        key_of_batch = jax.random.fold_in(key, number)
-        states = jrm.merge(states, evaluate(*batch, key=key_of_batch))
-        if number % interval == 0:
-            # Renamed once complete: a crash while writing leaves the previous one.
-            form.save(folder / "unfinished", states)
-            (folder / "unfinished").rename(folder / str(number))
-    return states
 
 
 @pytest.fixture(scope="module")
@@ -176,51 +163,27 @@ def test_states_of_other_metrics_are_refused(name, halfway, tmp_path):
         FORMATS[name].load(tmp_path / "states", jrm.empty((*METRICS, "mrr")))
 
 
-@pytest.fixture
-def run(batches, tmp_path):
-    """An evaluation that fails on demand; runs of one name share checkpoints."""
-
-    def evaluate_batches(name, form, interval, start=0, stop=None):
-        def source():
-            for number, batch in enumerate(batches):
-                if number == stop:
-                    raise OSError("the disk is gone")
-                # Measuring what a checkpoint already holds would fail.
-                yield batch if number >= start else None
-
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        key = jax.random.key(8)
-        return evaluate_with_checkpoints(source(), folder, form, interval, key)
-
-    return evaluate_batches
-
-
-@pytest.mark.parametrize("interval", [1, 3])
-def test_crash(form, interval, run):
-    """A loop that raised in the middle resumes when it runs again."""
-    with pytest.raises(OSError, match="the disk is gone"):
-        run("stopped", form, interval, stop=STOP)
-    resumed = run("stopped", form, interval, start=STOP - STOP % interval)
-    check_same_bits(resumed, run("unbroken", form, interval))
-
-
-@pytest.mark.parametrize("name", ["pickle", "npz"])
-def test_crash_while_writing(name, run):
-    """A truncated checkpoint is never read."""
-    form, writes = FORMATS[name], []
-
-    def save_half(path, states):
-        form.save(path, states)
-        writes.append(path)
-        if len(writes) == 2:
-            path.write_bytes(path.read_bytes()[:100])
-            raise OSError("no space is left")
-
-    with pytest.raises(OSError, match="no space is left"):
-        run("stopped", form._replace(save=save_half), interval=3)
-    resumed = run("stopped", form, interval=3, start=3)
-    check_same_bits(resumed, run("unbroken", form, interval=3))
+@pytest.mark.long
+def test_killed(tmp_path):
+    """A loop over slices of queries that is killed goes on where it has saved states."""
+    process = functools.partial(
+        subprocess.run,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )
+    command = [sys.executable, resume_worker.__file__, str(tmp_path / "states")]
+    killed = process([*command, "30"])
+    assert killed.returncode == -signal.SIGKILL and killed.stdout == "0\n"
+    resumed = process([*command, "0"])
+    assert resumed.returncode == 0, resumed.stderr[-3000:]
+    done, *means = map(float, resumed.stdout.split())
+    assert done in (20, 30)  # what was being saved is there as a whole, or not at all
+    whole = resume_worker.call()
+    expected = [float(x) for y in jrm.compute(whole).values() for x in np.ravel(y)]
+    np.testing.assert_allclose(sorted(means), sorted(expected), rtol=1e-6)
+    parts = [resume_worker.call(slice(i, i + 20)) for i in (0, 20, 40)]
+    check_same(pickle.loads(pickle.dumps(parts[0])).merge(*parts[1:]), whole)
 
 
 def on_devices(number):

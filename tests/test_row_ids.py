@@ -168,7 +168,7 @@ def test_a_mesh(vectors):
     evaluation = jrm.evaluate_users(
         METRICS, vectors, relevant, mesh=mesh, queries_axis="users", **options
     )
-    assert evaluation.gather().items.tolist() == reference.items.tolist()
+    assert evaluation.items.tolist() == reference.items.tolist()
 
 
 def test_names_of_packed_lists():

@@ -18,7 +18,7 @@ from jax_rank_metrics._drivers.interactions import (
     SparseRows,
     read_users,
 )
-from jax_rank_metrics._drivers.model import read_vectors
+from jax_rank_metrics._drivers.scorers import read_vectors
 from jax_rank_metrics._sources.similarities import read_similarity
 from jax_rank_metrics._types import Gain, Number
 
@@ -64,7 +64,9 @@ def check_driver(
         num_queries, num_items = map(len, vectors)
     else:
         num_queries, num_items = (None, None) if scores is None else scores.shape
-    query_ids = read_users(arguments.get("users"), relevant, excluded, num_queries)
+    by_name = {"relevant": relevant, name: excluded}
+    interactions = {x: y for x, y in by_name.items() if y is not None}
+    query_ids = read_users(arguments.get("users"), interactions, num_queries)
     rows = relevant.rows(query_ids)
     excluded_rows = None if excluded is None else excluded.rows(query_ids)
     if num_items is not None:

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import Array, Devices
+from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.interactions import SparseRows
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
@@ -28,80 +28,27 @@ WORTH_A_PROGRAM = 2e7
 MAX_PADDED = 2**22
 
 
-class QueryParts(NamedTuple):
-    """Queries cut into parts of equally many slots: slot s of part p has one query.
+def query_parts(devices: Devices, rows: np.ndarray, table: object) -> np.ndarray:
+    """Divides queries over the parts of the devices: `[parts, slots]`; −1 is padding.
 
-    On one device there is one part, in which each query has its own index as its slot.
-
-    Attributes:
-        indices: `[parts, slots]`, the index of the query in each slot; −1 for padding.
+    Args:
+        devices: The devices.
+        rows: `[queries]`, the row of each query.
+        table: `[rows, …]`, as the devices hold it. Of an array of JAX, each part of the
+            devices has the queries whose rows it holds; otherwise each has the next ones.
     """
-
-    indices: np.ndarray
-
-    @classmethod
-    def of(cls, part_of: np.ndarray, num_parts: int) -> "QueryParts":
-        """Keeps the queries of each part in order, in its first slots.
-
-        Args:
-            part_of: `[queries]`, the part of each query.
-            num_parts: How many parts there are.
-        """
-        return cls(
-            _padded([np.flatnonzero(part_of == part) for part in range(num_parts)])
-        )
-
-    @classmethod
-    def over(
-        cls, devices: Devices, rows: np.ndarray, table: Array | None
-    ) -> "QueryParts":
-        """Gives each query to the part of the devices that holds its row of a table.
-
-        Args:
-            devices: The devices.
-            rows: `[queries]`, the row of each query.
-            table: `[rows, …]`, as the devices hold it, cut if it is an array of JAX; or
-                None, where a function knows the rows.
-        """
-        num_parts = devices.num_query_parts
-        # Only what is cut over devices has a place that queries should go to.
-        if not isinstance(table, jax.Array):
-            return cls.equal(rows.size, num_parts)
-        return cls.of(rows // (len(table) // num_parts), num_parts)
-
-    @classmethod
-    def equal(cls, num_queries: int, num_parts: int) -> "QueryParts":
-        """Keeps all queries in order; only the last slots are padding."""
+    num_parts = devices.num_query_parts
+    if isinstance(table, jax.Array):
+        part_of = rows // (len(table) // num_parts)
+    else:
         # Of 5 queries in 2 parts, the first has [0, 1, 2] and the second [3, 4, −1].
-        size = -(-num_queries // num_parts)
-        return cls.of(np.arange(num_queries) // size, num_parts)
+        part_of = np.arange(rows.size) // -(-rows.size // num_parts)
+    return _padded([np.flatnonzero(part_of == part) for part in range(num_parts)])
 
-    @property
-    def num_slots(self) -> int:
-        """The number of slots of all parts."""
-        return self.indices.size
 
-    @property
-    def num_queries(self) -> int:
-        """The number of queries."""
-        return int(np.count_nonzero(self.indices >= 0))
-
-    @property
-    def slots(self) -> np.ndarray:
-        """The slot of each query, counted through all parts, `[queries]`."""
-        indices = self.indices.ravel()
-        slots = np.empty(self.num_queries, int)
-        slots[indices[indices >= 0]] = np.flatnonzero(indices >= 0)
-        return slots
-
-    def members_of(self, levels: np.ndarray, level: int) -> list[np.ndarray]:
-        """Returns the queries of each part that have a level, in order.
-
-        Args:
-            levels: `[queries]`, the level of each query.
-            level: The level.
-        """
-        return [row[(row >= 0) & (levels[row] == level)] for row in self.indices]
+def _members_of(parts: np.ndarray, levels: np.ndarray, level: int) -> list[np.ndarray]:
+    """Returns the queries of each part that have a level, in order."""
+    return [row[(row >= 0) & (levels[row] == level)] for row in parts]
 
 
 def _padded(members: list[np.ndarray]) -> np.ndarray:
@@ -118,12 +65,10 @@ class Batch(NamedTuple):
     Attributes:
         indices: `[size]`, indices into the array of users to evaluate; −1 for padding.
             Those of the first part come first, then those of the second, and so on.
-        slots: `[size]` int32, where the values of each belong; −1 for padding.
         widths: The padded number of seen ids and of relevant ids.
     """
 
     indices: np.ndarray
-    slots: np.ndarray
     widths: tuple[int, int]
 
 
@@ -177,7 +122,7 @@ def batch_size_for(num_users: int, batch_size: int, row_size: int = 0) -> int:
 
 
 def make_batches(
-    lengths: np.ndarray, size: int, work: Work, parts: QueryParts | None = None
+    lengths: np.ndarray, size: int, work: Work, parts: np.ndarray
 ) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
@@ -197,10 +142,8 @@ def make_batches(
             least one user.
         size: The number of users in a batch, a multiple of the number of parts.
         work: The cost model: what a batch costs by its size and widths.
-        parts: Which part has which user; None is one part.
+        parts: `[parts, slots]`, the users of each part, from `query_parts`.
     """
-    if parts is None:
-        parts = QueryParts.equal(len(lengths), 1)
     # Lengths [300, 5] exceed the limits (256, 16) and none further, which makes level 1;
     # [5, 100] exceed (256, 16) and (1024, 64), which makes level 2.
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
@@ -215,7 +158,7 @@ def make_batches(
             levels <= level
         )  # users of lower levels may fill up its first batch
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
-        widths = (_width(max(num_seen, NARROW[0])), _width(num_relevant))
+        widths = (padded_width(max(num_seen, NARROW[0])), padded_width(num_relevant))
         wider_level = min(widths_of, default=None)
         if wider_level is not None:
             saved = work.duration(widths_of[wider_level]) - work.duration(widths)
@@ -224,38 +167,33 @@ def make_batches(
                 continue
         widths_of[level] = widths
     # Every part begins with its users of the lowest level, so that no early batch is wide.
-    of_levels = [parts.members_of(levels, level) for level in np.unique(levels)]
+    of_levels = [_members_of(parts, levels, level) for level in np.unique(levels)]
     order = _padded([np.concatenate(x) for x in zip(*of_levels, strict=True)])
-    return _cut(parts, order, size, lambda users: widths_of[int(levels[users].max())])
+    return _cut(order, size, lambda users: widths_of[int(levels[users].max())])
 
 
 def _cut(
-    parts: QueryParts,
-    order: np.ndarray,
-    size: int,
-    widths: Callable[[np.ndarray], tuple[int, int]],
+    order: np.ndarray, size: int, widths: Callable[[np.ndarray], tuple[int, int]]
 ) -> Iterator[Batch]:
     """Divides users into batches to which each part adds equally many.
 
     Args:
-        parts: Which part has which user.
         order: `[parts, slots]`, the users of each part, in order; −1 for padding.
         size: The number of users in a batch, a multiple of the number of parts. The last
             batch is filled up with padding.
         widths: Returns the widths of a batch of these users.
     """
-    slots = np.append(parts.slots, -1).astype(np.int32)  # of padding, the last
     # A batch of 16 takes 8 users from each of two parts: the next ones in their order.
     in_part = size // len(order)
     padding = [(0, 0), (0, -order.shape[1] % in_part)]
     order = np.pad(order, padding, constant_values=-1)
     for start in range(0, order.shape[1], in_part):
         indices = order[:, start : start + in_part].ravel()
-        yield Batch(indices, slots[indices], widths(indices[indices >= 0]))
+        yield Batch(indices, widths(indices[indices >= 0]))
 
 
 def batches_by_width(
-    widths: np.ndarray, size_for: Callable[[int], int], cost: float, parts: QueryParts
+    widths: np.ndarray, size_for: Callable[[int], int], cost: float, parts: np.ndarray
 ) -> Iterator[Batch]:
     """Divides queries into batches whose lists have similar numbers of items.
 
@@ -268,7 +206,7 @@ def batches_by_width(
         size_for: Returns how many queries of a width share a batch, at most; a multiple
             of the number of parts.
         cost: How many nanoseconds an item of a list takes.
-        parts: Which part has which query.
+        parts: `[parts, slots]`, the queries of each part, from `query_parts`.
 
     Yields:
         Batches with the widths (0, the number of items).
@@ -283,14 +221,14 @@ def batches_by_width(
         levels[is_narrow] = len(level_widths)
         level_widths.append(width)
     for level, width in enumerate(level_widths):
-        order = _padded(parts.members_of(levels, level))
+        order = _padded(_members_of(parts, levels, level))
         # A few long lists do not fill a batch, whose padding would cost as much as they do.
         needed = len(order) * 2 ** (order.shape[1] - 1).bit_length()
         size = min(size_for(width), needed)
-        yield from _cut(parts, order, size, lambda _, width=width: (0, width))
+        yield from _cut(order, size, lambda _, width=width: (0, width))
 
 
-def _width(min_width: int) -> int:
+def padded_width(min_width: int) -> int:
     """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
 
     1 is among them for the most common data, which hold out an item of each user.

@@ -5,35 +5,31 @@ import dataclasses
 import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.checkpoints import (
-    Call,
-    Checkpoint,
-    checksum,
-    read_checkpoint,
-)
-from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
-from jax_rank_metrics._drivers.devices import Array, Devices
+from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.job import Job
 from jax_rank_metrics._drivers.progress import Progress, reporting
-from jax_rank_metrics._drivers.query_batches import Queries
-from jax_rank_metrics._drivers.triples import Questions
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
+from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, undefined_unless, weighed_by
 from jax_rank_metrics._types import Undefined
 
@@ -42,103 +38,225 @@ T = TypeVar("T")
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
 
+# More items than there can be, while their number is not known.
+MAX_ITEMS = 2**31 - 1
 
-class Job(NamedTuple):
-    """An evaluation as the loop sees it.
+# Batches and their results, fetched to the host.
+Results = Iterator[tuple[Batch, step.BatchResult]]
+
+
+class Values(NamedTuple):
+    """The values of queries, in arrays of NumPy.
 
     Attributes:
-        plan: The options that all batches share, the metrics among them.
-        devices: The devices that share the work.
-        queries: The queries, for messages.
-        work: The batches, and what measures them.
-        undefined: What undefined values count for.
-        inputs: The arguments that a call must have in common with one that it resumes,
-            by name; see `checksum`.
-        why_undefined: Why a metric may be undefined for all of them, for a warning.
-        labels: The labels of relevant items, `[entries]`, which may be another reason.
-        remarks: Returns what else was probably not intended, when all batches are done.
-        num_items: How many items there are, or None if nobody asks for the exposure.
-        list_weights: `[queries]`, what each weighs in means; None if all weigh the same.
+        lists: The values of each metric, then of what is measured beside them.
+        items: `[queries, k]`, the ids of the first items; −1 where there are no more.
     """
 
-    plan: Plan
-    devices: Devices
-    queries: Queries | Questions
-    work: step.Batches
-    undefined: Undefined
-    inputs: Mapping[str, Any]
-    why_undefined: str = ""
-    labels: np.ndarray | None = None
-    remarks: Callable[[], Iterable[str]] = tuple
-    num_items: int | None = None
-    list_weights: np.ndarray | None = None
+    lists: list[PerList]
+    items: np.ndarray
 
-    @property
-    def names(self) -> list[str]:
-        """The names of what is measured, such as "mrr", "recall@1,5" or "novelty@5"."""
-        return [*(bound.name for bound in self.plan.bounds), *self.work.added_names]
+    @classmethod
+    def zeros(cls, num_queries: int, k: int, like: "Values") -> "Values":
+        """Returns room for the values of all queries, of which a batch tells the kinds."""
+        lists = jax.tree.map(
+            lambda x: np.zeros((num_queries, *x.shape[1:]), x.dtype), like.lists
+        )
+        return cls(lists, np.full((num_queries, k), -1, np.int32))
+
+    def write(self, indices: np.ndarray, values: "Values") -> None:
+        """Writes the values of a batch, whose ids may be fewer than k, in place."""
+
+        def write(array: np.ndarray, of_batch: np.ndarray) -> None:
+            array[indices, *(slice(n) for n in of_batch.shape[1:])] = of_batch
+
+        jax.tree.map(write, self, values)
+
+    def counted(
+        self, undefined: Undefined, weights: np.ndarray | None, num_metrics: int
+    ) -> "Values":
+        """Returns values as they enter means: with weights, without those left out.
+
+        Where undefined values are skipped, a query counts if any of the metrics is defined
+        for it: a user without a relevant item that may be found does not. Ratios of sums
+        say so for each cutoff; one of them is enough. Nothing else that is measured of
+        such a query counts then.
+
+        Args:
+            undefined: What undefined values count for.
+            weights: `[queries]`, what each weighs; None if all weigh the same.
+            num_metrics: How many of the lists are those of metrics.
+        """
+        # The values keep `undefined`, so that `compare` counts such queries as means do.
+        lists = [dataclasses.replace(x, undefined=undefined) for x in self.lists]
+        if weights is not None:
+            lists = [weighed_by(x, weights.astype(np.float32)) for x in lists]
+        if undefined != "skip":
+            return Values(lists, self.items)
+        defined = [x.defined for x in lists[:num_metrics]]
+        # Of ratios [queries, cutoffs] become [queries], as all others are.
+        defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
+        is_counted = functools.reduce(operator.or_, defined)
+        lists[num_metrics:] = [
+            undefined_unless(x, is_counted) for x in lists[num_metrics:]
+        ]
+        return Values(lists, where_kept(is_counted, self.items, -1))
+
+
+class Sums(NamedTuple):
+    """What queries add up to, on the host: no program depends on their number.
+
+    Attributes:
+        of_means: The sums of each mean.
+        is_defined: `[means]` bool, whether each is defined for any query.
+        counts: `[items]`, how often each item was found; None if nobody asks.
+        num_empty: How many queries found nothing.
+    """
+
+    of_means: list[HostSums]
+    is_defined: np.ndarray
+    counts: np.ndarray | None
+    num_empty: int
+
+    @classmethod
+    def of(
+        cls, values: Values, kinds: Sequence[type[Mean]], num_items: int | None
+    ) -> "Sums":
+        """Adds up the values of queries.
+
+        Args:
+            values: Values as they enter means.
+            kinds: The kind of state of each mean.
+            num_items: How many items there are; None if nobody asks for their counts.
+        """
+        of_means = [
+            HostSums.of_lists(lists, kind)
+            for lists, kind in zip(values.lists, kinds, strict=True)
+        ]
+        is_defined = np.array([lists.defined.any() for lists in values.lists], bool)
+        counts, ids = None, values.items
+        if num_items is not None:
+            counts = np.bincount(ids[ids >= 0], minlength=num_items)
+        num_empty = int(np.count_nonzero((ids < 0).all(axis=1)))
+        return cls(of_means, is_defined, counts, num_empty)
+
+    def plus(self, other: "Sums | None") -> "Sums":
+        """Adds the sums of other queries."""
+        if other is None:
+            return self
+        of_means = [
+            x._replace(
+                sums=x.sums + y.sums,
+                lists=x.lists + y.lists,
+                undefined=x.undefined + y.undefined,
+            )
+            for x, y in zip(self.of_means, other.of_means, strict=True)
+        ]
+        counts = None if self.counts is None else self.counts + other.counts
+        is_defined = self.is_defined | other.is_defined
+        return Sums(of_means, is_defined, counts, self.num_empty + other.num_empty)
 
 
 def run(
     job: Job,
+    catalog: step.CatalogArrays,
+    num_items: int,
+    batches: list[Batch],
     progress: bool | Progress,
-    on_batch: Callable[[Checkpoint], object] | None = None,
-    resume_from: Checkpoint | None = None,
+    remarks: Iterable[str] = (),
 ) -> tuple[Evaluation, Exposure | None]:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
         job: The job.
+        catalog: Arrays over the items, but for the vectors of the scorer.
+        num_items: How many items there are; more than there can be if blocks do not tell.
+        batches: The division of its queries.
         progress: See `reporting`.
-        on_batch: Is called with a checkpoint after each batch, or None.
-        resume_from: The checkpoint from which to go on, or None. Of the batches that it
-            has done, the last is run again, and must have the values that are saved.
+        remarks: What else was probably not intended.
 
     Returns:
         The evaluation, and how often each item was found, if the job asks for it.
 
     Raises:
-        TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
-            cannot read its relevant items; if the checkpoint is not of this job; if a
-            metric has the name of a mean that is measured beside it.
+            cannot read its relevant items; if a metric has the name of a mean that is
+            measured beside it.
     """
-    names, bounds = job.names, job.plan.bounds
-    if shared := [name for name in job.work.added_names if names.count(name) > 1]:
+    bounds, added = job.plan.bounds, [*step.measures_of_ids(job.plan, catalog)]
+    names = [*(bound.name for bound in bounds), *added]
+    if shared := [name for name in added if names.count(name) > 1]:
         raise ValueError(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
         )
-    # Without a mesh, values are fetched to the host. With one, a process may hold only a
-    # part of them, and they stay where they are until `gather`.
-    parts, on_mesh = job.work.parts, job.devices.mesh is not None
-    _, unit = job.queries.unit
-    kind = MeshCollector if on_mesh else Collector
-    collector = kind(job.devices, parts, job.plan.k)
-    values = _collect(job, collector, progress, on_batch, resume_from)
-    # The values keep `undefined`, so that `compare` counts such queries as the means do.
-    lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
-    if job.list_weights is not None:
-        weights = np.zeros(parts.num_slots, np.float32)
-        weights[parts.slots] = job.list_weights
-        if on_mesh:
-            weights = job.devices.put(weights, job.devices.of_queries)
-        lists = [weighed_by(x, weights) for x in lists]
-    # All items are returned, also those of queries that count in no mean.
-    items, values = values.items, values._replace(lists=lists)
-    if job.undefined == "skip":
-        values = counted_values(values, len(bounds))
     # A geometric mean has another state than a mean; what is added are means.
-    kinds = [bound.state for bound in bounds] + [Mean] * len(job.work.added_names)
-    all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
-    states = dict(zip(names, all_states, strict=True))
-    # Metrics come first in all lists, and added measures after them.
+    kinds = [bound.state for bound in bounds] + [Mean] * len(added)
+    num_queries, num_counted = job.rows.size, num_items if job.has_exposure else None
+    mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
+    values, sums, all_weights = None, None, job.list_weights
+    with reporting(progress, job.unit[1]) as report:
+        if isinstance(job.scorer.items, HostBlocks):
+            results = _over_parts(job, catalog, job.scorer.items, batches, mask, report)
+        else:
+            results = _over_batches(job, catalog, num_items, batches, mask, report)
+        for batch, result in results:
+            is_query = batch.indices >= 0
+            indices, faults = batch.indices[is_query], result.faults[is_query]
+            if faults.any():
+                index, fault = min(
+                    zip(indices, faults, strict=True), key=_rank_of_fault
+                )
+                raise ValueError(_message(job, int(index), step.Fault(fault), mask))
+            of_batch = jax.tree.map(
+                lambda x, rows=is_query: x[rows],
+                Values(result.lists, np.asarray(result.items)),
+            )
+            if job.keeps_lists:
+                if values is None:
+                    values = Values.zeros(num_queries, job.plan.k, of_batch)
+                values.write(indices, of_batch)
+            else:
+                weights = None if all_weights is None else all_weights[indices]
+                of_batch = of_batch.counted(job.undefined, weights, len(bounds))
+                sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
+    lists, items = {}, np.zeros((0, job.plan.k), np.int32)
+    if values is not None:
+        items = values.items  # also those of queries that count in no mean
+        values = values.counted(job.undefined, all_weights, len(bounds))
+        sums = Sums.of(values, kinds, num_counted)
+        lists = dict(zip(names, values.lists, strict=True))
+    assert sums is not None  # there is a query
+    states = [x.state() for x in sums.of_means]
+    states = dict(zip(names, states, strict=True))
+    texts = [*remarks, *_remarks(job, states, sums.is_defined)]
+    for text in texts:
+        warnings.warn(text, stacklevel=3)
+    evaluation = Evaluation(
+        states, lists, items, job.undefined, remarks=(*texts,), num_queries=num_queries
+    )
+    if sums.counts is None:
+        return evaluation, None
+    counts = jnp.asarray(sums.counts, jnp.int32)
+    tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
+    return evaluation, Exposure(job.plan.k, counts, tally)
+
+
+def _rank_of_fault(fault: tuple[np.integer, np.integer]) -> tuple[bool, np.integer]:
+    """Orders queries so that the first one with a fault is the least."""
+    index, number = fault
+    return number == 0, index
+
+
+def _remarks(job: Job, states: dict[str, Mean], is_defined: np.ndarray) -> list[str]:
+    """Returns what was probably not intended, as the states of all queries show."""
+    # Metrics come first in all states, and added measures after them.
+    bounds = job.plan.bounds
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
-    unknown = [x for x in bounds if x.name not in known]
-    remarks = [*job.remarks()]
+    unknown, remarks = [x for x in bounds if x.name not in known], []
     if job.why_undefined and unknown:
         remarks.append(
-            f"metrics are undefined for every one of {parts.num_queries} {unit}: "
+            f"metrics are undefined for every one of {job.rows.size} {job.unit[1]}: "
             f"{', '.join(x.name for x in unknown)}; {_why_undefined(job, unknown)}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause"
         )
@@ -150,110 +268,25 @@ def run(
             if lower_is_better(name)
         ]
         remarks += remark_on_zeros(counts)
-    for remark in remarks:
-        warnings.warn(remark, stacklevel=3)
-    lists = dict(zip(names, values.lists, strict=True))
-    in_parts = parts if on_mesh else None
-    evaluation = Evaluation(
-        states,  # type: ignore[arg-type]
-        lists,
-        items,  # type: ignore[arg-type]
-        job.undefined,
-        remarks=(*remarks,),
-        _parts=in_parts,
-    )
-    return evaluation, exposure
+    return remarks
 
 
 def _why_undefined(job: Job, bounds: Iterable[Bound]) -> str:
     """Returns why metrics are undefined for all queries: their thresholds, or the job's."""
-    if job.labels is not None:
+    if job.judgements.relevant is not None:
+        labels = job.judgements.relevant.data
         thresholds = [dict(x.options).get("relevance_threshold") or 0 for x in bounds]
-        labels, threshold = job.labels, max(thresholds)
-        if remarks := remark_on_grades(labels.size, labels.max(initial=0), threshold):
+        largest, threshold = labels.max(initial=0), max(thresholds)
+        if remarks := remark_on_grades(labels.size, largest, threshold):
             return remarks[0]
     return job.why_undefined
 
 
-def counted_values(values: Collected, num_metrics: int) -> Collected:
-    """Leaves out queries that do not count from what is measured beside the metrics.
-
-    A query counts if any of the metrics is defined for it: a user without a relevant item
-    that may be found does not. Ratios of sums say so for each cutoff; one of them is
-    enough.
-
-    Args:
-        values: The values of all queries, where undefined values are skipped.
-        num_metrics: How many of the lists are those of metrics.
-
-    Returns:
-        The same values, undefined for such queries, and the id −1 for their items.
-    """
-    defined = [x.defined for x in values.lists[:num_metrics]]
-    # Of ratios [queries, cutoffs] become [queries], as all others are.
-    defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
-    is_counted = functools.reduce(operator.or_, defined)
-
-    added = [undefined_unless(x, is_counted) for x in values.lists[num_metrics:]]
-    items = where_kept(is_counted, values.items, -1)
-    return Collected([*values.lists[:num_metrics], *added], items)
-
-
-def _collect(
-    job: Job,
-    collector: Collector,
-    progress: bool | Progress,
-    on_batch: Callable[[Checkpoint], object] | None,
-    resume_from: Checkpoint | None,
-) -> Collected:
-    """Runs all batches, and returns the values of all queries."""
-    if on_batch is not None and not callable(on_batch):
-        raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    # Only where somebody may resume: checksums read all arguments.
-    num_saved, names, batches = 0, job.names, job.work.batches
-    call = None if on_batch is None and resume_from is None else _call(job)
-    if call is not None and resume_from is not None:
-        sizes = len(batches), job.work.parts.num_slots
-        saved = read_checkpoint(resume_from, call, names, *sizes)
-        collector.restore(saved)
-        num_saved = saved.num_batches
-    # The last batch of the checkpoint is run again, and must have the values it saved.
-    started = (
-        (number, job.work.program(job.work.arrays(number, batch)))
-        for number, batch in enumerate(batches)
-        if number >= num_saved - 1
-    )
-    # Batches are padded at their ends, so that sizes do not tell how many queries are done.
-    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in batches])
-    with reporting(progress, job.queries.unit[1]) as report:
-        for number, measured in _started_ahead(started, BATCHES_AHEAD):
-            fault = collector.add(measured)
-            if fault is not None:
-                raise ValueError(_message(job, *fault))
-            report(int(num_done[number]), job.work.parts.num_queries)
-            if on_batch is not None and call is not None and number >= num_saved:
-                # Under no name, which would keep it until the next batch.
-                on_batch(_checkpoint(number + 1, call, names, *collector.snapshot()))
-    return collector.collected
-
-
-def _checkpoint(
-    num_batches: int, call: Call, names: list[str], lists: list[PerList], items: Array
-) -> Checkpoint:
-    """Returns what is done after a number of batches."""
-    return {
-        "batches": np.asarray(num_batches, np.int32),
-        "call": jax.tree.map(np.copy, call),
-        "lists": dict(zip(names, lists, strict=True)),
-        "items": items,
-    }
-
-
-def _message(job: Job, index: int, fault: step.Fault) -> str:
+def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -> str:
     """Returns the message for a query with a fault."""
+    name = job.name(index)
     if fault == step.Fault.NAN:
-        return job.queries.nan_message(index, job.work.items)
-    name = job.queries.name(index)
+        return job.scorer.nan_message(name, int(job.rows[index]), mask)
     if fault == step.Fault.LABELS:
         return too_many_labels(name)
     if fault == step.Fault.NEGATIVE:
@@ -267,22 +300,92 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
     )
 
 
-def _call(job: Job) -> Call:
-    """Returns what a call must have in common with one that resumes it."""
-    arguments = {"metrics": job.plan.bounds, **job.inputs}
-    # Which query is in which batch also depends on what may change between versions.
-    arguments["batches"] = np.concatenate([x.indices for x in job.work.batches])
-    numbers = {
-        "queries": job.work.parts.num_queries,
-        "k": job.plan.k,
-        "batch_size": job.work.batches[0].indices.size,
-        "parts": len(job.work.parts.indices),
-    }
-    # Not by `jax.tree.map`, which would sort the arguments that messages list.
-    call: Call = {name: np.asarray(x, np.int32) for name, x in numbers.items()}
-    checksums = {name: checksum(value) for name, value in arguments.items()}
-    call["arguments"] = {name: np.int32(x) for name, x in checksums.items()}
-    return call
+def _over_batches(
+    job: Job,
+    catalog: step.CatalogArrays,
+    num_items: int,
+    batches: list[Batch],
+    mask: np.ndarray | None,
+    report: Progress,
+) -> Results:
+    """Measures each batch as a whole; see `run`."""
+    devices, num_done = job.devices, 0
+    if job.judgements.listed is not None:
+        # Each batch brings the embeddings of its own candidates; the program has no items.
+        catalog, num_items = catalog._replace(item_mask=None), 0
+    elif job.scorer.makes_blocks:
+        name, items = job.scorer.names[1], job.scorer.items
+        catalog = catalog._replace(items=devices.items(name, items))
+    # Once for all batches; from here on, items may be longer by padding that is masked.
+    catalog, run_batch = (
+        step.put_catalog(devices, catalog, num_items),
+        step.BatchStep(job.plan, devices),
+    )
+    started = (
+        (batch, run_batch("whole", catalog, job.arrays(number, batch, mask)))
+        for number, batch in enumerate(batches)
+    )
+    for batch, result in _started_ahead(started, BATCHES_AHEAD):
+        yield batch, jax.device_get(result)
+        num_done += int(np.count_nonzero(batch.indices >= 0))
+        report(num_done, job.rows.size)
+
+
+def _over_parts(
+    job: Job,
+    catalog: step.CatalogArrays,
+    blocks: HostBlocks,
+    batches: list[Batch],
+    mask: np.ndarray | None,
+    report: Progress,
+) -> Results:
+    """Passes all batches through a part of the items before the next one is read.
+
+    So the items are read once; twice where a metric reads whole lists. The share of items
+    that have been read is reported as that share of queries, where the number of items is
+    known; and all queries at the end.
+    """
+    plan, devices, num_queries = job.plan, job.devices, job.rows.size
+    run_batch = step.BatchStep(plan, devices)
+    num_rounds = 2 if plan.whole_list_metrics else 1
+    arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
+    # Programs begin and end with some part of the items, of which they read the shape.
+    last_part = catalog._replace(
+        items=_inputs.real("items", blocks.example),
+        item_mask=jnp.ones(1, bool),
+        attributes=jax.tree.map(lambda x: x[:1], catalog.attributes),
+    )
+    last_part = step.put_catalog(devices, last_part, 1)
+    num_items = blocks.num_items
+    states = [run_batch("start", last_part, x, num_items=num_items) for x in arrays]
+    for number, task in enumerate(("extend", "count")[:num_rounds]):
+        if task == "count":
+            # From 0 on, how many items score above each relevant one: [batch, relevant].
+            states = [(x, Outranking.zeros(x.seen.keys.shape)) for x, _ in states]
+        for part in blocks.parts(plan.block_size):
+            last_part = catalog._replace(
+                items=_inputs.real("items", part.items),
+                item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
+                attributes=jax.tree.map(part.cut, catalog.attributes),
+            )
+            last_part, previous = step.put_catalog(devices, last_part, 0), states
+            states = [
+                run_batch(task, last_part, x, part.first_id, state)
+                for x, state in zip(arrays, states, strict=True)
+            ]
+            # The device works on a part while the host reads the next one, and no more.
+            jax.block_until_ready(previous)
+            if num_items is not None:
+                num_read = min(part.first_id + len(part.exists), num_items)
+                share = (number + num_read / num_items) / num_rounds
+                report(int(share * num_queries), num_queries)
+        # An iterator may have had fewer items than an id says.
+        assert blocks.num_items is not None
+        job.judgements.check_known_items(blocks.num_items)
+    report(num_queries, num_queries)
+    for batch, x, state in zip(batches, arrays, states, strict=True):
+        finished = run_batch("finish", last_part, x, 0, state, blocks.num_items)
+        yield batch, jax.device_get(finished)
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:

@@ -1,8 +1,6 @@
 """`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
 
 import dataclasses
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -13,48 +11,24 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._check.remarks import infinite_scores
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.devices import Array, read_devices
-from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.devices import Devices, read_devices
+from jax_rank_metrics._drivers.engine import MAX_ITEMS, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.host_items import (
-    MAX_ITEMS,
-    over_host_blocks,
-    read_blocks,
-)
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
+from jax_rank_metrics._drivers.job import Job, block_size_for
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
+    attributes_of_items,
     global_arguments,
     read_judgements,
 )
-from jax_rank_metrics._drivers.model import embeddings_model, read_vectors
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.query_batches import (
-    Queries,
-    batches_of_candidates,
-    block_size_for,
-    bounded,
-    over_all_items,
-    over_candidates,
-)
-from jax_rank_metrics._drivers.sparse_vectors import (
-    KNOWN_SCORES,
-    read_sparse,
-    sparse_model,
-)
-from jax_rank_metrics._drivers.token_scores import read_tokens, token_model
+from jax_rank_metrics._drivers.scorers import Embeddings, read_scorer, read_tokens
 from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._sources.attributes import by_attributes
-from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
-from jax_rank_metrics._sources.similarities import (
-    Similarity,
-    SimilarityFn,
-    SimilarityName,
-    read_similarity,
-)
-from jax_rank_metrics._sources.tokens import Tokens, maxsim
+from jax_rank_metrics._sources.host_blocks import HostBlocks
+from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 
 _TRIED = 32  # queries whose scores are looked at for a remark
 
@@ -83,9 +57,8 @@ def evaluate_embeddings(
     mesh: Mesh | None = None,
     queries_axis: _types.AxisNames | None = None,
     items_axis: _types.AxisNames | None = None,
+    keep_lists: bool = True,
     progress: bool | Progress = False,
-    on_batch: Callable[[Checkpoint], object] | None = None,
-    resume_from: Checkpoint | None = None,
 ) -> Evaluation:
     """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
 
@@ -187,13 +160,13 @@ def evaluate_embeddings(
             their attributes may then be global arrays; with candidates, queries alone.
         queries_axis: The mesh axis or axes that divide queries; see there.
         items_axis: The mesh axis or axes that divide items; see there.
+        keep_lists: Whether to keep the values of every query and the ids that it found.
+            Otherwise the states alone are returned, whose memory does not grow with the
+            number of queries.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of queries done and the number of all queries. Where items come in blocks, that
             is as large a share of queries as that of the items read, if their number is
             known.
-        on_batch: A function of what is done after each batch; see `evaluate_users`. Where
-            items come in blocks, the first batch is done after the last block.
-        resume_from: What `on_batch` was called with, from which to go on; see there.
 
     Returns:
         An `Evaluation`: states, the values of every query, and the ids of the first k
@@ -204,8 +177,7 @@ def evaluate_embeddings(
             `queries`; if a score is NaN, unless its item is excluded, masked or no
             candidate; if a sparse entry is not finite, unless its item is masked; if only
             one of queries and items is sparse, or the similarity is not "dot"; if a mesh,
-            its axes and shardings do not agree; if `resume_from` is of another call; if no
-            metric has a cutoff and k is None.
+            its axes and shardings do not agree; if no metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -243,163 +215,126 @@ def evaluate_embeddings(
     plan, key = make_plan(metrics, k, block_size, ties, key)
     ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
     ids_of_queries, ids_of_items = (None if x is None else x.ids for x in ids)
-    if _inputs.is_frame(items):
-        items = _inputs.by_ids("items", items, ids_of_items, "items")
-    raw_items, tokens, in_blocks = items, None, is_in_blocks(items)
-    if similarity == "maxsim":
-        in_blocks = False
-        queries, items, tokens = read_tokens(queries, items)
-    # What says how it is sharded decides on the devices, before anything is read.
-    known_items = None if in_blocks else items
-    arguments = global_arguments(queries, known_items, relevant)
-    devices = read_devices(mesh, queries_axis, items_axis, arguments)
-    if isinstance(items, np.memmap):
-        # Devices cut a mapped array, and candidates are gathered from it, as from others.
-        in_blocks = devices.mesh is None and candidates is None
-    is_sparse = _inputs.is_sparse(queries) or _inputs.is_sparse(items)
-    if is_sparse:
-        vectors, items = read_sparse(queries, items, similarity)
-    else:
-        vectors = read_vectors("queries", queries, ids_of_queries)
-    num_queries, blocks = vectors.shape[0], None
-    # Blocks are known by one item, and by their number if anything says it.
-    if in_blocks:
-        expected = num_queries if exclude_self else None
-        expected = expected if ids_of_items is None else len(ids_of_items)
-        blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
-        items = blocks.example
-    # Of tokens and sparse vectors, the scores of a batch are known before it is ranked.
-    if tokens is not None:
-        model = token_model(vectors, tokens, devices, block_size, candidates is None)
-        scoring, num_items = Similarity(maxsim), len(tokens)
-    elif is_sparse:
-        scoring, num_items = KNOWN_SCORES, items.shape[0]
-        mask = _inputs.item_mask(item_mask, num_items)
-        model = sparse_model(vectors, items, mask, candidates is not None)
-    else:
-        items = read_vectors("items", items)
-        num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
-        scoring = read_similarity(similarity, vectors, items)
-        model = embeddings_model(vectors, items, scoring, devices)
-    for vocabulary, size, unit in zip(
-        ids, (num_queries, num_items), ("queries", "items"), strict=True
-    ):
-        if vocabulary is not None:
-            vocabulary.check_size(size, unit)
     if ids_of_items is not None:
         item_mask = _inputs.by_ids("item_mask", item_mask, ids_of_items, "items")
         item_groups = _inputs.by_ids("item_groups", item_groups, ids_of_items, "items")
-    knows_scores = tokens is not None or is_sparse
-    if knows_scores and candidates is None:  # those of all items, for a whole batch
-        batch_size = _inputs.positive_integer("batch_size", batch_size)
-        batch_size = bounded(batch_size, num_items)
-    judgements = read_judgements(
-        relevant,
-        candidates,
-        exclude,
-        exclude_self,
-        (num_queries, num_items),
+    if similarity == "maxsim":
+        queries, items = read_tokens(queries, items)
+    # What says how it is sharded decides on the devices, before anything is read.
+    arguments = global_arguments(queries, items, relevant)
+    devices = read_devices(mesh, queries_axis, items_axis, arguments)
+    scorer = read_scorer(
+        queries,
+        items,
+        similarity,
         devices,
-        ids,
+        row_ids=(ids_of_queries, ids_of_items),
+        item_mask=item_mask,
+        per_item=(item_groups, *attributes_of_items(relevant)),
+        is_gallery=exclude_self,
+        has_candidates=candidates is not None,
+        block_size=block_size,
+    )
+    num_queries, num_items = scorer.queries.shape[0], scorer.num_items or MAX_ITEMS
+    for vocabulary, size, unit in (
+        (ids[0], num_queries, "queries"),
+        (ids[1], num_items, "items"),
+    ):
+        if vocabulary is not None:
+            vocabulary.check_size(size, unit)
+    shape = num_queries, num_items
+    judgements = read_judgements(
+        relevant, candidates, exclude, exclude_self, shape, devices, ids
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
-    size = block_size or block_size_for(plan, num_items, in_blocks)
-    if not knows_scores:
-        scoring.check(vectors, items, min(size, num_items), (num_queries,))
-    plan = plan._replace(block_size=size)
+    in_blocks = isinstance(scorer.items, HostBlocks)
+    if in_blocks:
+        _refuse_unreadable(plan, devices, judgements, scorer.items)
+    plan = plan._replace(
+        block_size=block_size or block_size_for(plan, num_items, in_blocks)
+    )
     catalog = step.CatalogArrays(
         item_mask=_inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
-        similarity=scoring,
+        similarity=scorer.similarity,
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
     rows = np.arange(num_queries)
     names_of_queries = rows if ids_of_queries is None else ids_of_queries
-    list_weights = _inputs.weights_of_lists(list_weights, names_of_queries, "queries")
-    all_queries = Queries(devices, model, QUERY, rows, judgements, batch_size, key)
-    work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
-    source = items if blocks is None else (raw_items, blocks.num_items)
-    if tokens is not None:
-        is_padded = isinstance(raw_items, Tokens)
-        source = (raw_items.vectors, raw_items.mask) if is_padded else raw_items
-    # What a call that resumes must have in common with this one, by names of arguments.
-    inputs = {
-        "queries": vectors,
-        "items": source,
-        **judgements._asdict(),
-        "similarity": similarity,
-        "item_mask": catalog.item_mask,
-        "item_groups": catalog.groups,
-        "list_weights": list_weights,
-        "ties": plan.ties,
-        "key": key,
-    }
-    why = "no query has a relevant item in its list"
-    labels = None if judgements.relevant is None else judgements.relevant.data
-    remarks = tuple
-    if (
-        scoring.is_custom
-        and not knows_scores
-        and devices.mesh is None
-        and not in_blocks
-    ):
-        block = vectors, items[:size]
-        remarks = partial(_infinite_scores, scoring, *block, judgements, catalog)
     job = Job(
         plan,
-        devices,
-        all_queries,
-        work,
+        scorer,
+        judgements,
+        rows,
+        QUERY,
+        batch_size,
+        key,
         undefined,
-        inputs,
-        why,
-        labels,
-        remarks,
-        list_weights=list_weights,
+        _inputs.weights_of_lists(list_weights, names_of_queries, "queries"),
+        keep_lists,
+        why_undefined="no query has a relevant item in its list",
     )
-    progress = progress if blocks is None else False  # all has been reported
-    evaluation, _ = run(job, progress, on_batch, resume_from)
+    remarks = []
+    if isinstance(scorer, Embeddings):
+        scorer.check(plan.block_size)
+        remarks = _infinite_scores(scorer, judgements, catalog, plan.block_size)
+    batches = job.batches(num_items)
+    evaluation, _ = run(job, catalog, num_items, batches, progress, remarks)
     return dataclasses.replace(evaluation, query_ids=ids_of_queries, _item_ids=ids[1])
 
 
+def _refuse_unreadable(
+    plan: Plan, devices: Devices, judgements: Judgements, blocks: HostBlocks
+) -> None:
+    """Raises `ValueError` where blocks cannot be read as a call needs them."""
+    if devices.items_axis is not None:
+        raise ValueError(
+            "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
+            "which each process reads what its own devices need, or queries_axis alone"
+        )
+    if judgements.listed is not None:
+        raise ValueError(
+            "candidates is given, and items come in blocks; pass items as one array in "
+            "memory, of which candidates are gathered"
+        )
+    if plan.whole_list_metrics and plan.label_fn is not None:
+        raise ValueError(
+            "relevant is by attributes, items come in blocks, and a metric has no "
+            "cutoff; pass one, such as map@100, or items as one array in memory"
+        )
+    if plan.whole_list_metrics and not blocks.is_repeatable:
+        raise ValueError(
+            "items is an iterator, which can be read once, but metrics without a "
+            "cutoff count places in a second round; pass a sequence of blocks, a "
+            "memory-mapped array, or a function that returns a fresh iterator"
+        )
+
+
 def _infinite_scores(
-    scoring: Similarity,
-    queries: Array,
-    items: Array,
+    scorer: Embeddings,
     judgements: Judgements,
     catalog: step.CatalogArrays,
+    block_size: int,
 ) -> list[str]:
     """Remarks on scores of −inf, by those of the first queries and a block of items."""
-    queries = queries[:_TRIED]
-    scores = np.asarray(jax.jit(scoring.scores)(queries, items))
+    # Only a user's function makes them.
+    has_blocks = isinstance(scorer.items, HostBlocks)
+    is_whole = scorer.devices.mesh is None and not has_blocks
+    if not (scorer.similarity.is_custom and is_whole):
+        return []
+    queries, block = scorer.queries[:_TRIED], scorer.items[:block_size]
+    scores = np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
     is_lowest = np.isneginf(scores.astype(np.float32))
-    part = slice(len(queries)), slice(len(items))
+    part = slice(len(queries)), slice(len(block))
     if judgements.exclude is not None:
         is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
-    if judgements.candidates is not None:
-        is_lowest &= judgements.candidates.tocsr()[part].toarray() != 0
+    if judgements.listed is not None:
+        is_lowest &= judgements.listed.kinds.tocsr()[part].toarray() % 2 == 1
     if catalog.item_mask is not None:
-        is_lowest &= np.asarray(catalog.item_mask[: len(items)])
+        is_lowest &= np.asarray(catalog.item_mask[: len(block)])
     lists = np.flatnonzero(is_lowest.any(axis=1))
     if not lists.size:
         return []
     example = f"{lists.size} of the first {len(queries)} queries"
     return [infinite_scores(f"{example}, such as query {lists[0]}")]
-
-
-def _batches(
-    plan: Plan,
-    queries: Queries,
-    catalog: step.CatalogArrays,
-    num_items: int,
-    blocks: HostBlocks | None,
-    progress: bool | Progress,
-) -> step.Batches:
-    """Returns the batches over blocks that the host reads, candidates, or all items."""
-    if blocks is not None:
-        return over_host_blocks(plan, queries, catalog, blocks, progress)
-    if queries.judgements.candidates is not None:
-        return over_candidates(plan, queries, catalog, *batches_of_candidates(queries))
-    batches = queries.batches(plan, num_items)
-    return over_all_items(plan, queries, catalog, num_items, batches)

@@ -1,7 +1,8 @@
 """`jrm.evaluate_links`: link prediction in a knowledge graph, in batches."""
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -11,29 +12,25 @@ import numpy as np
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._check.remarks import infinite_scores
-from jax_rank_metrics._drivers.batches import (
-    Batch,
-    QueryParts,
-    Work,
-    batch_size_for,
-    make_batches,
-)
+from jax_rank_metrics._drivers.batches import pad_rows, padded_width
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.engine import Job, run
-from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
+from jax_rank_metrics._drivers.engine import run
+from jax_rank_metrics._drivers.evaluation import Evaluation
+from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.plan import make_plan
-from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.step import (
-    Batches,
-    CatalogArrays,
-    QueryBatch,
-    key_of_batch,
-    program_of,
-)
+from jax_rank_metrics._drivers.progress import Progress, reporting
+from jax_rank_metrics._drivers.scorers import Scores
+from jax_rank_metrics._drivers.step import CatalogArrays
 from jax_rank_metrics._drivers.triples import (
+    HEAD,
+    LIST,
+    RELATION,
     SIDES,
-    Questions,
+    TAIL,
     Side,
+    judgements_of,
     read_known,
     read_triples,
 )
@@ -86,6 +83,10 @@ class LinkEvaluation(Evaluation):
             ValueError: if there are more or fewer groups than lists, or one is missing.
         """
         return super().by(self.triples[:, 1] if groups is None else groups)
+
+    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
+        triples = np.concatenate([x.triples for x in parts])
+        return {**super()._joined(parts), "triples": triples}
 
 
 def evaluate_links(
@@ -190,73 +191,105 @@ def evaluate_links(
     num_entities = _inputs.positive_integer("num_entities", num_entities)
     plan, key = make_plan(metrics, k, num_entities, ties, key, counts_all=True)
     plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
-    # Each triple has two questions: i asks for the head of triple i, and number + i for
-    # its tail.
-    evaluated = read_triples("triples", triples, num_entities)
-    all_known = read_known(known, evaluated, num_entities)
-    questions = Questions.of(evaluated, all_known, num_entities)
+    triples = read_triples("triples", triples, num_entities)
+    all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    number = len(evaluated)
-    size = batch_size_for(number, batch_size, num_entities)
-    # Of each batch, its questions, and which of them have an entity with the score −inf.
-    are_infinite: list[tuple[np.ndarray, jax.Array]] = []
-
-    def arrays(batch_number: int, batch: Batch) -> QueryBatch:
-        # The last question stands where the batch has padding.
-        side, indices = questions.side(batch.indices[0]), batch.indices
-        indices = np.where(indices < 0, max(indices), indices)
-        entities, relations = questions.entities[indices], questions.relations[indices]
-        scores = _scores(score_fn(entities, relations, side), (size, num_entities))
-        excluded_ids = questions.other_answers(indices, batch.widths[0])
-        if jnp.issubdtype(scores.dtype, jnp.floating):
-            are_infinite.append((batch.indices, _infinite()(scores, excluded_ids)))
-        return QueryBatch(
-            batch.slots,
-            scores,
-            key_of_batch(key, batch_number),
-            questions.answers[indices, None],  # [batch, 1]: the only relevant one
-            excluded_ids=excluded_ids,
-        )
-
-    def remarks() -> list[str]:
-        lists = [indices[np.asarray(x) & (indices >= 0)] for indices, x in are_infinite]
-        lists = np.concatenate([[], *lists])
-        example = f"{len(lists)} of {2 * number} lists"
-        return (
-            [infinite_scores(f"{example}, as in list {min(lists):g}")]
-            if len(lists)
-            else []
-        )
-
-    work = Batches(
-        QueryParts.equal(2 * number, 1),
-        list(_batches(questions, number, size, num_entities)),
-        arrays,
-        program_of(Devices(), plan, CatalogArrays()),
-    )
-    # Nothing resumes.
-    job = Job(plan, Devices(), questions, work, undefined, inputs={}, remarks=remarks)
-    evaluation, _ = run(job, progress)
-    triples_of_lists = np.tile(evaluated, (2, 1))
-    halves = slice(number), slice(number, None), slice(None)
+    number, evaluations, rows_of_batches = len(triples), {}, []
+    with reporting(progress, LIST[1]) as report:
+        for side, first in zip(SIDES, (0, number), strict=True):
+            judgements = judgements_of(side, triples, all_known, num_entities)
+            scores = LinkScores(
+                score_fn, side, triples, judgements.exclude, num_entities
+            )
+            job = Job(
+                plan,
+                Scores(
+                    Devices(),
+                    scores_of="the scores of score_fn for",
+                    nan_cause=f"return numbers where the {side} is sought ({INFINITIES})",
+                    function=scores,
+                ),
+                judgements,
+                np.arange(number),
+                LIST,
+                batch_size,
+                # Each side draws ties of its own.
+                None if key is None else jax.random.fold_in(key, first),
+                undefined,
+                name_fn=lambda index: f"triple {triples[index].tolist()}",
+            )
+            evaluation, _ = run(
+                job,
+                CatalogArrays(),
+                num_entities,
+                job.batches(num_entities),
+                lambda done, _, first=first: report(first + done, 2 * number),
+            )
+            evaluations[side] = LinkEvaluation(**vars(evaluation), triples=triples)
+            rows_of_batches += [first + rows for rows in scores.rows_with_infinite()]
+    heads, tails = evaluations.values()
+    evaluations["both"] = heads.merge(tails)
+    if not (lists := np.unique(np.concatenate([[], *rows_of_batches]))).size:
+        return evaluations
+    example = f"{lists.size} of {2 * number} lists"
+    remark = infinite_scores(f"{example}, as in list {lists[0]:g}")
+    warnings.warn(remark, stacklevel=2)
     return {
-        side: _part_of(evaluation, triples_of_lists, part)
-        for side, part in zip((*SIDES, "both"), halves, strict=True)
+        side: dataclasses.replace(x, remarks=(*x.remarks, remark))
+        for side, x in evaluations.items()
     }
 
 
-def _part_of(
-    evaluation: Evaluation, triples: np.ndarray, part: slice
-) -> LinkEvaluation:
-    """Returns the evaluation of some lists, each of which has a triple."""
-    lists = {name: values[part] for name, values in evaluation.lists.items()}
-    states = states_of(lists, evaluation.states)
-    items, undefined = evaluation.items[part], evaluation.undefined
-    remarks = evaluation.remarks
-    return LinkEvaluation(
-        states, lists, items, undefined, triples[part], remarks=remarks
-    )
+class LinkScores:
+    """The scores of batches of triples, of which the head or the tail is predicted."""
+
+    def __init__(
+        self,
+        score_fn: LinkScoreFn,
+        side: Side,
+        triples: np.ndarray,
+        others: SparseRows,
+        num_entities: int,
+    ) -> None:
+        """Keeps what scores a batch.
+
+        Args:
+            score_fn: The argument of `evaluate_links`.
+            side: What is predicted.
+            triples: `[triples, 3]` int32.
+            others: `[triples, entities]`, the known answers that leave each list.
+            num_entities: How many entities there are.
+        """
+        self._score_fn, self._triples = score_fn, triples
+        self._side: Side = side
+        self._others, self._num_entities = others, num_entities
+        self._widths = np.diff(others.indptr)
+        # Of each batch, its triples, and which have an entity with the score −inf.
+        self._infinite: list[tuple[np.ndarray, jax.Array]] = []
+
+    def __call__(self, rows: np.ndarray) -> jax.Array:
+        """Returns the scores of all entities, `[batch, entities]`."""
+        rows = np.where(rows < 0, len(self._triples) - 1, rows)
+        relations = self._triples[rows, RELATION]
+        entities = self._triples[rows, TAIL if self._side == "head" else HEAD]
+        name, shape = "the scores of score_fn", (len(rows), self._num_entities)
+        values = self._score_fn(entities, relations, self._side)
+        scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
+        if scores.shape != shape:
+            raise ValueError(
+                f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists "
+                f"and {shape[1]} entities; return {shape}"
+            )
+        if jnp.issubdtype(scores.dtype, jnp.floating):
+            width = padded_width(int(self._widths[rows].max()))
+            ids, _ = pad_rows(self._others, rows, width)
+            self._infinite.append((rows, _infinite()(scores, ids)))
+        return scores
+
+    def rows_with_infinite(self) -> list[np.ndarray]:
+        """Returns the triples of each batch that have an entity with the score −inf."""
+        return [rows[np.asarray(is_infinite)] for rows, is_infinite in self._infinite]
 
 
 def _have_infinite(scores: jax.Array, excluded_ids: jax.Array) -> jax.Array:
@@ -268,28 +301,3 @@ def _have_infinite(scores: jax.Array, excluded_ids: jax.Array) -> jax.Array:
 
 
 _infinite = one_off_jit(_have_infinite, level=1)
-
-
-def _batches(
-    questions: Questions, number: int, size: int, num_entities: int
-) -> Iterator[Batch]:
-    """Divides the questions of each side into batches, of which none has both sides."""
-    # Known answers are excluded, and each question has one answer.
-    lengths = np.stack([questions.counts, np.ones_like(questions.counts)], axis=1)
-    for first in (0, number):
-        work = Work(num_entities, 1, True)
-        for batch in make_batches(lengths[first : first + number], size, work):
-            indices = np.where(batch.indices < 0, -1, batch.indices + first)
-            yield batch._replace(indices=indices, slots=indices.astype(np.int32))
-
-
-def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
-    """Checks what `score_fn` returned for a batch."""
-    name = "the scores of score_fn"
-    scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
-    if scores.shape != shape:
-        raise ValueError(
-            f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists and "
-            f"{shape[1]} entities; return {shape}"
-        )
-    return scores

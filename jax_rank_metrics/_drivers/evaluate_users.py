@@ -1,9 +1,10 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
 import dataclasses
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -11,9 +12,8 @@ from jax.sharding import Mesh
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
-from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.engine import run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     USER,
@@ -22,18 +22,13 @@ from jax_rank_metrics._drivers.interactions import (
     SparseRows,
     read_users,
 )
-from jax_rank_metrics._drivers.judgements import Judgements
-from jax_rank_metrics._drivers.model import model_arguments, read_model
-from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
+from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.judgements import Judgements, same_width
+from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.query_batches import (
-    Queries,
-    batches_of_candidates,
-    over_all_items,
-    over_candidates,
-)
-from jax_rank_metrics._drivers.sparse_vectors import KNOWN_SCORES
+from jax_rank_metrics._drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._drivers.vocabulary import Vocabulary
+from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure
 
 
@@ -64,6 +59,11 @@ class UserEvaluation(Evaluation):
         """The users, by whom `compare` pairs the values of two models."""
         return self.users
 
+    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
+        exposure = merging.merge(*(x.exposure for x in parts))
+        users = np.concatenate([x.users for x in parts])
+        return {**super()._joined(parts), "exposure": exposure, "users": users}
+
     def _means(self) -> list[str]:
         return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
 
@@ -91,9 +91,8 @@ def evaluate_users(
     mesh: Mesh | None = None,
     queries_axis: _types.AxisNames | None = None,
     items_axis: _types.AxisNames | None = None,
+    keep_lists: bool = True,
     progress: bool | Progress = False,
-    on_batch: Callable[[Checkpoint], object] | None = None,
-    resume_from: Checkpoint | None = None,
 ) -> UserEvaluation:
     """Evaluates a recommender for all its users, in batches, over the whole catalogue.
 
@@ -176,17 +175,11 @@ def evaluate_users(
         queries_axis: The mesh axis or axes that divide users. None divides none; without
             either axis, they are those along which the model is sharded.
         items_axis: The mesh axis or axes that divide items. Ids count through all parts.
+        keep_lists: Whether to keep the values of every user and the items recommended to
+            each. Otherwise the states and the exposure alone are returned, whose memory
+            does not grow with the number of users.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of users done and the number of all users.
-        on_batch: Is called after each batch with what is done so far: a dict of arrays,
-            such as orbax and pickle save. Its "lists" have the weight 0 where users are
-            not done, so that `mean` makes the states so far.
-        resume_from: The dict from which to go on, as it was restored. The call must have
-            the same arguments; the result is the same bit for bit. It raises where shapes,
-            dtypes, values or names of functions differ (of an array beyond 256 MiB, rows at
-            equal distances are read), and where the last batch done has other values when
-            it is measured again. That batch alone shows changes of what cannot be read:
-            code and weights behind a function, iterators, and shards of other processes.
 
     Returns:
         A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
@@ -198,8 +191,7 @@ def evaluate_users(
             of the model; if the model is a function and `seen` names none of the users;
             if `relevant` or `seen` has another number of rows than the model has users,
             or more columns than it has items; if scores are NaN; if a mesh, its
-            axes and shardings do not agree; if `resume_from` is of another call or
-            damaged; if no metric has a cutoff and k is None.
+            axes and shardings do not agree; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -228,40 +220,44 @@ def evaluate_users(
     plan, key = make_plan(metrics, k, block_size, ties, key)
     plan = plan._replace(skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
-    # Users are rows of the model; `users` chooses some of them, in any order.
     ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
     ids_of_users, ids_of_items = (None if x is None else x.ids for x in ids)
     scorer = read_model(model, devices, (ids_of_users, ids_of_items))
-    relevant = Interactions.of("relevant", relevant, USER, ids)
-    seen = None if seen is None else Interactions.of("seen", seen, USER, ids)
-    if candidates is not None:
-        candidates = Interactions.of("candidates", candidates, USER, ids)
+    arguments = {"relevant": relevant, "seen": seen, "candidates": candidates}
+    interactions = {
+        name: Interactions.of(name, x, USER, ids)
+        for name, x in arguments.items()
+        if x is not None
+    }
     if ids[0] is not None and scorer.num_rows is not None:
         ids[0].check_size(scorer.num_rows, "users")
-    rows = read_users(users, relevant, seen, scorer.num_rows, candidates, ids[0])
+    # Users are rows of the model; `users` chooses some of them, in any order. Row i of what
+    # follows is of rows[i], which is query i from here on.
+    rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = rows if ids_of_users is None else ids_of_users[rows]
-    list_weights = _inputs.weights_of_lists(list_weights, names_of_users, "users")
-    relevant_rows = relevant.rows(rows)
-    seen_rows = None if seen is None else seen.rows(rows)
-    candidate_rows = None if candidates is None else candidates.rows(rows)
-    remarks = [remark_on_seen(relevant_rows, seen_rows, names_of_users)]
-    # Row i of each of these is of rows[i], which is query i from here on.
-    judgements = Judgements(relevant_rows, seen_rows, candidate_rows)
-    queries = Queries(devices, scorer, USER, rows, judgements, batch_size, key)
-    listed = None
-    if candidate_rows is None:
-        batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
-    else:
-        same_width(relevant_rows, seen_rows, candidate_rows)
-        listed, batches = batches_of_candidates(queries)
-    # A function says how many items there are with the scores of its first batch, which are
-    # kept for it: a function is called once for each batch.
-    num_items, first_rows = scorer.num_items, None
-    if num_items is None:
-        first_rows = queries.scored_rows(batches[0])
-        num_items = first_rows.shape[-1]
-    if candidates is not None:
-        candidates.check_items(num_items, may_name_all=True)
+    rows_of = {name: x.rows(rows) for name, x in interactions.items()}
+    remark = remark_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
+    judgements = Judgements.of(**rows_of)
+    job = Job(
+        plan,
+        scorer,
+        judgements,
+        rows,
+        USER,
+        batch_size,
+        key,
+        undefined,
+        _inputs.weights_of_lists(list_weights, names_of_users, "users"),
+        keep_lists,
+        has_exposure=True,
+        why_undefined="nobody has a relevant item that may be recommended (relevant holds "
+        f"{rows_of['relevant'].nnz} entries, and the largest label is "
+        f"{rows_of['relevant'].data.max(initial=0):g})",
+    )
+    batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
+    num_items = scorer.start(rows[batches[0].indices])
+    for name, x in interactions.items():
+        x.check_items(num_items, may_name_all=name == "candidates")
     if ids[1] is not None:
         ids[1].check_size(num_items, "items")
         item_mask, embeddings, item_groups = (
@@ -272,86 +268,35 @@ def evaluate_users(
                 ("item_groups", item_groups),
             )
         )
-    catalog = _catalog(
-        plan, relevant, seen, num_items, item_mask, embeddings, item_groups
+    # Popularity is that among all users of `seen`, evaluated or not.
+    counts = None if seen is None else interactions["seen"].item_counts(num_items)
+    catalog = step.CatalogArrays(
+        item_mask=_inputs.item_mask(item_mask, num_items),
+        counts=None if counts is None else jnp.asarray(counts, jnp.int32),
+        features=_read_features(embeddings, num_items),
+        similarity=scorer.similarity,
+        groups=read_groups(item_groups, plan.bounds, num_items),
     )
-    if listed is None:
-        work = over_all_items(plan, queries, catalog, num_items, batches, first_rows)
-    else:
-        if scorer.items is None:
-            catalog = catalog._replace(similarity=KNOWN_SCORES)
-        work = over_candidates(plan, queries, catalog, listed, batches, first_rows)
-    job = Job(
-        plan,
-        devices,
-        queries,
-        work,
-        undefined,
-        inputs={
-            "model": (scorer.score_fn or scorer.table, scorer.items),
-            "relevant": relevant_rows,
-            "seen": (seen_rows, catalog.counts),
-            "candidates": candidate_rows,
-            "list_weights": list_weights,
-            "users": rows,
-            "item_mask": item_mask,
-            "embeddings": catalog.features,
-            "item_groups": catalog.groups,
-            "ties": plan.ties,
-            "key": key,
-        },
-        why_undefined="nobody has a relevant item that may be recommended (relevant holds "
-        f"{relevant_rows.nnz} entries, and the largest label is "
-        f"{relevant_rows.data.max(initial=0):g})",
-        labels=relevant_rows.data,
-        remarks=lambda: filter(None, remarks),
-        num_items=num_items,
-        list_weights=list_weights,
-    )
-    del first_rows  # the first batch has them
-    evaluation, exposure = run(job, progress, on_batch, resume_from)
+    remarks = () if remark is None else (remark,)
+    evaluation, exposure = run(job, catalog, num_items, batches, progress, remarks)
     assert exposure is not None  # the job asks for it
     evaluation = dataclasses.replace(evaluation, _item_ids=ids[1])
     return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
 
 
-def _catalog(
-    plan: Plan,
-    relevant: Interactions,
-    seen: Interactions | None,
-    num_items: int,
-    item_mask: _types.ItemMask | None,
-    features: _types.Embeddings | None,
-    item_groups: _types.ItemGroups | None,
-) -> step.CatalogArrays:
-    """Checks ids and arrays over the items, once it is known how many there are."""
-    relevant.check_items(num_items)
-    counts = None
-    if seen is not None:
-        # Popularity is that among all users of `seen`, evaluated or not.
-        seen.check_items(num_items)
-        counts = np.bincount(seen.table.indices, minlength=num_items)
-        counts = jnp.asarray(counts, jnp.int32)
-    mask = _inputs.item_mask(item_mask, num_items)
-    if features is not None:
-        features = _inputs.catalog_array("embeddings", features, ("features",))
-        if len(features) != num_items:
-            raise ValueError(
-                f"embeddings has shape {features.shape}, but the model has {num_items} "
-                "items; pass one row for each"
-            )
-    groups = read_groups(item_groups, plan.bounds, num_items)
-    return step.CatalogArrays(
-        item_mask=mask, counts=counts, features=features, groups=groups
-    )
-
-
-def same_width(*matrices: SparseRows | None) -> None:
-    """Gives sparse rows of the same users equally many columns, in place."""
-    known = [rows for rows in matrices if rows is not None]
-    num_columns = max(rows.shape[1] for rows in known)
-    for rows in known:
-        rows.resize((rows.shape[0], num_columns))
+def _read_features(
+    features: _types.Embeddings | None, num_items: int
+) -> jax.Array | None:
+    """Returns what diversity is measured in, a row for each item."""
+    if features is None:
+        return None
+    features = _inputs.catalog_array("embeddings", features, ("features",))
+    if len(features) != num_items:
+        raise ValueError(
+            f"embeddings has shape {features.shape}, but the model has {num_items} "
+            "items; pass one row for each"
+        )
+    return features
 
 
 def remark_on_seen(

@@ -1,19 +1,18 @@
 """The result of a driver: means, the values of every query, and the items found."""
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._drivers.batches import QueryParts
-from jax_rank_metrics._drivers.collected import gathered
 from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._inputs.pack import numbered
+from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import in_order
 from jax_rank_metrics._states.on_host import HostSums, states_of_groups
 from jax_rank_metrics._states.per_list import PerList
 
@@ -30,22 +29,21 @@ class Evaluation(StatesByName):
     `compute`. By the name of a metric, as in `evaluation["ndcg@10"]`, it gives its state;
     `in`, `len`, iteration and `keys()` are of these names.
 
-    With a mesh, `states` are the same on every process, while `lists` and `items` are
-    global arrays, each part of which lies where it was computed: for queries that no mesh
-    has cut evenly, with padding of weight 0 (and of ids −1), and by the devices that have
-    their embeddings. `gather` makes NumPy arrays of them, in the order of queries.
+    With a mesh, all of it is the same on every process. Evaluations of slices of the
+    queries are joined by `merge`, so that a long one may be saved part by part.
 
     Attributes:
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all queries for each of these names, of NumPy arrays on the
-            host. Its `undefined` is that of the call.
+            host. Its `undefined` is that of the call. Empty with `keep_lists=False`.
         items: `[queries, k]`, the ids of the first items of each query, best first, int32
             unless `item_ids` were passed; −1 where there are no more, or None beside
-            strings.
+            strings. Of no query with `keep_lists=False`.
         undefined: What a query counts for where a metric is undefined.
         remarks: What was probably not intended, as the call has warned; see `check`.
         query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
             where these are 0, 1, ….
+        num_queries: How many queries were evaluated.
     """
 
     # What a query is called in messages, in the plural.
@@ -57,12 +55,14 @@ class Evaluation(StatesByName):
     undefined: _types.Undefined
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
-    _parts: QueryParts | None = dataclasses.field(default=None, kw_only=True)
+    num_queries: int = dataclasses.field(default=-1, kw_only=True)
     _item_ids: Vocabulary | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Gives items the ids that were passed, if they are on this process."""
-        if self._item_ids is not None and self._parts is None:
+        """Gives items the ids that were passed, and counts the queries."""
+        if self.num_queries < 0:
+            object.__setattr__(self, "num_queries", len(self.items))
+        if self._item_ids is not None:
             object.__setattr__(self, "items", self._item_ids.named(self.items))
             object.__setattr__(self, "_item_ids", None)
 
@@ -88,12 +88,12 @@ class Evaluation(StatesByName):
 
         Raises:
             ValueError: if there are more or fewer groups than queries, or one is missing;
-                if the values are on many devices, before `gather`.
+                if the call had `keep_lists=False`.
         """
-        if self._parts is not None:
+        if len(self.items) != self.num_queries:
             raise ValueError(
-                "the values are on the devices that computed them; call by on the result "
-                "of gather(), which every process must call"
+                "the values of queries were not kept; leave keep_lists=False out of the "
+                "call, or evaluate each group by itself"
             )
         categories = getattr(getattr(groups, "dtype", None), "categories", ())
         ids = self.list_ids
@@ -117,23 +117,75 @@ class Evaluation(StatesByName):
         }
         return {x: by_group[x] for x in (*categories, *by_group) if x in by_group}
 
-    def gather(self: E) -> E:
-        """Returns the same evaluation with the values of all queries on every process.
+    def merge(self: E, *others: E) -> E:
+        """Joins evaluations of other queries of the same call, in this order.
 
-        Without a mesh, that is this object. With one, every process must call it: arrays
-        that lie on all devices become NumPy arrays, in the order of queries.
+        `Evaluation.merge(*parts)` joins a list of parts. Lists, items and ids are
+        concatenated, and counts are added. The result is that of one call with all of
+        these queries, but for random ties, whose keys are those of each part. Queries
+        without ids are numbered anew, through all parts.
+
+        Raises:
+            TypeError: if another is no such evaluation.
+            ValueError: if evaluations have other metrics, another k or `undefined`; if some
+                have ids, or values of queries, and others have not; if a query is in two.
         """
-        if self._parts is None:
-            return self
-        # Lists by name travel as a pytree, whose keys come back in alphabetical order.
-        lists, items = gathered(self._parts, (self.lists, self.items))
-        lists = in_order(self.lists, lists)
-        return dataclasses.replace(self, lists=lists, items=items, _parts=None)
+        parts = [self, *others]
+        for part in parts:
+            if type(part) is not type(self):
+                raise TypeError(
+                    f"merge: got {_inputs.kind_of(part)} beside {type(self).__name__}; "
+                    "pass evaluations of one kind"
+                )
+        for text, of_parts in (
+            ("metrics", [list(x.states) for x in parts]),
+            ("k", [x.items.shape[1] for x in parts]),
+            ("undefined", [x.undefined for x in parts]),
+            ("keep_lists", [bool(x.lists) for x in parts]),
+            (f"ids of {self._unit}", [x.list_ids is not None for x in parts]),
+        ):
+            for value in of_parts:
+                if value != of_parts[0]:
+                    raise ValueError(
+                        f"evaluations differ in their {text}: {of_parts[0]} and {value}; "
+                        "pass parts of one call, which differ in their queries alone"
+                    )
+        return dataclasses.replace(self, **self._joined(parts))
+
+    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
+        """Returns the fields of the evaluation that joins parts of one kind."""
+        # Dicts are joined by hand: as pytrees, their keys would be sorted.
+        lists = {
+            name: jax.tree.map(
+                lambda *x: np.concatenate(x), *(x.lists[name] for x in parts)
+            )
+            for name in self.lists
+        }
+        if lists:
+            states = states_of(lists, self.states)
+        else:
+            merged = [
+                merging.merge(*(x.states[name] for x in parts)) for name in self.states
+            ]
+            states = dict(zip(self.states, merged, strict=True))
+        if self.list_ids is not None:  # which name each list once
+            all_ids = np.concatenate(
+                [x.list_ids for x in parts if x.list_ids is not None]
+            )
+            Vocabulary.of(f"the ids of {self._unit} of all parts", all_ids)
+        ids = [x.query_ids for x in parts if x.query_ids is not None]
+        return {
+            "states": states,
+            "lists": lists,
+            "items": np.concatenate([x.items for x in parts]),
+            "remarks": tuple(dict.fromkeys(y for x in parts for y in x.remarks)),
+            "query_ids": np.concatenate(ids) if ids else None,
+            "num_queries": sum(x.num_queries for x in parts),
+        }
 
     def __repr__(self) -> str:
         """Shows the mean of each metric, the number of queries, and what some count for."""
-        number = len(self.items) if self._parts is None else self._parts.num_queries
-        parts = [*self._means(), f"{number} {self._unit}"]
+        parts = [*self._means(), f"{self.num_queries} {self._unit}"]
         # Of several metrics, those of few labels, such as rel=2, are undefined more often.
         counts = [
             int(state.undefined)

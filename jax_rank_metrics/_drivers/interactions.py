@@ -200,6 +200,10 @@ class Interactions:
             )
         return self.table[user_ids]
 
+    def item_counts(self, num_items: int) -> np.ndarray:
+        """Counts the rows with each item, `[items]`."""
+        return np.bincount(self.table.indices, minlength=num_items)
+
     def check_named(self, user_ids: np.ndarray, must_match: bool) -> None:
         """Raises `ValueError` if a user is named by a number below 0.
 
@@ -359,25 +363,21 @@ def check_known_items(
 
 def read_users(
     users: Any,
-    relevant: Interactions,
-    seen: Interactions | None,
+    interactions: Mapping[str, Interactions],
     num_users: int | None,
-    candidates: Interactions | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> np.ndarray:
     """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
 
     Args:
         users: The argument, or None.
-        relevant: The argument.
-        seen: The argument, or None.
+        interactions: The arguments that name users; "relevant" is among them.
         num_users: How many users the model has; None if it is a function.
-        candidates: The argument, or None.
         vocabulary: The ids of all users; None where they are numbers.
 
     Raises:
-        ValueError: if there is none; unless all users are those of the model; if `seen` or
-            `candidates` names others alone, where nothing says which users a model has.
+        ValueError: if there is none; unless all users are those of the model; if an
+            argument names others alone, where nothing says which users a model has.
         TypeError: if they are not integers.
     """
     is_selection = users is not None
@@ -386,7 +386,7 @@ def read_users(
     user_ids = (
         _inputs.numpy_array("users", users)
         if is_selection
-        else relevant.users_with_rows()
+        else interactions["relevant"].users_with_rows()
     )
     if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
         raise TypeError(
@@ -401,12 +401,12 @@ def read_users(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"
         )
-    all_interactions = [x for x in (relevant, seen, candidates) if x is not None]
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
-        for interactions in all_interactions:
-            interactions.check_named(user_ids, must_match=interactions is not relevant)
-        numbers = {x.num_rows: x.name for x in all_interactions if x.users is None}
+        of_lists = interactions.values()
+        for name, x in interactions.items():
+            x.check_named(user_ids, must_match=name != "relevant")
+        numbers = {x.num_rows: x.name for x in of_lists if x.users is None}
         if len(numbers) > 1 and not is_selection:
             rows = " and ".join(f"{x} has {n} rows" for n, x in numbers.items())
             raise ValueError(
@@ -418,6 +418,6 @@ def read_users(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
             "rows of the model"
         )
-    for interactions in all_interactions:
-        interactions.check_users(num_users, is_selection)
+    for x in interactions.values():
+        x.check_users(num_users, is_selection)
     return user_ids.astype(np.int32)

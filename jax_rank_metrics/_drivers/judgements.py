@@ -19,18 +19,17 @@ from jax_rank_metrics._sources.attributes import (
     by_attributes,
     read_attributes,
 )
+from jax_rank_metrics._sources.host_blocks import is_in_blocks
 from jax_rank_metrics._types import Arrays
 
 
 class Judgements(NamedTuple):
     """The items that each query is judged on, by ids or by attributes.
 
-    Checkpoints hold the fields under their names, which are those of arguments.
-
     Attributes:
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
         exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
-        candidates: `[queries, items]`, what has a rank; None if everything has.
+        listed: What has a rank, and relevant items beside it; None if everything has one.
         label_fn: What labels items by attributes; None where ids are known.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
@@ -39,10 +38,23 @@ class Judgements(NamedTuple):
 
     relevant: SparseRows | None
     exclude: SparseRows | None
-    candidates: SparseRows | None = None
+    listed: "Listed | None" = None
     label_fn: LabelFn | None = None
     query_attributes: Arrays = None
     item_attributes: Arrays = None
+
+    @classmethod
+    def of(
+        cls,
+        relevant: SparseRows,
+        seen: SparseRows | None = None,
+        candidates: SparseRows | None = None,
+    ) -> "Judgements":
+        """Returns the judgements of ids, as sparse rows `[queries, items]`."""
+        listed = None
+        if candidates is not None:
+            listed = Listed.of(candidates, relevant, seen)
+        return cls(relevant, seen, listed)
 
     def check_known_items(self, num_items: int) -> None:
         """Raises if an id is of no item, where their number is known only now."""
@@ -52,6 +64,71 @@ class Judgements(NamedTuple):
                 check_known_items(name, rows, queries, num_items, QUERY)
 
 
+class Listed(NamedTuple):
+    """The candidates of all queries and their relevant items, as sparse rows.
+
+    Both have the same entries, sorted by id.
+
+    Attributes:
+        labels: `[queries, items]`, the relevance of each listed item; 0 is stored.
+        kinds: `[queries, items]`, 1 for candidates that were not judged, 2 for judged
+            items that are no candidates, and 3 for both.
+    """
+
+    labels: SparseRows
+    kinds: SparseRows
+
+    @classmethod
+    def of(
+        cls,
+        candidates: SparseRows,
+        relevant: SparseRows,
+        excluded: SparseRows | None,
+    ) -> "Listed":
+        """Joins candidates and relevant items, without those that leave the lists.
+
+        Args:
+            candidates: `[queries, items]`, 1 where an item is a candidate.
+            relevant: `[queries, items]`, labels, of which 0 may be stored.
+            excluded: `[queries, items]`, what leaves the lists; or None.
+        """
+        import scipy.sparse
+
+        same_width(candidates, relevant, excluded)
+        # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
+        # not judged, 2 a judged item that was missed, 3 both, and 4 and more leave.
+        is_judged = relevant.astype(np.int8)
+        is_judged.data[:] = 1
+        codes = (candidates > 0) * 1 + is_judged * 2
+        if excluded is not None:
+            codes = codes + (excluded > 0) * 4
+        codes = scipy.sparse.csr_array(codes)
+        # Labels and kinds have the same entries, so that both are padded alike.
+        codes.data *= codes.data < 4
+        codes.eliminate_zeros()
+        codes.sort_indices()
+        labels = codes.astype(np.float64)
+        labels.data[:] = 1
+        # 1 more than the label, since a sum of sparse matrices does not store zeros.
+        labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
+        labels.sort_indices()
+        labels.data -= 1
+        return cls(labels, codes.astype(np.float32))
+
+    @property
+    def widths(self) -> np.ndarray:
+        """The number of items of each list, `[queries]`."""
+        return np.diff(self.labels.indptr)
+
+
+def same_width(*matrices: SparseRows | None) -> None:
+    """Gives sparse rows of the same users equally many columns, in place."""
+    known = [rows for rows in matrices if rows is not None]
+    num_columns = max(rows.shape[1] for rows in known)
+    for rows in known:
+        rows.resize((rows.shape[0], num_columns))
+
+
 def global_arguments(
     queries: object, items: object, relevant: object
 ) -> list[Argument]:
@@ -59,20 +136,29 @@ def global_arguments(
 
     Args:
         queries: The argument.
-        items: The argument; None if items come in blocks.
+        items: The argument; blocks of items are none.
         relevant: The argument, of which attributes may be global.
     """
     # Arrays over queries are cut over one axis, and arrays over items over the other.
-    arrays = {"queries": queries, "items": items}
+    arrays, in_blocks = {"queries": queries}, is_in_blocks(items)
+    if not in_blocks:
+        arrays["items"] = items
     if isinstance(relevant, by_attributes):
         arrays["query_attributes"] = relevant.query_attributes
-        if items is not None:
+        if not in_blocks:
             arrays["item_attributes"] = relevant.item_attributes
     return [
         Argument(name, leaf, ("queries" if name.startswith("quer") else "items",))
         for name, value in arrays.items()
         for leaf in jax.tree.leaves(value)
     ]
+
+
+def attributes_of_items(relevant: object) -> list[object]:
+    """Returns the arrays over items that say what is relevant, if attributes do."""
+    if not isinstance(relevant, by_attributes):
+        return []
+    return jax.tree.leaves(relevant.item_attributes)
 
 
 def read_judgements(
@@ -118,9 +204,8 @@ def read_judgements(
             )
         excluded = _with_diagonal(excluded, num_items)
     if not isinstance(relevant, by_attributes):
-        return Judgements(
-            read("relevant", relevant), excluded, read("candidates", candidates)
-        )
+        listed = read("candidates", candidates)
+        return Judgements.of(read("relevant", relevant), excluded, listed)
     if candidates is not None:
         raise ValueError(
             "candidates is given, and relevant is by attributes; pass the ids of relevant "

@@ -1,33 +1,35 @@
-"""One batch of queries on the device: ranked once, and read by every metric."""
+"""A batch of queries on the devices: ranked once, and read by every metric."""
 
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._drivers.batches import Batch, QueryParts
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
-from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
+from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import read_ranking
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._ranking import RankingData
+from jax_rank_metrics._ranking import RankingData, data_of
 from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
 from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
+from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.products import products
+from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.similarities import Similarity
+from jax_rank_metrics._sources.streams import Stream
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Arrays, AxisNames
 
@@ -68,7 +70,7 @@ class QueryBatch(NamedTuple):
     """The queries of a batch: the users, for a recommender.
 
     Attributes:
-        slots: `[queries]` int32, where the values of each belong; −1 for padding.
+        indices: `[queries]` int32, the index of each; −1 for padding.
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
         key: The key of this batch for random ties, or None.
         relevant_ids: `[queries, relevant]`, padded with −1; None with `label_fn`.
@@ -77,7 +79,7 @@ class QueryBatch(NamedTuple):
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
     """
 
-    slots: Array
+    indices: Array
     rows: Array
     key: jax.Array | None
     relevant_ids: Array | None = None
@@ -90,7 +92,7 @@ class CandidateBatch(NamedTuple):
     """The queries of a batch, and the items that each of them is judged on.
 
     Attributes:
-        slots: `[queries]` int32, where the values of each belong; −1 for padding.
+        indices: `[queries]` int32, the index of each; −1 for padding.
         rows: `[queries, …]`, such as embeddings.
         key: The key of this batch for random ties, or None.
         items: `[queries, listed, …]`, the rows of the listed items.
@@ -100,7 +102,7 @@ class CandidateBatch(NamedTuple):
             rank, 3 for those that are candidates, and 1 for other candidates.
     """
 
-    slots: Array
+    indices: Array
     rows: Array
     key: jax.Array | None
     items: Array
@@ -112,14 +114,9 @@ class CandidateBatch(NamedTuple):
 AnyBatch = QueryBatch | CandidateBatch
 
 
-def key_of_batch(key: jax.Array | None, number: int) -> jax.Array | None:
-    """Returns the key of the random ties of a batch, by its number; None without ties."""
-    return None if key is None else jax.random.fold_in(key, number)
-
-
 def list_weights(queries: AnyBatch) -> jax.Array:
     """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
-    return (jnp.asarray(queries.slots) >= 0).astype(jnp.float32)
+    return (jnp.asarray(queries.indices) >= 0).astype(jnp.float32)
 
 
 def measures_of_ids(
@@ -141,8 +138,13 @@ def measures_of_ids(
     return {f"{name}@{plan.k}": measure for name, measure in measures.items()}
 
 
-def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catalog:
-    """Returns the items and what a batch looks for in them."""
+def catalog_of(
+    plan: Plan,
+    catalog: CatalogArrays,
+    queries: QueryBatch,
+    first_id: jax.Array | int = 0,
+) -> Catalog:
+    """Returns the items, or the part of them from an id on, and what a batch looks for."""
 
     def as_array(x: Array | None) -> jax.Array | None:
         return None if x is None else jnp.asarray(x)
@@ -175,6 +177,7 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
         policy=Policy(plan.ties),
         key=queries.key,
         items_axis=plan.items_axis,
+        first_id=first_id,
         skips_inf=plan.skips_inf,
     )
 
@@ -262,63 +265,114 @@ def measure_queries(
     return measure_rankings(plan, catalog, top_k, places, lost)
 
 
-# Measures a batch of queries, or of queries with candidates; see `measure_queries`.
-MeasureFn = Callable[[Plan, CatalogArrays, Any], BatchValues]
+def measure_candidates(
+    plan: Plan, catalog: CatalogArrays, queries: CandidateBatch
+) -> BatchValues:
+    """Ranks the candidates of each query of a batch, and measures these rankings.
+
+    Returns:
+        As `measure_queries`.
+    """
+    # [queries, listed]; scores of padding are computed too, and never read.
+    scores = catalog.similarity.of_pairs(
+        jnp.asarray(queries.rows), jnp.asarray(queries.items)
+    )
+    exists = jnp.asarray(queries.ids) >= 0
+    # Where nothing is listed, an item without a rank stands for all those not listed: such
+    # a query counts like any other without a relevant item.
+    is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
+    in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
+    # As for a catalogue, items that no label was passed of were not judged.
+    kinds = jnp.asarray(queries.kinds)
+    is_judged, retrieved = kinds >= 2, (kinds == 1) | (kinds == 3)
+    if plan.skips_inf:
+        retrieved &= scores != -jnp.inf
+    columns = {"judged": is_judged, "pooled": is_judged}
+    if catalog.groups is not None:
+        columns |= {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
+    ranking = rank(
+        queries.labels,
+        scores,
+        in_pool,
+        list_weights(queries),
+        queries.key,
+        k=None if plan.whole_list_metrics else plan.depth,
+        ties=plan.ties,
+        retrieved=retrieved,
+        columns=columns,
+    )
+    values, faults = read_by_name(plan.bounds, data_of(ranking))
+    # The ranking knows items by their slots in the lists, [queries, k].
+    slots = ranking.items[..., : plan.k]
+    ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
+    ids = jnp.where(slots >= 0, ids, -1)
+    lists = [values[bound.name] for bound in plan.bounds]
+    lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
+    return lists, ids, faults
 
 
-class Measured(NamedTuple):
-    """The values of a batch, on the devices that computed them.
+class BatchResult(NamedTuple):
+    """The values of a batch, the same on every process.
 
     Attributes:
-        lists: The values of each metric, then of `measures_of_ids`.
+        lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
         items: `[queries, k]`, the ids of the first items.
-        slots: `[queries]` int32, where the values of each query belong; −1 for padding.
-        fault: `[2]` int32, the first slot of a query with a `Fault`, and this fault, or 0.
+        faults: `[queries]` int32, the `Fault` of each query, or 0.
     """
 
     lists: list[PerList]
     items: jax.Array
-    slots: jax.Array
-    fault: jax.Array
+    faults: jax.Array
 
 
-class Batches(NamedTuple):
-    """All batches of an evaluation, and what measures them.
+# A batch is measured as a whole; or it passes through parts of the items: its state has a
+# start, is extended by each part, then counts the items above relevant ones in each part of
+# a second round if a metric reads whole lists, and is finished.
+Task = Literal["whole", "start", "extend", "count", "finish"]
+
+
+class BatchStep(NamedTuple):
+    """The program of all batches: each device runs it on the queries of its own part.
 
     Attributes:
-        parts: Which part of the devices has which query.
-        batches: Which queries share a batch. Each query is in one of them.
-        arrays: Makes the arrays of a batch from its number and the batch. It is called in
-            order, and skips no batch that is run.
-        program: Starts to measure a batch from these arrays; the results are waited for
-            later.
-        items: The vectors of which scores are made, for messages; None if of none.
-        added_names: The names of means that are measured after the metrics.
+        plan: The options that batches share.
+        devices: The devices.
     """
 
-    parts: QueryParts
-    batches: Sequence[Batch]
-    arrays: Callable[[int, Batch], Any]
-    program: Callable[[Any], Measured]
-    items: Vectors | None = None
-    added_names: Sequence[str] = ()
+    plan: Plan
+    devices: Devices
 
+    def __call__(
+        self,
+        task: Task,
+        catalog: CatalogArrays,
+        queries: AnyBatch,
+        first_id: int = 0,
+        state: Any = None,
+        num_items: int | None = None,
+    ) -> Any:
+        """Starts a task; what comes of it is waited for later.
 
-def program_of(
-    devices: Devices,
-    plan: Plan,
-    catalog: CatalogArrays,
-    measure_fn: MeasureFn = measure_queries,
-) -> Callable[[AnyBatch], Measured]:
-    """Returns the program that measures batches: each device, the queries of its part."""
-    # Only the program knows the axis, as a name to reduce over.
-    plan = plan._replace(items_axis=devices.items_axis)
+        Args:
+            task: What to do.
+            catalog: The arrays over the items, as `put_catalog` returns them; or over a
+                part of the items.
+            queries: The batch.
+            first_id: The id of the first item of this part.
+            state: What the task before returned.
+            num_items: How many items there are, for "start", if known, and "finish".
 
-    def start(queries: AnyBatch) -> Measured:
-        put = devices.put_tree(queries, _specs(devices, catalog, queries))
-        return program()(measure_fn, plan, devices, catalog, put)
-
-    return start
+        Returns:
+            A `BatchResult` of "whole" and "finish", and else the next state.
+        """
+        # Only the program knows the axis, as a name to reduce over.
+        plan = self.plan._replace(items_axis=self.devices.items_axis)
+        specs = _query_specs(self.devices, catalog, queries)
+        queries = self.devices.put_tree(queries, specs)
+        is_short = task in ("start", "finish")
+        return (quick_program if is_short else program)()(
+            task, plan, self.devices, num_items, catalog, queries, first_id, state
+        )
 
 
 def put_catalog(
@@ -340,7 +394,7 @@ def _catalog_specs(devices: Devices) -> Specs:
     return CatalogArrays(items, items, EVERYWHERE, items, items, EVERYWHERE, EVERYWHERE)  # type: ignore[arg-type]
 
 
-def _specs(devices: Devices, catalog: CatalogArrays, queries: AnyBatch) -> Specs:
+def _query_specs(devices: Devices, catalog: CatalogArrays, queries: AnyBatch) -> Specs:
     """Returns how the arrays of a batch are cut: scores also over items."""
     specs = jax.tree.map(lambda _: devices.of_queries, queries)
     if isinstance(queries, QueryBatch) and catalog.items is None:
@@ -348,47 +402,68 @@ def _specs(devices: Devices, catalog: CatalogArrays, queries: AnyBatch) -> Specs
     return specs._replace(key=EVERYWHERE)
 
 
-def _measure(
-    measure_fn: MeasureFn,
+def _run(
+    task: Task,
     plan: Plan,
     devices: Devices,
+    num_items: int | None,
     catalog: CatalogArrays,
     queries: AnyBatch,
-) -> Measured:
-    def local(catalog: CatalogArrays, queries: AnyBatch) -> Measured:
-        if queries.key is not None and devices.queries_axis is not None:
+    first_id: jax.Array,
+    state: Any,
+) -> Any:
+    def local(
+        catalog: CatalogArrays, queries: AnyBatch, first_id: jax.Array, state: Any
+    ) -> Any:
+        axis = devices.queries_axis
+        if queries.key is not None and axis is not None:
             # Devices that share a query draw the same ties, and others do not.
-            part = lax.axis_index(devices.queries_axis)
-            queries = queries._replace(key=jax.random.fold_in(queries.key, part))
-        slots = jnp.asarray(queries.slots)
-        lists, items, faults = measure_fn(plan, catalog, queries)
-        fault = first_fault(faults, slots, devices.queries_axis)
-        return Measured(lists, items, slots, fault)
+            key = jax.random.fold_in(queries.key, lax.axis_index(axis))
+            queries = queries._replace(key=key)
+        if task == "whole":
+            is_catalog = isinstance(queries, QueryBatch)
+            measure_fn: Any = measure_queries if is_catalog else measure_candidates
+            values = measure_fn(plan, catalog, queries)
+        else:
+            assert isinstance(queries, QueryBatch)
+            source = catalog_of(plan, catalog, queries, first_id)
+            stream = Stream.of(source)
+            counting = stream.under(plan.ties_of_places)
+            if task == "start":
+                return stream.start(num_items), None
+            first_pass, counts = state
+            if task == "extend":
+                return stream.extended(first_pass), None
+            if task == "count":
+                return first_pass, counting.counted(counts, first_pass.seen)
+            # The catalogue of the last part stands for all: scores are not read again.
+            assert num_items is not None
+            outcome, places = stream.over_devices(first_pass), None
+            if counts is not None:
+                places = counting.places(counts, outcome.seen, num_items)
+            top_k = stream.first_ranks(outcome, num_items)
+            lost = None if outcome.census is None else outcome.census.loses_items
+            values = measure_rankings(plan, catalog, top_k, places, lost)
+        # The few values of a query leave the devices; none of its scores does.
+        return BatchResult(
+            *jax.tree.map(
+                lambda x: x if axis is None else _mesh.concatenate_over(x, axis, 0),
+                values,
+            )
+        )
 
     of_queries = devices.of_queries
-    in_specs = _catalog_specs(devices), _specs(devices, catalog, queries)
-    out_specs = Measured(of_queries, of_queries, of_queries, EVERYWHERE)  # type: ignore[arg-type]
-    return devices.map(local, in_specs, out_specs)(catalog, queries)
+    specs = _query_specs(devices, catalog, queries)
+    in_specs = _catalog_specs(devices), specs, EVERYWHERE, of_queries
+    out_specs = EVERYWHERE if task in ("whole", "finish") else of_queries
+    run = devices.map(local, in_specs, out_specs)
+    return run(catalog, queries, first_id, state)
 
 
-program = one_off_jit(_measure, ("measure_fn", "plan", "devices"), level=1)
-
-
-def first_fault(
-    faults: jax.Array, slots: jax.Array, queries_axis: AxisNames | None = None
-) -> jax.Array:
-    """Returns the first slot of a query with a fault, and the fault, `[2]`; see `Measured`.
-
-    The faults [0, 3, 1, 1] of the slots [9, 7, 5, −1] make [5, 1]: the last is padding.
-    """
-    faults = jnp.where(slots >= 0, faults, 0)
-    # Queries without a fault are as if in the last of all slots.
-    of_faults = jnp.where(faults > 0, slots, jnp.iinfo(jnp.int32).max)
-    slot = jnp.min(of_faults)
-    slot = slot if queries_axis is None else lax.pmin(slot, queries_axis)
-    fault = jnp.max(jnp.where(of_faults == slot, faults, 0))
-    fault = fault if queries_axis is None else lax.pmax(fault, queries_axis)
-    return jnp.stack([slot, fault])
+_STATIC = "task", "plan", "devices", "num_items"
+# Programs that run once for each batch, or part of the items, are worth some optimisation.
+program = one_off_jit(_run, _STATIC, level=1)
+quick_program = one_off_jit(_run, _STATIC)
 
 
 def _diversity(

@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph, and what is known of each question that they pose."""
+"""Triples of a knowledge graph, and the known answers of the questions that they pose."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.interactions import Unit
-from jax_rank_metrics._drivers.nan_causes import INFINITIES
+from jax_rank_metrics._drivers.interactions import SparseRows, Unit
+from jax_rank_metrics._drivers.judgements import Judgements
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
@@ -17,112 +17,73 @@ HEAD, RELATION, TAIL = range(3)
 LIST: Unit = ("list", "lists")
 
 
-class Questions(NamedTuple):
-    """The questions that triples pose: first (?, relation, tail), then (head, relation, ?).
+class OtherAnswers(NamedTuple):
+    """The known answers of each list but the one asked for, as sparse rows.
+
+    Lists of one question share its answers: all together take as much memory as there are
+    known triples.
 
     Attributes:
-        entities: `[lists]` int32, the entity that is known: the tail, if heads are
-            asked for.
-        relations: `[lists]` int32.
-        answers: `[lists]` int32, the entity that is asked for.
-        known: `[answers of all questions]` int32, the answers of distinct questions, one
-            question after another.
-        starts: `[lists]`, where the known answers of each begin in `known`.
-        counts: `[lists]`, and how many there are, the one asked for included.
+        known: `[questions, entities]`, the known answers of distinct questions.
+        questions: `[lists]`, the question of each.
+        answers: `[lists]`, the entity that each asks for.
     """
 
-    entities: np.ndarray
-    relations: np.ndarray
+    known: SparseRows
+    questions: np.ndarray
     answers: np.ndarray
-    known: np.ndarray
-    starts: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(
-        cls, triples: np.ndarray, known: np.ndarray, num_entities: int
-    ) -> "Questions":
-        """Makes the questions of triples, and looks up all answers that are known.
-
-        Args:
-            triples: `[triples, 3]`, those to evaluate.
-            known: `[known triples, 3]`, with those to evaluate among them.
-            num_entities: How many entities there are.
-        """
-        heads = cls._of_side(HEAD, TAIL, triples, known, num_entities)
-        tails = cls._of_side(TAIL, HEAD, triples, known, num_entities)
-        tails = tails._replace(starts=tails.starts + heads.known.size)
-        return cls(*map(np.concatenate, zip(heads, tails, strict=True)))
-
-    @classmethod
-    def _of_side(
-        cls,
-        answer: int,
-        entity: int,
-        triples: np.ndarray,
-        known: np.ndarray,
-        num_entities: int,
-    ) -> "Questions":
-        num_relations = 1 + known[:, RELATION].max()
-        pairs, of_known = (
-            x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
-            for x in (triples, known)
-        )
-        # Pairs that triples share are looked up once: `question` is that of each triple.
-        distinct, question = np.unique(pairs, return_inverse=True)
-        # Most known triples answer none of these questions.
-        slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
-        is_answer = distinct[slots] == of_known
-        answers = slots[is_answer] * num_entities + known[is_answer, answer]
-        answers = np.unique(answers)  # in the order of questions, then of entities
-        bounds = np.searchsorted(
-            answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
-        )
-        return cls(
-            triples[:, entity],
-            triples[:, RELATION],
-            triples[:, answer],
-            (answers % num_entities).astype(np.int32),
-            bounds[:-1][question],
-            np.diff(bounds)[question],
-        )
 
     @property
-    def unit(self) -> Unit:
-        """The word for a question, which has a list."""
-        return LIST
+    def indptr(self) -> np.ndarray:
+        """Where the known answers of each list begin, those asked for included."""
+        counts = np.diff(self.known.indptr)[self.questions]
+        return np.concatenate([[0], np.cumsum(counts)])
 
-    def name(self, index: int) -> str:
-        """Returns what messages call a question: the triple that poses it."""
-        parts = (self.entities, self.relations, self.answers)
-        triple = [int(x[index]) for x in parts]
-        return f"triple {triple[::-1] if self.side(index) == 'head' else triple}"
+    def __getitem__(self, lists: Any) -> SparseRows:
+        """Returns the rows of some lists."""
+        rows = self.known[self.questions[lists]]
+        asked_for = np.repeat(self.answers[lists], np.diff(rows.indptr))
+        rows.data = (rows.indices != asked_for).astype(np.float32)
+        rows.eliminate_zeros()
+        return rows
 
-    def side(self, index: int) -> Side:
-        """Returns what a question asks for; those of heads come first."""
-        return SIDES[2 * index // len(self.entities)]
 
-    def nan_message(self, index: int, items: object) -> str:
-        """Returns the message for a question of which a score is NaN."""
-        del items  # none are known
-        return (
-            f"the scores of score_fn for {self.name(index)} hold nan where the "
-            f"{self.side(index)} is predicted; return numbers ({INFINITIES})"
-        )
+def judgements_of(
+    side: Side, triples: np.ndarray, known: np.ndarray, num_entities: int
+) -> Judgements:
+    """Returns what is relevant to the questions of triples, and what leaves their lists.
 
-    def other_answers(self, indices: np.ndarray, width: int) -> np.ndarray:
-        """Returns the known answers of questions but those asked for, `[n, width]`.
+    Args:
+        side: What is asked for: the head (?, relation, tail), or the tail.
+        triples: `[triples, 3]`, those to evaluate.
+        known: `[known triples, 3]`, with those to evaluate among them.
+        num_entities: How many entities there are.
+    """
+    import scipy.sparse
 
-        Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Slots
-        beyond the answers hold −1.
-        """
-        # [questions, width]: slots in which a question has a known answer.
-        slots = np.arange(width)
-        is_known = slots < self.counts[indices, None]
-        last = len(self.known) - 1
-        rows = self.known[np.minimum(self.starts[indices, None] + slots, last)]
-        is_other = is_known & (rows != self.answers[indices, None])
-        return np.where(is_other, rows, -1)
+    answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
+    num_relations = 1 + known[:, RELATION].max()
+    pairs, of_known = (
+        x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
+        for x in (triples, known)
+    )
+    # Pairs that triples share are looked up once: `questions` has that of each triple.
+    distinct, questions = np.unique(pairs, return_inverse=True)
+    # Most known triples answer none of these questions.
+    slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
+    is_answer = distinct[slots] == of_known
+    entries = slots[is_answer], known[is_answer, answer]
+    shape = len(distinct), num_entities
+    table = scipy.sparse.coo_array(
+        (np.ones(len(entries[0]), np.float32), entries), shape
+    )
+    answers, rows = triples[:, answer], np.arange(len(triples))
+    ones = np.ones(len(rows), np.float32)
+    relevant = scipy.sparse.csr_array(
+        (ones, (rows, answers)), (len(rows), num_entities)
+    )
+    others = OtherAnswers(scipy.sparse.csr_array(table), questions, answers)
+    return Judgements(relevant, others)
 
 
 def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:

@@ -26,7 +26,7 @@ def finished(case: Case, call: str) -> str:
     if "mesh" in case.options:
         mesh = f"make_mesh({case.options['mesh']!r})"
         axes = "queries_axis='lists', items_axis='items'"
-        call = f"{call[:-1]}, mesh={mesh}, {axes}).gather()"
+        call = f"{call[:-1]}, mesh={mesh}, {axes})"
     return f"evaluation = {call}\n{RESULT}"
 
 

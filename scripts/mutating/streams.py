@@ -208,16 +208,16 @@ MUTANTS = (
     ),
     Mutant(
         "every part from the host has the first ids",
-        "_drivers/host_items.py",
-        "return _stream(plan, catalog, queries, first_id).extended(state)",
-        "return _stream(plan, catalog, queries).extended(state)",
+        "_drivers/engine.py",
+        "run_batch(task, last_part, x, part.first_id, state)",
+        "run_batch(task, last_part, x, 0 * part.first_id, state)",
         "tests/test_host_blocks.py::test_rounds",
     ),
     Mutant(
-        "every part from the host has the first ids in the second round",
-        "_drivers/host_items.py",
-        "stream = _stream(plan, catalog, queries, first_id).under",
-        "stream = _stream(plan, catalog, queries).under",
+        "the second round counts in the last part alone",
+        "_drivers/step.py",
+        "counting.counted(counts, first_pass.seen)",
+        "counting.counted(counting.no_counts(), first_pass.seen)",
         "tests/test_host_blocks.py::test_rounds",
     ),
     Mutant(

@@ -166,8 +166,6 @@ CASES = {
     "a mask of two items": (ValueError, "item_mask has shape", lambda: users(item_mask=np.ones(2, bool))),
     "embeddings of two items": (ValueError, "embeddings has shape", lambda: users(embeddings=MATRIX)),
     "progress of users": (TypeError, "progress is 1", lambda: users(progress=1)),
-    "a list of checkpoints": (TypeError, "resume_from is a list; pass what on_batch", lambda: users(resume_from=[1])),
-    "a number of batches": (TypeError, "on_batch is 3; pass a function", lambda: users(on_batch=3)),
     **{
         f"{name} as {form}": (TypeError, f"{name} looks like.*csr_array({name})", lambda name=name, change=change: users(**{"model": WIDE, "relevant": [[2], [3]], name: change(LABELS)}))
         for name in ("relevant", "seen") for form, change in DENSE.items()
