@@ -5,7 +5,8 @@ that each query is judged on. What goes out: an `Evaluation`, with the state of 
 a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meets them:
 
     evaluate_users.py, evaluate_embeddings.py, evaluate_links.py
-                     the public functions: read arguments on the host, make a `Job`, `run` it
+                     the public functions read arguments on the host, make a `Job` and `run`
+                     it
     plan.py          options that all batches share, static: metrics, k, ties
     devices.py       one device, or those of a mesh: how they hold queries and items
     vocabulary.py    ids of any kind as the numbers of rows
@@ -15,8 +16,8 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
     triples.py       the judgements of triples of a knowledge graph
     scorers.py       `Embeddings`, `Scores`, `Sparse`, `LateInteraction`: rows for a batch
     nan_causes.py    what made a score that is not a number, for messages
-    job.py           all of these in one `Job`, which divides queries into batches, and makes
-                     the arrays of each
+    job.py           all of these in one `Job`, which divides queries into batches and
+                     makes the arrays of each
     batches.py       which queries share a batch, and their ids padded to few widths
     step.py          `BatchStep`, the one program: ranks a batch and lets metrics read it
     engine.py        `run`: a loop over batches, or over parts of the items that the host

@@ -104,7 +104,7 @@ class Values(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What queries add up to, on the host: no program depends on their number.
+    """Sums over queries, on the host: no program depends on their number.
 
     Attributes:
         of_means: The sums of each mean.
@@ -127,7 +127,7 @@ class Sums(NamedTuple):
         Args:
             values: Values as they enter means.
             kinds: The kind of state of each mean.
-            num_items: How many items there are; None if nobody asks for their counts.
+            num_items: The number of items; None if nobody asks for their counts.
         """
         of_means = [
             HostSums.of_lists(lists, kind)

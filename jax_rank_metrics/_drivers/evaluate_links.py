@@ -207,7 +207,8 @@ def evaluate_links(
                 Scores(
                     Devices(),
                     scores_of="the scores of score_fn for",
-                    nan_cause=f"return numbers where the {side} is sought ({INFINITIES})",
+                    nan_cause=f"return numbers where the {side} is predicted "
+                    f"({INFINITIES})",
                     function=scores,
                 ),
                 judgements,
@@ -249,7 +250,7 @@ class LinkScores:
         score_fn: LinkScoreFn,
         side: Side,
         triples: np.ndarray,
-        others: SparseRows,
+        excluded: SparseRows,
         num_entities: int,
     ) -> None:
         """Keeps what scores a batch.
@@ -258,13 +259,13 @@ class LinkScores:
             score_fn: The argument of `evaluate_links`.
             side: What is predicted.
             triples: `[triples, 3]` int32.
-            others: `[triples, entities]`, the known answers that leave each list.
+            excluded: `[triples, entities]`, the known answers that leave each list.
             num_entities: How many entities there are.
         """
         self._score_fn, self._triples = score_fn, triples
         self._side: Side = side
-        self._others, self._num_entities = others, num_entities
-        self._widths = np.diff(others.indptr)
+        self._excluded, self._num_entities = excluded, num_entities
+        self._widths = np.diff(excluded.indptr)
         # Of each batch, its triples, and which have an entity with the score −inf.
         self._infinite: list[tuple[np.ndarray, jax.Array]] = []
 
@@ -283,7 +284,7 @@ class LinkScores:
             )
         if jnp.issubdtype(scores.dtype, jnp.floating):
             width = padded_width(int(self._widths[rows].max()))
-            ids, _ = pad_rows(self._others, rows, width)
+            ids, _ = pad_rows(self._excluded, rows, width)
             self._infinite.append((rows, _infinite()(scores, ids)))
         return scores
 

@@ -117,8 +117,8 @@ class Evaluation(StatesByName):
         }
         return {x: by_group[x] for x in (*categories, *by_group) if x in by_group}
 
-    def merge(self: E, *others: E) -> E:
-        """Joins evaluations of other queries of the same call, in this order.
+    def merge(self: E, *evaluations: E) -> E:
+        """Joins this evaluation and those of other queries, in this order.
 
         `Evaluation.merge(*parts)` joins a list of parts. Lists, items and ids are
         concatenated, and counts are added. The result is that of one call with all of
@@ -130,7 +130,7 @@ class Evaluation(StatesByName):
             ValueError: if evaluations have other metrics, another k or `undefined`; if some
                 have ids, or values of queries, and others have not; if a query is in two.
         """
-        parts = [self, *others]
+        parts = [self, *evaluations]
         for part in parts:
             if type(part) is not type(self):
                 raise TypeError(

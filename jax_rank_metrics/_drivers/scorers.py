@@ -71,7 +71,7 @@ KNOWN_SCORES = Similarity(_known_scores)
 
 @dataclasses.dataclass
 class Scorer:
-    """What a driver asks of any scorer; a subclass has vectors, scores or a function.
+    """A source of scores, as a driver sees it; subclasses have vectors, scores or tokens.
 
     Attributes:
         devices: The devices that share the work.

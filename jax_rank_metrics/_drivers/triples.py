@@ -82,8 +82,8 @@ def judgements_of(
     relevant = scipy.sparse.csr_array(
         (ones, (rows, answers)), (len(rows), num_entities)
     )
-    others = OtherAnswers(scipy.sparse.csr_array(table), questions, answers)
-    return Judgements(relevant, others)
+    excluded = OtherAnswers(scipy.sparse.csr_array(table), questions, answers)
+    return Judgements(relevant, excluded)
 
 
 def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:

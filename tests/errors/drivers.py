@@ -217,9 +217,8 @@ CASES = {
     "a function of numbers": (TypeError, "the block 3; pass", lambda: queries(items=lambda: [3])),
     "candidates of blocks": (ValueError, "candidates is given", lambda: queries(items=BLOCKS, candidates=[[0], [1]])),
     **{
-        f"{name} cut by {axis}": (ValueError, "items come in blocks; pass a memory-mapped", lambda axis=axis, items=items: over_devices(axis, items=items()))
+        f"{name} cut by items_axis": (ValueError, "items come in blocks; pass a memory-mapped", lambda items=items: over_devices("items_axis", items=items()))
         for name, items in {"blocks": lambda: BLOCKS, "a function of blocks": lambda: lambda: iter(BLOCKS), "an iterator": lambda: iter(BLOCKS)}.items()
-        for axis in ("queries_axis", "items_axis")
     },
     # sparse vectors
     "sparse items alone": (ValueError, "items is sparse, and", lambda: queries(items=SPARSE)),
@@ -249,6 +248,6 @@ CASES = {
     "a head that is not there": (ValueError, "head is not a number from 0 to 1", lambda: links(num_entities=2)),
     "scores in place of a function": (TypeError, "score_fn: got", lambda: links(score_fn=MATRIX)),
     "scores of other entities": (ValueError, "for 2 lists and 3", lambda: links(np.ones((2, 9)))),
-    "scores of nan": (ValueError, "for triple .* nan where the head", lambda: links(np.full((2, 3), np.nan, np.float32))),
+    "scores of nan": (ValueError, "for triple .* nan: return numbers where the head", lambda: links(np.full((2, 3), np.nan, np.float32))),
     "k of links": (ValueError, "k is 0", lambda: links(k=0)),
 }
