@@ -65,8 +65,11 @@ class Problem:
         return columns, self.item_groups if "groups" in self.columns else None
 
     def for_source(self, source):
-        """Returns the problem with the columns that a source accepts."""
-        names = {"labelled": ()}.get(source, self.columns)
+        """Returns the problem with the columns and labels that a source accepts."""
+        if source == "labelled":
+            labels = (self.labels > 0).astype(np.float32)
+            return dataclasses.replace(self, columns=(), labels=labels)
+        names = self.columns
         if source in COUNTED:  # costs of items that are not listed are not known
             names = tuple(name for name in names if name != "costs")
         return dataclasses.replace(self, columns=names)
@@ -259,7 +262,7 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
             jrm.by_attributes(
                 from_table,
                 np.arange(LISTS),
-                {"labels": problem.labels.T, "mask": problem.mask.T},
+                {"labels": problem.labels.T > 0, "mask": problem.mask.T},
             ),
             list_weights=problem.list_weights,
             block_size=block_size,

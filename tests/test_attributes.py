@@ -13,7 +13,6 @@ from jax.sharding import PartitionSpec as P
 from sources import check_same, make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._sources.census import MAX_LABELS
 
 LISTS, ITEMS, DEPTH = 8, 48, 10
 FIRSTS = ("mrr", "hit_rate@1,3,30", "mrr(rel=2)@20")
@@ -120,18 +119,18 @@ class Problem:
 
 
 @pytest.mark.parametrize(
-    "kind, ties, names",
+    "ties, names",
     [
-        ("graded", None, SOME + FIRSTS),
-        pytest.param("people", "worst", FIRSTS, marks=pytest.mark.long),
-        pytest.param("graded", "random", SOME + FIRSTS, marks=pytest.mark.long),
-        pytest.param("graded", "stable", SOME + FIRSTS, marks=pytest.mark.long),
-        pytest.param("people", "worst", SOME, marks=pytest.mark.long),
+        (None, SOME + FIRSTS),
+        *(
+            pytest.param(ties, SOME + FIRSTS, marks=pytest.mark.long)
+            for ties in ("worst", "random", "stable")
+        ),
     ],
 )
-def test_streamed_labels_are_dense_labels(kind, ties, names, rng):
+def test_streamed_labels_are_dense_labels(ties, names, rng):
     """The first ranks and their metrics are those of `rank`; first stops at any cutoff."""
-    problem, read = Problem(rng, kind), functools.partial(jrm.measure, names)
+    problem, read = Problem(rng, "people"), functools.partial(jrm.measure, names)
     how = {"k": DEPTH, "ties": ties}
     how |= {"key": jax.random.key(1)} if ties == "random" else {}
     expected, actual = problem.dense(**how), problem.by_attributes(**how)
@@ -154,11 +153,11 @@ def test_items_in_one_block_are_rows(rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind, ties", [("people", None), ("graded", "stable")])
+@pytest.mark.parametrize("ties", [None, "stable"])
 @pytest.mark.parametrize("k, names", [(None, FIRSTS), (DEPTH, SOME + FIRSTS)])
-def test_labels_over_devices(kind, ties, k, names, rng):
-    """Devices agree on which labels there are; without a depth, first stops count."""
-    problem, read = Problem(rng, kind), functools.partial(jrm.measure, names)
+def test_labels_over_devices(ties, k, names, rng):
+    """Devices share the items; without a depth, first stops count."""
+    problem, read = Problem(rng, "people"), functools.partial(jrm.measure, names)
     expected = read(problem.dense(k=k, ties=ties))
     check_same(read(problem.by_attributes(k=k, ties=ties)), expected)
     for block_size in (4, ITEMS):
@@ -166,33 +165,30 @@ def test_labels_over_devices(kind, ties, k, names, rng):
         check_same(actual, expected)
 
 
-def test_too_many_labels():
-    """A list of more labels than the census holds raises; inside jit it does not count."""
-    items = MAX_LABELS + 5
-    labels = np.tile(np.arange(items, dtype=np.float32), (2, 1))
-    labels[1] %= 3
-    options = {
-        "k": 2,
-        "block_size": 16,
-    }
+@pytest.mark.parametrize("wrap", [lambda x: x, jax.jit], ids=["eager", "jit"])
+def test_numbers_in_several_blocks(wrap, rng):
+    """They raise, inside jit too; a driver takes all items in one block, and reads them."""
+    labels = rng.integers(0, 99, (2, 48)).astype(np.float32)
+    queries, items = np.eye(2, dtype=np.float32), rng.random((48, 2), np.float32)
+    relevant = jrm.by_attributes(
+        lambda query, item: item[:, query].T, np.arange(2), labels.T
+    )
 
-    def rank(labels):
-        queries, scores = np.eye(2, dtype=np.float32), np.tile(np.arange(items), (2, 1))
-        ranking = jrm.rank_catalog(
-            *(queries, scores.T.astype(np.float32)),
-            jrm.by_attributes(
-                lambda query, item: item[:, query].T, np.arange(2), labels.T
-            ),
-            **options,
-        )
+    def measure(queries):
+        ranking = jrm.rank_catalog(queries, items, relevant, k=2, block_size=16)
         return jrm.cg.of(ranking, k=2)
 
-    with pytest.raises(ValueError, match="more than 64 different labels"):
-        rank(labels)
-    lists = jax.jit(rank)(labels)
-    np.testing.assert_array_equal(lists.weights, [0, 1])
-    last = labels[1, -2:].sum()
-    np.testing.assert_array_equal(lists.values, [0, last])
+    with pytest.raises(ValueError, match="float32 labels, which .* at least .*, 48"):
+        wrap(measure)(queries)
+    call = functools.partial(jrm.evaluate_embeddings, "ndcg@10", queries)
+    expected = jrm.ndcg.of(jrm.rank(labels, queries @ items.T), k=10).values
+    np.testing.assert_allclose(
+        call(items, relevant).lists["ndcg@10"].values, expected, rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="float32 labels, which"):
+        call(items, relevant, block_size=32)
+    with pytest.raises(ValueError, match="items as one array in memory"):
+        call([items[:32], items[32:]], relevant)
 
 
 def test_what_needs_places_raises(rng):
@@ -227,15 +223,12 @@ def test_numbers_that_rounding_does_not_make_equal():
     "how",
     [
         {},
-        pytest.param({"block_size": 4}, marks=pytest.mark.long),
-        pytest.param({"in_blocks": True}, marks=pytest.mark.long),
+        pytest.param({"block_size": 9}, marks=pytest.mark.long),
     ],
 )
 def test_drivers_refuse_negative_labels(how, rng):
     """A function of ±1 would leave relevant items alone; what it removes may be −1."""
     queries, items = rng.normal(size=(5, 2)), rng.normal(size=(9, 2))
-    if how.pop("in_blocks", False):
-        items = [items[:6], items[6:]]
     kinds = np.arange(9) % 3
 
     def run(label_fn):
@@ -254,23 +247,6 @@ def test_drivers_refuse_negative_labels(how, rng):
             x[:, None] != y[None],
         )
     )
-
-
-@pytest.mark.long
-def test_too_many_labels_of_embeddings(rng):
-    """The driver names a query whose labels are too many for blocks of items."""
-    queries, items = rng.normal(size=(3, 4)), rng.normal(size=(90, 4))
-    labels = rng.random((90, 3)).astype(np.float32)
-    labels[:, 0] = 1
-    with pytest.raises(ValueError, match="gives query 1 more than 64 different labels"):
-        jrm.evaluate_embeddings(
-            ("ndcg@10",),
-            *(queries.astype(np.float32), items.astype(np.float32)),
-            jrm.by_attributes(
-                lambda query, item: item[:, query].T, np.arange(3), labels
-            ),
-            block_size=32,
-        )
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._results.systems.direction import remark_on_zeros
-from jax_rank_metrics._sources.census import negative_labels, too_many_labels
+from jax_rank_metrics._sources.attributes import negative_labels
 from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
@@ -287,8 +287,6 @@ def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -
     name = job.name(index)
     if fault == step.Fault.NAN:
         return job.scorer.nan_message(name, int(job.rows[index]), mask)
-    if fault == step.Fault.LABELS:
-        return too_many_labels(name)
     if fault == step.Fault.NEGATIVE:
         return negative_labels(name)
     if fault == step.Fault.GAINS:
@@ -361,7 +359,7 @@ def _over_parts(
     for number, task in enumerate(("extend", "count")[:num_rounds]):
         if task == "count":
             # From 0 on, how many items score above each relevant one: [batch, relevant].
-            states = [(x, Outranking.zeros(x.seen.keys.shape)) for x, _ in states]
+            states = [x._replace(counts=Outranking.zeros(x.keys.shape)) for x in states]
         for part in blocks.parts(plan.block_size):
             last_part = catalog._replace(
                 items=_inputs.real("items", part.items),

@@ -26,7 +26,7 @@ from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.scorers import Embeddings, read_scorer, read_tokens
 from jax_rank_metrics._drivers.vocabulary import Vocabulary
-from jax_rank_metrics._sources.attributes import by_attributes
+from jax_rank_metrics._sources.attributes import by_attributes, refuse_numbers
 from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 
@@ -67,9 +67,9 @@ def evaluate_embeddings(
     such as "map", find the places of relevant items in another pass over the scores.
 
     What is relevant is known by ids, or by attributes: in metric learning, whatever shares
-    the class of the query. By attributes, metrics without a cutoff other than the hit rate
-    and the reciprocal rank need all items in one block, and batches get smaller so that up
-    to a million items fit.
+    the class of the query. By attributes, labels that are numbers, and metrics without a
+    cutoff other than the hit rate and the reciprocal rank, need all items in one block, and
+    batches get smaller so that up to a million items fit.
 
     **Candidates** are items that a first stage found for each query. They alone have a
     rank. Relevant items that the first stage missed count all the same: as relevant items
@@ -248,11 +248,10 @@ def evaluate_embeddings(
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
-    in_blocks = isinstance(scorer.items, HostBlocks)
-    if in_blocks:
+    if isinstance(scorer.items, HostBlocks):
         _refuse_unreadable(plan, devices, judgements, scorer.items)
     plan = plan._replace(
-        block_size=block_size or block_size_for(plan, num_items, in_blocks)
+        block_size=block_size or block_size_for(plan, judgements, num_items)
     )
     catalog = step.CatalogArrays(
         item_mask=_inputs.item_mask(item_mask, num_items),
@@ -298,6 +297,8 @@ def _refuse_unreadable(
             "candidates is given, and items come in blocks; pass items as one array in "
             "memory, of which candidates are gathered"
         )
+    if (dtype := judgements.label_dtype) is not None:
+        refuse_numbers(dtype, "items as one array in memory")
     if plan.whole_list_metrics and plan.label_fn is not None:
         raise ValueError(
             "relevant is by attributes, items come in blocks, and a metric has no "

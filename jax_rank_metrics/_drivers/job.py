@@ -166,17 +166,20 @@ class Job(NamedTuple):
         return arrays
 
 
-def block_size_for(plan: Plan, num_items: int, reads_blocks: bool) -> int:
-    """Chooses how many items are scored at a time.
+def block_size_for(plan: Plan, judgements: Judgements, num_items: int) -> int:
+    """Chooses how many items are scored at a time: all, if labels need it and it can be.
 
     Args:
         plan: The plan.
+        judgements: What is relevant, perhaps by labels of a function.
         num_items: How many items there are.
-        reads_blocks: Whether the host reads them in blocks.
     """
-    # Only of a whole block, labels of any kind and places of all items are known.
-    needs_one_block = plan.label_fn is not None and bool(plan.whole_list_metrics)
-    if needs_one_block and not reads_blocks and num_items * MIN_SIZE <= MAX_AT_ONCE:
+    # Only of a whole block, labels that are numbers and places of all items are known.
+    dtype = judgements.label_dtype
+    needs_one_block = dtype is not None and (
+        bool(plan.whole_list_metrics) or dtype != np.bool_
+    )
+    if needs_one_block and num_items * MIN_SIZE <= MAX_AT_ONCE:
         return num_items
     return BLOCK_SIZE
 

@@ -17,6 +17,7 @@ from jax_rank_metrics._drivers.vocabulary import Vocabularies
 from jax_rank_metrics._sources.attributes import (
     LabelFn,
     by_attributes,
+    label_dtype,
     read_attributes,
 )
 from jax_rank_metrics._sources.host_blocks import is_in_blocks
@@ -55,6 +56,16 @@ class Judgements(NamedTuple):
         if candidates is not None:
             listed = Listed.of(candidates, relevant, seen)
         return cls(relevant, seen, listed)
+
+    @property
+    def label_dtype(self) -> np.dtype | None:
+        """The dtype of labels by attributes; None where ids are known."""
+        if self.label_fn is None:
+            return None
+        attributes = by_attributes(
+            self.label_fn, self.query_attributes, self.item_attributes
+        )
+        return label_dtype(attributes, (2,), 3)  # of queries and items, any numbers
 
     def check_known_items(self, num_items: int) -> None:
         """Raises if an id is of no item, where their number is known only now."""

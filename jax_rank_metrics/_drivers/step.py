@@ -39,9 +39,8 @@ class Fault(enum.IntEnum):
 
     REFUSED = 1  # a metric cannot read its relevant items
     NAN = 2  # one of its scores that are read is NaN
-    LABELS = 3  # it has too many different labels to be counted
-    NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
-    GAINS = 5  # one of its gains is not finite
+    NEGATIVE = 3  # it loses items, to which `label_fn` gives labels below 0 or NaN
+    GAINS = 4  # one of its gains is not finite
 
 
 class CatalogArrays(NamedTuple):
@@ -215,9 +214,6 @@ def measure_rankings(
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
     if loses_items is not None:
         faults = jnp.where(loses_items, Fault.NEGATIVE, faults)
-        # A list that has items but does not count has too many labels for a census.
-        has_too_many = (top_k.length > 0) & ~top_k.list_exists
-        faults = jnp.where(has_too_many, Fault.LABELS, faults)
     return lists, ids, faults
 
 
@@ -430,20 +426,18 @@ def _run(
             stream = Stream.of(source)
             counting = stream.under(plan.ties_of_places)
             if task == "start":
-                return stream.start(num_items), None
-            first_pass, counts = state
+                return stream.start(num_items)
             if task == "extend":
-                return stream.extended(first_pass), None
+                return stream.extended(state)
             if task == "count":
-                return first_pass, counting.counted(counts, first_pass.seen)
+                return counting.counted(state)
             # The catalogue of the last part stands for all: scores are not read again.
             assert num_items is not None
-            outcome, places = stream.over_devices(first_pass), None
-            if counts is not None:
-                places = counting.places(counts, outcome.seen, num_items)
-            top_k = stream.first_ranks(outcome, num_items)
-            lost = None if outcome.census is None else outcome.census.loses_items
-            values = measure_rankings(plan, catalog, top_k, places, lost)
+            state, places = stream.merged(state), None
+            if state.counts is not None:
+                places = counting.places(state, num_items)
+            top_k = stream.first_ranks(state, num_items)
+            values = measure_rankings(plan, catalog, top_k, places, None)
         # The few values of a query leave the devices; none of its scores does.
         return BatchResult(
             *jax.tree.map(

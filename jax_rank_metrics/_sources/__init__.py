@@ -10,11 +10,10 @@ may be made block by block:
                                                                                     │
     rank_catalog, rank_scores ──► Catalog ──► rank_blocks ─┬─ ids ──► rank_listed ◄─┘
                                                            └─ labels ► rank_labelled
-    Stream, block by block ──► Seen       keys of the relevant items, totals of all items
-                           ──► Census     labels and how many items have each, if labelled
-                           ──► BestSoFar  the first ranks, if the catalogue has a depth
+    Stream, block by block ──► Pass  keys of the relevant items, totals of all items, the
+                                     first ranks if the catalogue has a depth
     then `first_ranks`; or, without a depth, a second pass of the stream, which counts what
-    ranks above each item in `Seen`, and `places`; `rank_both` makes both of one first pass
+    ranks above each relevant item, and `places`; `rank_both` makes both of one first pass
 
 `rank_listed` ranks or counts by whether `catalog.depth` is None. `rank_labelled` ranks the
 items of one block by `jrm.rank`, and streams more of them.
@@ -44,9 +43,7 @@ is the theory of ties, from which formulas read any of them.
     sharded_catalog.py  catalogues sharded by type, which each device ranks a part of
     attributes.py  `jrm.by_attributes`: labels that a function derives from attributes
     labelled.py   catalogues with such labels: as rows, or streamed in blocks
-    census.py     which labels the items of a catalogue have, and how many items each
     item_groups.py  memberships of the items of a catalogue, and their totals
-    seen.py       the relevant items in the blocks so far, and totals of all items
     blocks.py     a catalogue, and its scores in blocks
     similarities.py  scores by product, cosine, distance, differing bits, or a function
     products.py   products of vectors, equal for equal items

@@ -178,6 +178,29 @@ def label_dtype(
     return parts[0].dtype
 
 
+def refuse_numbers(dtype: np.dtype, cure: str) -> None:
+    """Raises `ValueError` unless labels of items in several blocks are bools.
+
+    Args:
+        dtype: The dtype of labels.
+        cure: What else to pass.
+    """
+    if dtype != np.bool_:
+        raise ValueError(
+            f"label_fn gives {dtype} labels, which items in several blocks cannot have; "
+            f"return bools, such as labels > 0, or pass {cure}"
+        )
+
+
+def negative_labels(subject: str) -> str:
+    """Returns the message for a list that `label_fn` removes items from by their labels."""
+    return (
+        f"label_fn gives {subject} labels below 0 or NaN, by which items would leave the "
+        "ranking; return 0 for items that are not relevant, or a pair of labels and a bool "
+        "array of what leaves the ranking"
+    )
+
+
 def _with_first_axis(tree: Any, size: int, num_axes: int) -> Any:
     """Returns the types of arrays with one axis in place of the first `num_axes`."""
 

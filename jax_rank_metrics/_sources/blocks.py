@@ -265,23 +265,13 @@ class Catalog:
 
         Only rankings that a caller makes may have such labels.
         """
-        start = jnp.zeros(self.lists, bool)
-        if jax.eval_shape(lambda: self.block(jnp.int32(0)).loses_items) is None:
-            # Bools are never below 0, so that no block is read.
-            return start
-
-        def step(lost: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
-            in_block = self.block(number).loses_items
-            assert in_block is not None
-            return lost | in_block, None
-
-        arrays = (self.scorer, self.item_mask, self.exclude_ids)
-        start = _mesh.match_varying(start, (arrays, self.attributes))
-        numbers = jnp.arange(self.scorer.num_blocks, dtype=jnp.int32)
-        lost = lax.scan(step, start, numbers)[0]
-        if self.items_axis is None:
-            return lost
-        return _mesh.any_over(lost, self.items_axis)
+        # Labels are numbers in one block alone, and bools are never below 0.
+        lost = self.block(jnp.zeros((), jnp.int32)).loses_items
+        if lost is None:
+            return jnp.zeros(self.lists, bool)
+        return (
+            lost if self.items_axis is None else _mesh.any_over(lost, self.items_axis)
+        )
 
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:

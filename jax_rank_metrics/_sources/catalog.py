@@ -291,7 +291,7 @@ def _counted(catalog: Catalog) -> RankingData:
 
 def rank_blocks(catalog: Catalog) -> RankingData:
     """Ranks by a top-k, or by counted places where the catalogue has no depth."""
-    # Labelled catalogues are compiled in parts, between which their census is checked.
+    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
     return (_rank_blocks if catalog.attributes is None else rank_labelled)(catalog)
 
 
@@ -322,9 +322,8 @@ def _rank_both(
     catalog: Catalog, ties_of_places: str | None
 ) -> tuple[RankingData, RankingData]:
     stream, total = Stream.of(catalog), catalog.total_items
-    outcome = stream.over_devices(stream.extended(stream.start(total)))
+    state = stream.merged(stream.extended(stream.start(total)))
     # Keys of scores do not depend on ties, so that one first pass serves two policies.
     counting = stream.under(ties_of_places)
-    counts = counting.counted(counting.no_counts(), outcome.seen)
-    places = counting.places(counts, outcome.seen, total)
-    return stream.first_ranks(outcome, total), places
+    places = counting.places(counting.counted(state), total)
+    return stream.first_ranks(state, total), places

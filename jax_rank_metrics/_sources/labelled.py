@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _types
+from jax_rank_metrics import _arithmetic, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
@@ -19,8 +19,8 @@ from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog
-from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.streams import Stream
@@ -45,8 +45,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
             retrieved=retrieved,
         )
         return data_of(ranking)
-    data, overflows = _first_ranks(catalog)
-    _check_census(overflows)
+    data = _first_ranks(catalog)
     # Arrays as they were passed; as results of a compiled program they would be copied.
     return dataclasses.replace(data, pool_scores=StreamedStops(catalog))
 
@@ -66,7 +65,7 @@ def rank_labelled_twice(
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(
         held=None,
-        # Totals of the pool do not depend on ties, so that one census serves both.
+        # Totals of the pool do not depend on ties, so that one pool serves both.
         pool=first_ranks.pool,
         pool_scores=StreamedStops(uncut),
         length=first_ranks.length,
@@ -146,10 +145,20 @@ class StreamedStops:
 
 
 def _is_streamed(catalog: Catalog) -> bool:
-    """Whether the items are in several blocks, or whole lists are on no device."""
+    """Whether the items are in several blocks, or whole lists are on no device.
+
+    Raises:
+        ValueError: if labels are numbers then.
+    """
     # As rows, lists that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
-    return catalog.scorer.num_blocks > 1 or is_cut
+    if catalog.scorer.num_blocks == 1 and not is_cut:
+        return False
+    labels = jax.eval_shape(lambda: catalog.block(jnp.int32(0)).labels)
+    assert labels is not None and catalog.attributes is not None
+    cure = f"a block_size of at least the number of items, {catalog.scorer.num_items}"
+    refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
+    return True
 
 
 _Rows = tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]
@@ -175,20 +184,10 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
 
 
 @jax.jit
-def _first_ranks(catalog: Catalog) -> tuple[RankingData, jax.Array]:
-    """Returns the ranking but for its scores, and the lists with too many labels."""
+def _first_ranks(catalog: Catalog) -> RankingData:
+    """Returns the ranking but for its scores."""
     stream, total = Stream.of(catalog), catalog.total_items
-    outcome = stream.over_devices(stream.extended(stream.start(total)))
-    assert outcome.census is not None
-    ranking = (stream.unranked if outcome.first is None else stream.first_ranks)(
-        outcome, total
-    )
-    return ranking, outcome.census.overflows
-
-
-def _check_census(overflows: jax.Array) -> None:
-    """Raises if a list has too many labels, unless traced or partly on other hosts."""
-    if not _inputs.is_readable(overflows):
-        return
-    if overflows.any():
-        raise ValueError(too_many_labels("a list"))
+    state = stream.merged(stream.extended(stream.start(total)))
+    if state.best is None:
+        return stream.unranked(state, total)
+    return stream.first_ranks(state, total)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -10,46 +10,127 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
+from jax_rank_metrics._layouts.pools import Counted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks, Tally
+from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
 from jax_rank_metrics._ranking.counted_places import CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import Held
+from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.straddle import Straddle
 from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog
-from jax_rank_metrics._sources.census import Census
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,
     pool_of,
     straddle_of,
     tally_of,
 )
-from jax_rank_metrics._sources.lists import clean_weights
-from jax_rank_metrics._sources.seen import Seen
+from jax_rank_metrics._sources.lists import clean_weights, has_nan
+from jax_rank_metrics._types import AxisNames
 
 State = TypeVar("State")
 
 
-class FirstPass(NamedTuple):
-    """The state of the first pass: what it found in the blocks so far."""
+class Pass(NamedTuple):
+    """What the blocks so far have shown: the state of scans, host loops and devices.
 
-    best: BestSoFar | None  # None where places are counted, and nothing else
-    seen: Seen
-    census: Census | None  # where a function labels the items
+    Attributes:
+        best: The items of the first ranks; None where places are counted and nothing else.
+        keys: `[*lists, relevant]`, of the scores of relevant items; the least without rank.
+        exists: `[*lists, relevant]` bool, which of these were in a block.
+        length: `[*lists]` int32, how many items exist.
+        retrieved: Which of the relevant items in `exists` have a rank, and how many of all
+            items have one, in the same shapes; None where all of them have.
+        hits: `[*lists]` int32, how many items a function labels True; None beside ids.
+        memberships: `[*lists, groups]`, totals of all items; None without groups.
+        has_nan: `[*lists]` bool, whether a score that was read is no number; None where the
+            first ranks or counted places say so, or scores are integers.
+        counts: The items around each relevant one, in a second pass; None in the first.
+    """
 
+    best: BestSoFar | None
+    keys: jax.Array
+    exists: jax.Array
+    length: jax.Array
+    retrieved: tuple[jax.Array, jax.Array] | None
+    hits: jax.Array | None
+    memberships: jax.Array | None
+    has_nan: jax.Array | None
+    counts: Outranking | None = None
 
-class FirstPassResult(NamedTuple):
-    """The outcome of the first pass, on all devices."""
+    @property
+    def has_rank(self) -> jax.Array:
+        """The relevant items that have a rank, `[*lists, relevant]` bool."""
+        return self.exists if self.retrieved is None else self.retrieved[0]
 
-    first: FirstRanks | None
-    seen: Seen
-    census: Census | None
-    has_nan: jax.Array | None  # [*lists] bool; see `RankingData`
+    @property
+    def num_ranked(self) -> jax.Array:
+        """The number of items that have a rank, `[*lists]` int32."""
+        return self.length if self.retrieved is None else self.retrieved[1]
+
+    def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> "Pass":
+        """Returns what was seen after a further block, but for the first ranks.
+
+        Args:
+            block: The block.
+            ids: `[*lists, relevant]`, of the relevant items.
+            is_judged: `[*lists, relevant]` bool, which of these are no padding.
+        """
+        exists, has_rank, keys = block.look_up(ids)
+        exists = exists & is_judged
+        keys = jnp.where(exists, keys, self.keys)
+        retrieved, hits, memberships = self.retrieved, self.hits, self.memberships
+        if retrieved is not None and has_rank is not None:
+            number = retrieved[1] + _arithmetic.count(block.has_rank)
+            retrieved = retrieved[0] | (has_rank & is_judged), number
+        if hits is not None and block.labels is not None:
+            hits = hits + _arithmetic.count(block.labels & block.exists)
+        if memberships is not None and block.memberships is not None:
+            of_block = jnp.broadcast_to(block.memberships, memberships.shape)
+            memberships = memberships + of_block
+        nan_found = self.has_nan
+        if nan_found is not None:
+            in_block = has_nan(block.scores, block.has_rank, Rows())
+            assert in_block is not None
+            nan_found = nan_found | in_block
+        return self._replace(
+            keys=keys,
+            exists=self.exists | exists,
+            length=self.length + block.length,
+            retrieved=retrieved,
+            hits=hits,
+            memberships=memberships,
+            has_nan=nan_found,
+        )
+
+    def over_devices(self, items_axis: AxisNames) -> "Pass":
+        """Returns what all devices saw, each of a part of the items; `best` is its own."""
+
+        def total(x: jax.Array | None) -> jax.Array | None:
+            return None if x is None else lax.psum(x, items_axis)
+
+        retrieved, nan_found = self.retrieved, self.has_nan
+        if retrieved is not None:
+            has_rank = _mesh.any_over(retrieved[0], items_axis)
+            retrieved = has_rank, lax.psum(retrieved[1], items_axis)
+        if nan_found is not None:
+            nan_found = _mesh.any_over(nan_found, items_axis)
+        return self._replace(
+            # One device at most holds an item; on all others its key is the least.
+            keys=lax.pmax(self.keys, items_axis),
+            exists=_mesh.any_over(self.exists, items_axis),
+            length=lax.psum(self.length, items_axis),
+            retrieved=retrieved,
+            hits=total(self.hits),
+            memberships=total(self.memberships),
+            has_nan=nan_found,
+        )
 
 
 class Stream(NamedTuple):
@@ -57,9 +138,12 @@ class Stream(NamedTuple):
 
     The first pass through the blocks finds the first ranks and the scores of the relevant
     items. It begins with `start`, and is `extended` by catalogues that hold the items one
-    part after the other; `over_devices` ends it. To count places, a second pass then
-    `count`s the items that rank above the relevant ones, from `no_counts` on. Both passes
-    score a block in the same way, so that an item equals itself.
+    part after the other; `merged` ends it. To count places, a second pass then
+    has `counted` the items that rank above the relevant ones. Both passes score a block in
+    the same way, so that an item equals itself.
+
+    Items are labelled by ids, or by a function; its labels are bools here, so that items
+    without columns are exchangeable but for one bit.
     """
 
     catalog: Catalog
@@ -88,7 +172,7 @@ class Stream(NamedTuple):
         """The ids of the relevant items, `[*lists, relevant]`."""
         return self.catalog.relevant.ids
 
-    def start(self, total_items: int | None = None) -> FirstPass:
+    def start(self, total_items: int | None = None) -> Pass:
         """Returns the state of the first pass before the first block.
 
         No more ranks are found than there are items in all, if their number is known.
@@ -96,89 +180,72 @@ class Stream(NamedTuple):
         shape, depth = self.relevant_ids.shape, self.catalog.depth
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
-        empty, best, census = self.no_candidates(shape), None, None
-        catalog = self.catalog
+        catalog, lists = self.catalog, shape[:-1]
+        length, padding = jnp.zeros(lists, jnp.int32), self.no_candidates(shape)
+        exists = padding.items.exists
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
         # Where there are first ranks, or places are counted, these say whether one is NaN.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
-        seen = Seen.empty(catalog.relevant, empty, looks_for_nan, some_lack_ranks)
-        # Zeros of the shape that a tally returns: a count per list; with groups also totals
-        # of memberships; with a census a count for each of its slots.
-        dropped = seen.length
-        if seen.memberships is not None:
-            dropped = GroupTally(seen.length, seen.memberships)
-        if self.catalog.attributes is not None:
-            # A census has two slots for bools, and many for numbers.
-            labels = jax.eval_shape(lambda: self.catalog.block(jnp.int32(0)).labels)
-            assert labels is not None
-            census = Census.empty(shape[:-1], labels.dtype, self.judged.labels.dtype)
-            dropped = jnp.zeros_like(census.counts)
+        memberships, groups = None, catalog.relevant.item_groups
+        # Zeros of the shape that a tally returns.
+        dropped: Any = length
+        if groups is not None:
+            memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
+            dropped = GroupTally(length, memberships)
+        elif catalog.attributes is not None:
+            dropped = jnp.zeros((*lists, 2), jnp.int32)
+        best = None
         if depth is not None:
-            best = BestSoFar(self.no_candidates((*shape[:-1], depth)), dropped)
-        return FirstPass(best, seen, census)
+            best = BestSoFar(self.no_candidates((*lists, depth)), dropped)
+        return Pass(
+            best,
+            padding.keys,
+            exists,
+            length,
+            (exists, length) if some_lack_ranks else None,
+            None if catalog.attributes is None else length,
+            memberships,
+            jnp.zeros(lists, bool) if looks_for_nan else None,
+        )
 
-    def extended(self, first_pass: FirstPass) -> FirstPass:
+    def extended(self, state: Pass) -> Pass:
         """Returns the state of the first pass after the items of this catalogue."""
 
-        def step(
-            state: FirstPass, block: Block, candidates: RawCandidates
-        ) -> FirstPass:
-            is_judged = self.judged.exists
-            seen = state.seen.extended(block, self.relevant_ids, is_judged)
-            best, census = state.best, state.census
-            # The census first: what is dropped below is counted in the slots of its labels.
-            # Slots keep their labels, so that counts of earlier blocks stay valid.
-            if census is not None:
-                assert block.labels is not None
-                exists = jnp.broadcast_to(block.exists, block.scores.shape)
-                census = census.extended(block.labels, exists)
-                if block.loses_items is not None:
-                    lost = census.loses_items | block.loses_items
-                    census = census._replace(loses_items=lost)
-            if best is not None:
-                tally = self._tally(census)
-                best = best.extended(candidates, self.order, seen.num_ranked, tally)
-            return FirstPass(best, seen, census)
+        def step(state: Pass, block: Block, candidates: RawCandidates) -> Pass:
+            state = state.extended(block, self.relevant_ids, self.judged.exists)
+            if state.best is None:
+                return state
+            best = state.best.extended(
+                candidates, self.order, state.num_ranked, self._tally
+            )
+            return state._replace(best=best)
 
-        return self.fold(step, first_pass)
+        return self.fold(step, state)
 
-    def over_devices(self, first_pass: FirstPass) -> FirstPassResult:
-        """Puts the first ranks in order, and merges what devices with parts found."""
-        (best, seen, census), axis = first_pass, self.catalog.items_axis
-        if axis is not None:
-            seen = seen.over_devices(axis)
-            if census is not None:
-                of_device, census = census, census.over_devices(axis)
-                if best is not None:  # its slots are those of the device
-                    dropped = census.tally(of_device.labels, best.dropped)
-                    best = best._replace(dropped=dropped)
-        first, nan_found = None, seen.has_nan
-        if best is not None:
-            # By the merged census, so that all devices drop into the same slots.
-            first = best.in_order(self.order, self.seeds, axis, self._tally(census))
-            nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
-        return FirstPassResult(first, seen, census, nan_found)
+    def merged(self, state: Pass) -> Pass:
+        """Ends the first pass: merges what devices with parts of the items saw."""
+        axis = self.catalog.items_axis
+        return state if axis is None else state.over_devices(axis)
 
-    def _tally(self, census: Census | None) -> Tally | None:
-        """Returns what adds up items that tie with the last of the first ranks."""
-        item_groups = self.catalog.relevant.item_groups
-        if item_groups is not None:
-            return tally_of(item_groups)
-        return None if census is None else census.tally_of
+    @property
+    def _tally(self) -> Tally | None:
+        """What adds up items that tie with the last of the first ranks."""
+        if self.catalog.relevant.item_groups is not None:
+            return tally_of(self.catalog.relevant.item_groups)
+        return None if self.catalog.attributes is None else _by_label
 
-    def no_counts(self) -> Outranking:
-        """Returns the state of the second pass before the first block."""
-        return Outranking.zeros(self.relevant_ids.shape)
-
-    def counted(self, counts: Outranking, seen: Seen) -> Outranking:
+    def counted(self, state: Pass) -> Pass:
         """Returns the state of the second pass after the items of this catalogue."""
-        items = ItemArrays(self.judged.labels, seen.has_rank)
+        items = ItemArrays(self.judged.labels, state.has_rank)
         # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
         # its counts are not read.
         ids = self.relevant_ids.astype(jnp.int32)
-        relevant = Candidates(seen.keys, ids, items, self.seeds)
-        return self.outranked(counts, relevant)
+        relevant = Candidates(state.keys, ids, items, self.seeds)
+        counts = state.counts
+        if counts is None:
+            counts = Outranking.zeros(ids.shape)
+        return state._replace(counts=self.outranked(counts, relevant))
 
     def outranked(self, counts: Outranking, targets: Candidates) -> Outranking:
         """Adds the items of this catalogue that rank above each target."""
@@ -193,21 +260,22 @@ class Stream(NamedTuple):
 
         return self.fold(add, counts)
 
-    def first_ranks(self, outcome: FirstPassResult, total_items: int) -> RankingData:
+    def first_ranks(self, state: Pass, total_items: int) -> RankingData:
         """Makes the ranking of the first ranks.
 
         Args:
-            outcome: What the first pass found.
+            state: What the first pass found, merged.
             total_items: How many items all devices hold.
         """
-        first, seen, census, _ = outcome
-        assert first is not None
-        depth, straddle = first.ids.shape[-1], None
+        assert state.best is not None
+        axis, straddle = self.catalog.items_axis, None
+        first = state.best.in_order(self.order, self.seeds, axis, self._tally)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
+        depth = first.ids.shape[-1]
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
-        judged = self.judged.only(seen.exists)
-        if census is None:
+        judged = self.judged.only(state.exists)
+        if state.hits is None:
             # Items that are not relevant are not found, but have a rank, with the label 0.
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
@@ -216,26 +284,31 @@ class Stream(NamedTuple):
         # Otherwise every item is held, and no tie group is cut.
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
-            if census is None:
-                is_tied = (seen.keys == last_key) & seen.has_rank
+            if state.hits is None:
+                is_tied = (state.keys == last_key) & state.has_rank
                 straddle = straddle_of(judged, is_tied, items, is_last, first.dropped)
             else:
-                straddle = census.straddle(items.labels, is_last, first.dropped)
+                # The whole group by label, [*lists, 2].
+                tied = _count_labels(items.labels, is_last) + first.dropped
+                reaches = jnp.any(first.dropped > 0, axis=-1)
+                straddle = Straddle(reaches, tied > 0, Counted(tied, None))
         held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
-        return self._ranking(held, outcome, total_items, depth)
+        nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
+        return self._ranking(held, state, nan_found, total_items, depth)
 
-    def unranked(self, outcome: FirstPassResult, total_items: int) -> RankingData:
+    def unranked(self, state: Pass, total_items: int) -> RankingData:
         """Makes the ranking of items that a function labels, none of which has a place.
 
         Any number of them may be relevant: their places are not counted.
         """
-        return self._ranking(None, outcome, total_items, None)
+        return self._ranking(None, state, state.has_nan, total_items, None)
 
-    def places(self, counts: Outranking, seen: Seen, total_items: int) -> RankingData:
+    def places(self, state: Pass, total_items: int) -> RankingData:
         """Makes the ranking of the relevant items from the counts on each device."""
+        counts, has_rank = state.counts, state.has_rank
+        assert counts is not None
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
-        has_rank = seen.has_rank
         tied = jnp.where(has_rank, counts.equal, 0)
         # Relevant items without a rank come last; they leave no gap.
         rank = jnp.where(has_rank, counts.before, jnp.iinfo(jnp.int32).max)
@@ -249,45 +322,44 @@ class Stream(NamedTuple):
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
-        outcome = FirstPassResult(None, seen, None, nan_found)
-        return self._ranking(held, outcome, total_items, None)
+        return self._ranking(held, state, nan_found, total_items, None)
 
     def _ranking(
         self,
         held: Held | None,
-        outcome: FirstPassResult,
+        state: Pass,
+        nan_found: jax.Array | None,
         total_items: int,
         depth: int | None,
     ) -> RankingData:
         """Adds to the items that have places the pool, lengths and weights of lists."""
-        _, seen, census, nan_found = outcome
-        lists, list_exists = seen.length.shape, seen.length > 0
-        if census is not None:
-            pool = census.pool(total_items)
-            # A census without room misses items. Outside of `jax.jit` that raises; inside,
-            # the list does not count, rather than count with a wrong value.
-            list_exists = list_exists & ~census.overflows
+        dtype = self.judged.labels.dtype
+        if state.hits is not None:
+            # As many items with the labels 0 and 1 as there are of each.
+            counts = jnp.stack([state.length - state.hits, state.hits], axis=-1)
+            labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
+            exists = counts > 0
+            items = ItemArrays(jnp.where(exists, labels, 0), exists)
+            pool = Pool(items, Counted(counts, total_items))
         else:
-            is_listed = self.judged.exists & seen.exists
+            is_listed = self.judged.exists & state.exists
             # None says that places were counted, so that unlisted items have none.
             ranks = None if depth is None else total_items
             # Outside of the pool, relevant items must not be worth anything.
-            judged = self.judged.only(seen.exists)
-            pool = pool_of(judged, is_listed, seen.length, seen.memberships, ranks)
+            judged = self.judged.only(state.exists)
+            pool = pool_of(judged, is_listed, state.length, state.memberships, ranks)
         weights = self.catalog.list_weights
         return RankingData(
             held=held,
             pool=pool,
-            length=seen.num_ranked,
-            list_exists=list_exists,
-            list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
+            length=state.num_ranked,
+            list_exists=state.length > 0,
+            list_weights=clean_weights(weights, state.length.shape, dtype),
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
-            label_dtype=_inputs.label_dtype(
-                self.catalog.relevant.labels, self.judged.labels.dtype
-            ),
+            label_dtype=_inputs.label_dtype(self.catalog.relevant.labels, dtype),
         )
 
     def fold(
@@ -334,11 +406,21 @@ class Stream(NamedTuple):
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
 
 
+def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:
+    """Counts candidates of either label, `[*lists, 2]`; a `Tally`."""
+    return _count_labels(candidates.items.labels, is_counted)
+
+
+def _count_labels(labels: jax.Array, is_counted: jax.Array) -> jax.Array:
+    """Counts items with the label 0 and with the label 1, `[*lists, 2]` int32."""
+    hits = _arithmetic.count(is_counted & (labels > 0))
+    return jnp.stack([_arithmetic.count(is_counted) - hits, hits], axis=-1)
+
+
 def rank_listed(catalog: Catalog) -> RankingData:
     """Ranks a catalogue by a top-k, or by counted places where it has no depth."""
     stream, total = Stream.of(catalog), catalog.total_items
-    outcome = stream.over_devices(stream.extended(stream.start(total)))
-    if outcome.first is not None:
-        return stream.first_ranks(outcome, total)
-    counts = stream.counted(stream.no_counts(), outcome.seen)
-    return stream.places(counts, outcome.seen, total)
+    state = stream.merged(stream.extended(stream.start(total)))
+    if state.best is not None:
+        return stream.first_ranks(state, total)
+    return stream.places(stream.counted(state), total)

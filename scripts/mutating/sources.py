@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "an item without a rank fills the list",
         "_sources/streams.py",
-        "length=seen.num_ranked",
-        "length=seen.length",
+        "length=state.num_ranked",
+        "length=state.length",
         "tests/test_not_recommended.py",
     ),
     Mutant(
@@ -96,9 +96,9 @@ MUTANTS = (
     ),
     Mutant(
         "tied items beyond the cut without those held",
-        "_sources/census.py",
-        "tied = self.tally(labels, is_last) + dropped",
-        "tied = dropped",
+        "_sources/streams.py",
+        "tied = _count_labels(items.labels, is_last) + first.dropped",
+        "tied = first.dropped",
         "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
     ),
     Mutant(
@@ -146,8 +146,8 @@ MUTANTS = (
     Mutant(
         "thresholds of catalogues are not rounded as labels are",
         "_sources/streams.py",
-        "self.catalog.relevant.labels, self.judged.labels.dtype",
-        "None, self.judged.labels.dtype",
+        "_inputs.label_dtype(self.catalog.relevant.labels, dtype)",
+        "_inputs.label_dtype(None, dtype)",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
 )
