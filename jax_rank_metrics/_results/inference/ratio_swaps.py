@@ -16,13 +16,13 @@ from jax import lax
 
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._results.inference.draws import (
+from jax_rank_metrics._results.inference.resample import (
     BITS,
     all_swaps,
     count_reached,
     random_swaps,
 )
-from jax_rank_metrics._results.inference.means import Ratios
+from jax_rank_metrics._results.inference.weighted_means import Ratios
 from jax_rank_metrics._states.weights import ROUNDING
 
 SWAPS = 2**20  # random swaps that exist at once: 4 MiB of floats

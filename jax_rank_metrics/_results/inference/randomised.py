@@ -21,7 +21,7 @@ from jax import lax, random
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.keys import mix
-from jax_rank_metrics._results.inference.draws import (
+from jax_rank_metrics._results.inference.resample import (
     BITS,
     count_reached,
     random_orders,
