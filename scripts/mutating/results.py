@@ -5,7 +5,7 @@ from mutating.mutant import Mutant
 MUTANTS = (
     Mutant(
         "swaps that leave a ratio without weight are not extreme",
-        "_results/inference/ratio_swaps.py",
+        "_results/inference/randomised.py",
         "return empty | (difference",
         "return ~empty & (difference",
         "tests/test_ratio_swaps.py::test_a_side_with_one_list",

@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "patterns without the data themselves",
         "_results/inference/randomised.py",
-        "return (1 + np.asarray(counts)) / (1 + samples), samples",
-        "return np.asarray(counts) / samples, samples",
+        "return (1 + np.asarray(counts)) / (1 + samples)",
+        "return np.asarray(counts) / samples",
         "tests/test_sign_flips.py::test_random_patterns",
     ),
     Mutant(
@@ -259,23 +259,23 @@ MUTANTS = (
     ),
     Mutant(
         "a margin that shifts the baseline",
-        "_results/inference/ratio_swaps.py",
+        "_results/inference/randomised.py",
         "shift * (np.arange(len(values)) > 0)[:, None]",
         "shift * (np.arange(len(values)) == 0)[:, None]",
         "tests/test_ratio_swaps.py::test_margins_shift_b",
     ),
     Mutant(
         "values are swapped without their weights",
-        "_results/inference/ratio_swaps.py",
+        "_results/inference/randomised.py",
         "total = kept[:, 2 + system] + moved[:, 2 + opponent]",
         "total = kept[:, 2 + system] + moved[:, 2 + system]",
         "tests/test_ratio_swaps.py::test_p_is_that_of_all_swaps",
     ),
     Mutant(
         "swaps without the data themselves",
-        "_results/inference/ratio_swaps.py",
-        "p[chosen] = (1 + np.asarray(counts)) / (1 + samples)",
-        "p[chosen] = np.asarray(counts) / samples",
+        "_results/inference/randomised.py",
+        "return (1 + np.asarray(counts)) / (1 + samples)",
+        "return np.asarray(counts) / samples",
         "tests/test_corrections.py::test_swaps_count_the_data",
     ),
     Mutant(

@@ -18,8 +18,10 @@ from jax_rank_metrics._results.comparisons.standings import (
 )
 from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.inference.p_values import holm, student_p, student_reach
-from jax_rank_metrics._results.inference.randomised import pair_flip_test
-from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
+from jax_rank_metrics._results.inference.randomised import (
+    pair_flip_test,
+    pair_swap_test,
+)
 from jax_rank_metrics._results.inference.resample import seeds_of
 from jax_rank_metrics._results.inference.weighted_means import (
     Ratios,

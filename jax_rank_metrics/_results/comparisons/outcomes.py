@@ -16,12 +16,16 @@ from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction
 from jax_rank_metrics._results.comparisons.comparisons import NAME_FIELDS, Comparison
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.p_values import (
+    Outcome,
     mcnemar_test,
     student_p,
     student_reach,
 )
-from jax_rank_metrics._results.inference.randomised import sign_flip_test, tukey_test
-from jax_rank_metrics._results.inference.ratio_swaps import swap_test
+from jax_rank_metrics._results.inference.randomised import (
+    sign_flip_test,
+    swap_test,
+    tukey_test,
+)
 from jax_rank_metrics._results.inference.resample import FEW
 from jax_rank_metrics._results.inference.studentised import (
     judged_bootstrap,
@@ -132,7 +136,8 @@ def compared(
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     # p is that of a single comparison, and `reach` the half-width of its interval.
-    p, corrected, reach = np.ones((3, len(subjects)))
+    p, corrected = np.ones((2, len(subjects)))
+    reach = _student_reach(question, summary)
     samples = np.zeros(len(subjects), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
@@ -149,7 +154,9 @@ def compared(
             [subjects[column] for column in chosen.tolist()],
             not is_outside,
         )
-        p[chosen], reach[chosen], samples[chosen] = outcome[:3]
+        p[chosen], samples[chosen] = outcome.p, outcome.samples
+        if outcome.reach is not None:
+            reach[chosen] = outcome.reach
         corrected[chosen] = outcome.p if outcome.p_max is None else outcome.p_max
     correct = {
         "holm": p_values.holm,
@@ -304,15 +311,6 @@ def _warn_of_few_samples(
         )
 
 
-class Outcome(NamedTuple):
-    """P values of a test, and how far intervals reach; `[comparisons]` each."""
-
-    p: np.ndarray
-    reach: np.ndarray  # the distance from the mean to the ends of its interval
-    samples: int | np.ndarray  # random permutations or resamples; 0 without
-    p_max: np.ndarray | None = None  # corrected by the largest of the family
-
-
 def tested(
     question: Question,
     columns: Differences,
@@ -329,20 +327,16 @@ def tested(
         subjects: What each comparison compares.
         is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
     """
-    reach = student_reach(
-        summary.error, summary.freedom, question.level, question.alternative
-    )
     if question.test == "tukey":
-        p, samples = _tukey_p(columns, subjects, question)
-        return Outcome(p, reach, samples)
+        return _tukey(columns, subjects, question)
     outcomes = [
-        _refuted(question, columns, summary, reach, is_family, *hypothesis)
+        _refuted(question, columns, summary, is_family, *hypothesis)
         for hypothesis in question.hypotheses()
     ]
     reach = outcomes[0].reach
     # Each hypothesis has resampled one side of it; the interval of equivalence has two.
     if question.test == "bootstrap" and len(outcomes) > 1:
-        reach = _bootstrap(question, columns, summary, reach).reach
+        reach = _bootstrap(question, columns, summary).reach
     # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
     p = np.max([outcome.p for outcome in outcomes], axis=0)
     return outcomes[0]._replace(p=p, reach=reach)
@@ -352,48 +346,42 @@ def _refuted(
     question: Question,
     columns: Differences,
     summary: Summary,
-    reach: np.ndarray,
     is_family: bool,
     shift: float,
     side: Alternative,
 ) -> Outcome:
     """Tests a hypothesis about shifted differences; arguments as of `tested`."""
     if question.test == "bootstrap":
-        return _bootstrap(question, columns, summary, reach, shift, side)
+        return _bootstrap(question, columns, summary, shift, side)
     if question.test == "t":
         mean = summary.mean + shift
-        p = student_p(mean, summary.error, summary.freedom, side)
-        return Outcome(p, reach, 0)
+        return Outcome(student_p(mean, summary.error, summary.freedom, side))
     if question.test == "mcnemar":
         # A list that does not count is as one in which both systems agree.
         changes = np.where(columns.weights > 0, columns.values, 0)
-        return Outcome(mcnemar_test(changes, side, question.mid_p), reach, 0)
-    draws = question.key, question.samples, side
+        return Outcome(mcnemar_test(changes, side, question.mid_p))
+    options = question.key, question.samples, side
     if any(columns.ratios):
-        ratios = [x for x in columns.ratios if x is not None]
-        p, samples = swap_test(ratios, *draws, shift)
-        return Outcome(p, reach, samples)
+        return swap_test([x for x in columns.ratios if x], *options, shift)
     terms = columns.weights * (columns.values + shift)
     with_max = is_family and question.correction == "maxT"
-    flips = sign_flip_test(terms, *draws, question.mid_p, with_max)
-    return Outcome(flips.p, reach, flips.samples, flips.p_max)
+    return sign_flip_test(terms, *options, question.mid_p, with_max)
 
 
 def _bootstrap(
     question: Question,
     columns: Differences,
     summary: Summary,
-    reach: np.ndarray,
     shift: float = 0.0,
     alternative: Alternative = "two-sided",
 ) -> Outcome:
-    """Tests means of shifted differences by resampling; `reach` is Student's."""
+    """Tests means of shifted differences by resampling."""
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
     p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
     is_unknown = (summary.mean != 0) & (p > 1 - question.level)
-    reach = np.where(is_unknown, np.inf, reach)
+    reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
     mean = summary.mean + shift
     is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
     p = np.where(is_evidence & (lists > 1), p, 1)
@@ -408,7 +396,7 @@ def _bootstrap(
     if columns.judged is not None and len(varied):
         drawn = columns.judged.at(varied)
         p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
-        return Outcome(p, reach, question.samples)
+        return Outcome(p, question.samples, reach=reach)
     for kind in set(kinds):
         # Comparisons of one kind share their draws.
         chosen = varied[[x == kind for x in kinds]]
@@ -417,12 +405,18 @@ def _bootstrap(
         p[chosen], reach[chosen] = studentised_bootstrap(
             sides, drawn.weights, shift, *options
         )
-    return Outcome(p, reach, question.samples)
+    return Outcome(p, question.samples, reach=reach)
 
 
-def _tukey_p(
+def _student_reach(question: Question, summary: Summary) -> np.ndarray:
+    """Computes how far Student's intervals reach."""
+    errors = summary.error, summary.freedom
+    return student_reach(*errors, question.level, question.alternative)
+
+
+def _tukey(
     columns: Differences, subjects: Sequence[Subject], question: Question
-) -> tuple[np.ndarray, int]:
+) -> Outcome:
     """P values of pairs of systems, of each metric and cutoff by itself."""
     p = np.ones(len(subjects))
     samples = 0
@@ -446,4 +440,4 @@ def _tukey_p(
             values, weights[:, 0], question.key, question.samples
         )
         p[members] = [p_of_pairs[subjects[i].systems] for i in members]
-    return p, samples
+    return Outcome(p, samples)

@@ -34,7 +34,6 @@ weighted_means.py  the weighted mean of lists, its error over lists and seeds; r
 p_values.py        Student's t, McNemar's exact test, corrections for many comparisons
 resample.py        resamples of lists and seeds, random swaps and orders, their counts
 randomised.py      tests of patterns: sign flips, all pairs, Tukey's, swaps of ratios
-ratio_swaps.py     the swaps of two ratios that weigh the lists differently
 judges.py          means from few labels of people and many of a judge
 studentised.py     the studentised bootstrap, over lists and seeds, and of judged lists
 bootstrap.py       jrm.bootstrap: a state of resampled means, which merges as `Mean` does
