@@ -13,18 +13,19 @@ from jax_rank_metrics._results.comparisons.outcomes import (
     Subject,
     compared,
 )
-from jax_rank_metrics._results.systems.differences import Differences, differences_of
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
 )
-from jax_rank_metrics._results.systems.list_values import ListValues, in_one_order
+from jax_rank_metrics._results.systems.list_values import in_one_order
 from jax_rank_metrics._results.systems.prediction_powered import beside_judge
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
     Pair,
     Path,
+    Record,
     Values,
     pairs_of,
     pairs_of_judge,
@@ -285,7 +286,7 @@ def compare(
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
     all_pairs = pairs_of(a, b, pairs)
-    records = [record for pair in all_pairs for record in (pair.a, pair.b)]
+    records = [record for pair in all_pairs for record in pair[:2]]
     # [a, b, a, b, …], all in the order of the first a.
     lists = in_one_order(
         [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
@@ -293,18 +294,18 @@ def compare(
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
-    of_judge: list[Pair] = []
+    judge_records: list[Record] = []
     if judge is not None:
         of_judge = pairs_of_judge(judge, all_pairs, b is not None)
-    judge_records = [record for pair in of_judge for record in (pair.a, pair.b)]
+        judge_records = [record for pair in of_judge for record in pair[:2]]
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *judge_records)]
         warn_of_zeros(zeros, lower)
-    differences = _differences(lists, undefined)
+    differences = Differences.of_pairs(lists, undefined)
     cluster_indices = None
     if judge is not None:
         judge_lists = in_one_order([x.lists for x in judge_records])
-        by_judge = _differences(judge_lists, undefined)
+        by_judge = Differences.of_pairs(judge_lists, undefined)
         differences, cluster_indices = beside_judge(
             (lists, differences), (judge_lists, by_judge), clusters, undefined
         )
@@ -313,18 +314,6 @@ def compare(
         cluster_indices = lists[0].cluster_indices(clusters)
     subjects = _subjects_of(all_pairs, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
-
-
-def _differences(
-    lists: Sequence[ListValues], undefined: Undefined | None
-) -> Differences:
-    """The differences of all pairs, side by side, of the values `[a, b, a, b, …]`."""
-    return Differences.side_by_side(
-        [
-            differences_of(*sides, undefined)
-            for sides in zip(lists[::2], lists[1::2], strict=True)
-        ]
-    )
 
 
 def _subjects_of(

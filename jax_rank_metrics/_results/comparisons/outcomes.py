@@ -141,9 +141,10 @@ def compared(
     samples = np.zeros(len(subjects), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
-    has_ratios = np.array([x is not None for x in columns.ratios], bool)
     # Comparisons of one group are tested under the same random patterns.
-    groups = list(zip(tests.tolist(), is_apart.tolist(), has_ratios, strict=True))
+    groups = list(
+        zip(tests.tolist(), is_apart.tolist(), columns.are_ratios, strict=True)
+    )
     for group in sorted(set(groups)):
         test, is_outside, _ = group
         chosen = np.flatnonzero([x == group for x in groups])
@@ -205,7 +206,7 @@ def compared(
                 lower_is_better=subject.direction,
                 clusters=None if cluster_indices is None else cluster_counts[column],
                 seeds=summary_of(
-                    lists.sides[column],
+                    lists.seeds[column],
                     lists.weights[:, column],
                     subject.direction,
                     question.key,
@@ -222,19 +223,19 @@ def compared(
 def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
     """The test of each comparison: the one asked for, or the bootstrap for seeds."""
     tests = []
-    for column, (sides, ratios) in enumerate(
-        zip(lists.sides, lists.ratios, strict=True)
+    for column, (seeds, is_ratio) in enumerate(
+        zip(lists.seeds, lists.are_ratios, strict=True)
     ):
         test = question.test
-        if lists.judged is not None and ratios is not None:
+        if lists.judged is not None and is_ratio:
             raise ValueError(
                 "a and b are ratios that weigh the lists differently, which a judge cannot "
                 "help to compare; leave judge out"
             )
-        if sides or ratios is not None:
+        if seeds or is_ratio:
             reason = (
                 "values are Seeds"
-                if sides
+                if seeds
                 else "a and b are ratios that weigh the lists differently"
             )
             if test not in ("permutation", "bootstrap", "t"):
@@ -250,7 +251,7 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
                         f"{option}, which flips signs of lists, but {reason}; leave it out"
                     )
             # Signs cannot be flipped where the lists of both sides hold several seeds.
-            test = "bootstrap" if sides and test == "permutation" else test
+            test = "bootstrap" if seeds and test == "permutation" else test
         if test == "mcnemar":
             weights = lists.weights[:, column]
             if not lists.is_binary[column]:
@@ -276,7 +277,7 @@ def _check_heavy_lists(
     is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
     if not is_heavy.any():
         return
-    has_seeds = np.array([len(sides) > 0 for sides in columns.sides], bool)
+    has_seeds = np.array([len(x) > 0 for x in columns.seeds], bool)
     message = (
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass test={}"
@@ -361,8 +362,8 @@ def _refuted(
         changes = np.where(columns.weights > 0, columns.values, 0)
         return Outcome(mcnemar_test(changes, side, question.mid_p))
     options = question.key, question.samples, side
-    if any(columns.ratios):
-        return swap_test([x for x in columns.ratios if x], *options, shift)
+    if columns.are_ratios.any():
+        return swap_test([*columns.ratios.values()], *options, shift)
     terms = columns.weights * (columns.values + shift)
     with_max = is_family and question.correction == "maxT"
     return sign_flip_test(terms, *options, question.mid_p, with_max)
@@ -389,7 +390,7 @@ def _bootstrap(
     varied = np.flatnonzero((lists > 1) & is_known)
     # How many seeds each side has, and how many lists count, if they are few.
     kinds = [
-        (tuple(map(len, columns.sides[column])), min(lists[column], FEW + 1))
+        (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
         for column in varied
     ]
     options = (question.key, question.samples, question.level, alternative)
@@ -401,7 +402,7 @@ def _bootstrap(
         # Comparisons of one kind share their draws.
         chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
-        sides = drawn.sides if kind[0] else [(x[None],) for x in drawn.values.T]
+        sides = drawn.seeds if kind[0] else [(x[None],) for x in drawn.values.T]
         p[chosen], reach[chosen] = studentised_bootstrap(
             sides, drawn.weights, shift, *options
         )

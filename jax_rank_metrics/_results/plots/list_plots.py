@@ -88,7 +88,7 @@ def differences(
     )
     check_seed_counts((of_a, of_b))
     list_differences = differences_of(*in_one_order((of_a, of_b), ids), undefined=None)
-    if any(list_differences.ratios):
+    if list_differences.are_ratios.any():
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "
             "over lists; pass compare(a, b) to plots.forest"

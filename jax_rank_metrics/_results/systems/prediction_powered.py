@@ -173,15 +173,11 @@ def beside_judge(
         ValueError: as for `prediction_powered`.
     """
     (lists, by_people), (judge_lists, by_judge) = human, judge
-    arrays = by_people[:3], by_judge[:3]
+    arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
     judged, indices, numbers = _joined(lists, judge_lists, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
-    counts = by_judge.weights[indices] > 0
-    differences = by_people._replace(
-        weights=np.where(counts, by_people.weights, 0),
-        signs=np.where(counts, by_people.signs, np.nan),
-        judged=judged,
-    )
+    weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
+    differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)
     return differences, None if numbers is None else numbers[indices]
 
 

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import jax
 
@@ -32,7 +32,7 @@ from jax_rank_metrics._results.systems.list_values import (
     read_lists,
 )
 from jax_rank_metrics._states.by_name import StatesByName
-from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.cutoff_names import cutoff_names, without_cutoff
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.per_list import PerList
@@ -119,6 +119,12 @@ class Record:
         if not self.lists.has_cutoffs:
             return [self.metric]
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
+
+
+Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
+# The records of one metric of two systems, a before b, and the numbers of the systems,
+# of which the baseline's is 0.
+Pair = tuple[Record, Record, tuple[int, int]]
 
 
 class SeedValues:
@@ -325,7 +331,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 state=state,
                 is_of_metric=True,
                 # No metric that a caller may name is called so.
-                was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
+                was_asked_for=without_cutoff(key) not in ("popularity", "novelty"),
             )
     elif is_of_lists and isinstance(tree, Mapping):
         for key, column in tree.items():
@@ -334,14 +340,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
             yield record(column, keys, ids=ids, is_of_metric=True)
     elif is_by_list(tree):
-        # A single letter, such as the "p" of precision, is more likely an id.
-        metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
-        if metrics:
-            raise ValueError(
-                f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
-                f"mean no longer holds per-list values; {FIX}, or a dict of list ids to "
-                "values"
-            )
+        _refuse_means(label, tree)
         yield record(tree, ids=list(tree))
     elif isinstance(tree, Mapping):
         for key, subtree in tree.items():
@@ -350,9 +349,23 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         yield record(tree, ids=tree.index if _inputs.is_series(tree) else None)
 
 
-def by_system(records: Iterable[Record]) -> dict[Hashable, dict[Path, Record]]:
+def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
+    """Raises ValueError if a dict of numbers has names of metrics for keys.
+
+    Its keys are ids of lists, whatever they are, and so is a single letter, such as the "p"
+    of precision.
+    """
+    metrics = [key for key in values if is_metric_name(key) and len(key) > 1]
+    if metrics:
+        raise ValueError(
+            f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
+            f"mean no longer holds per-list values; {FIX}, or a dict of list ids to values"
+        )
+
+
+def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
     """Sorts records by their systems, and those of each by the keys of its metrics."""
-    systems: dict[Hashable, dict[Path, Record]] = {}
+    systems: dict[Hashable, Metrics] = {}
     for record in records:
         systems.setdefault(record.system, {})[record.path] = record
     return systems
@@ -462,17 +475,6 @@ def paths_text(paths: Iterable[Path]) -> str:
     return listing([path[0] if len(path) == 1 else path for path in paths])
 
 
-Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
-
-
-class Pair(NamedTuple):
-    """The records of one metric of two systems, a before b."""
-
-    a: Record
-    b: Record
-    systems: tuple[int, int]  # the numbers of the systems, the baseline's is 0
-
-
 def pairs_of(
     a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
 ) -> list[Pair]:
@@ -489,26 +491,30 @@ def pairs_of(
             differ in the number of lists where they must not, or if there is no system of
             a name.
     """
-    systems = _systems_in(a) if b is None else _baseline_and(a, b, ("a", "b"))
-    if b is not None and pairs != "baseline":
-        raise ValueError(
-            f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
-            f"compare({{name: values, …}}, pairs={pairs!r})"
-        )
     baselines = 1
-    if not isinstance(pairs, str):
-        named = {next(iter(x.values())).system: x for x in systems}
-        if not pairs or any(name not in named for name in pairs):
+    if b is not None:
+        baseline, further = _baseline_and(a, b, ("a", "b"))
+        systems = [baseline, *further.values()]
+        if pairs != "baseline":
             raise ValueError(
-                f"pairs names {listing(list(pairs)) or 'none'}; pass names of baselines "
-                f"among {listing(list(named))}"
+                f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
+                f"compare({{name: values, …}}, pairs={pairs!r})"
             )
-        baselines = len(set(pairs))
-        systems = list({x: named[x] for x in (*pairs, *named)}.values())
+    else:
+        named = _systems_in(a)
+        systems = list(named.values())
+        if not isinstance(pairs, str):
+            if not pairs or any(name not in named for name in pairs):
+                raise ValueError(
+                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
+                    f"baselines among {listing(list(named))}"
+                )
+            baselines = len(set(pairs))
+            systems = list({x: named[x] for x in (*pairs, *named)}.values())
     # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
     couples = itertools.combinations(range(len(systems)), 2)
     return [
-        Pair(record, systems[j][path], (i, j))
+        (record, systems[j][path], (i, j))
         for i, j in couples
         if pairs == "all" or i < baselines
         for path, record in systems[i].items()
@@ -533,9 +539,7 @@ def pairs_of_judge(
     if is_by_side:
         if not isinstance(judge, tuple | list) or len(judge) != 2:
             raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
-        names = "judge[0]", "judge[1]"
-        first, *further = _baseline_and(judge[0], judge[1], names)
-        systems = {next(iter(x.values())).system: x for x in further}
+        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
     else:
         if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
             raise TypeError(
@@ -552,11 +556,11 @@ def pairs_of_judge(
                 f"judge lacks {listing(missing)}; pass the values of the same systems and "
                 "metrics"
             )
-        of_judge.append(Pair(baseline[a.path], system[a.path], numbers))
+        of_judge.append((baseline[a.path], system[a.path], numbers))
     return of_judge
 
 
-def _systems_in(tree: Values) -> list[Metrics]:
+def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
     """Reads several systems, which all have the metrics of the first one."""
     if not isinstance(tree, Systems) and not holds_levels(tree):
         if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
@@ -580,22 +584,26 @@ def _systems_in(tree: Values) -> list[Metrics]:
                 f"{paths_text(of_system)}; pass values of the same metrics for all systems"
             )
     _check_list_counts(x for metrics in systems.values() for x in metrics.values())
-    return list(systems.values())
+    return systems
 
 
-def _baseline_and(a: Values, b: Values, names: tuple[str, str]) -> list[Metrics]:
-    """Reads the baseline a, and the system or the systems in b."""
+def _baseline_and(
+    a: Values, b: Values, names: tuple[str, str]
+) -> tuple[Metrics, dict[Hashable, Metrics]]:
+    """Reads the baseline a, and the systems in b: a single one, None, unless named.
+
+    b holds systems, whose names are its first keys, if it has one key more than a.
+    """
     of_a, of_b = read(a, names[0]), read(b, names[1])
     if len(by_system(of_a)) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
     baseline = {x.path: x for x in of_a}
-    # Without names of systems, b is a single one, None.
-    systems = by_system(of_b)
-    if isinstance(b, Mapping) and systems[None].keys() != baseline.keys():
-        # Then all keys of b must be a system's name followed by a metric of a.
-        systems = by_system(named_by_first_key(of_b))
+    keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
+    systems = by_system(
+        named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
+    )
     if any(x.keys() != baseline.keys() for x in systems.values()):
         raise ValueError(
             f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
@@ -604,7 +612,7 @@ def _baseline_and(a: Values, b: Values, names: tuple[str, str]) -> list[Metrics]
         )
     for records in (of_a, of_b):
         _check_list_counts(records)
-    return [baseline, *systems.values()]
+    return baseline, systems
 
 
 def _check_list_counts(records: Iterable[Record]) -> None:
@@ -674,7 +682,7 @@ def read_tasks(
 
 
 def _by_task(
-    records: dict[Path, Record], metric: str | None, tasks_first: bool
+    records: Metrics, metric: str | None, tasks_first: bool
 ) -> dict[Hashable, dict[str | None, Record]]:
     """Sorts the records of a system by task, and those of each by metric.
 
