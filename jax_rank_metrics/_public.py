@@ -192,33 +192,33 @@ from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
 from jax_rank_metrics._results.comparisons.compare import compare as compare
-from jax_rank_metrics._results.comparisons.comparison import Comparison as Comparison
+from jax_rank_metrics._results.comparisons.comparisons import Comparison as Comparison
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons as Comparisons
+from jax_rank_metrics._results.comparisons.leaderboard import (
+    leaderboard as leaderboard,
+)
 from jax_rank_metrics._results.comparisons.power import lists_needed as lists_needed
 from jax_rank_metrics._results.comparisons.power import (
     minimum_detectable as minimum_detectable,
 )
+from jax_rank_metrics._results.comparisons.standings import Leaderboard as Leaderboard
+from jax_rank_metrics._results.comparisons.standings import Stability as Stability
+from jax_rank_metrics._results.comparisons.standings import tau_ap as tau_ap
 from jax_rank_metrics._results.inference.bootstrap import Bootstrap as Bootstrap
 from jax_rank_metrics._results.inference.bootstrap import bootstrap as bootstrap
-from jax_rank_metrics._results.inference.prediction_powered import (
+from jax_rank_metrics._results.inference.judges import (
     PredictionPowered as PredictionPowered,
 )
-from jax_rank_metrics._results.leaderboards.leaderboard import (
-    leaderboard as leaderboard,
-)
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard as Leaderboard
-from jax_rank_metrics._results.leaderboards.standings import Stability as Stability
-from jax_rank_metrics._results.leaderboards.tau_ap import tau_ap as tau_ap
-from jax_rank_metrics._results.systems.paired import paired as paired
+from jax_rank_metrics._results.systems.differences import paired as paired
 from jax_rank_metrics._results.systems.prediction_powered import (
     prediction_powered as prediction_powered,
 )
-from jax_rank_metrics._results.systems.seed_scores import Interval as Interval
-from jax_rank_metrics._results.systems.seed_scores import SeedSummary as SeedSummary
+from jax_rank_metrics._results.systems.seeds import Interval as Interval
 from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
+from jax_rank_metrics._results.systems.seeds import SeedSummary as SeedSummary
 from jax_rank_metrics._results.systems.systems import Systems as Systems
-from jax_rank_metrics._results.tables.frames import to_frame as to_frame
 from jax_rank_metrics._results.tables.table import table as table
+from jax_rank_metrics._results.tables.to_frame import to_frame as to_frame
 from jax_rank_metrics._share import share as share
 from jax_rank_metrics._sources.attributes import by_attributes as by_attributes
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.leaderboards.standings import Stability
+from jax_rank_metrics._results.comparisons.standings import Stability
 
 COMPARISON = jrm.Comparison(
     difference=0.2, low=0.1, high=0.3, p=1e-5, p_corrected=3e-5, effect_size=0.5,

@@ -10,7 +10,7 @@ import pytest
 from per_lists import FEW, MANY, at, in_batches, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import draws as of_lists
+from jax_rank_metrics._results.inference import resample
 
 KEY = jax.random.key(3)
 SAMPLES = 20  # of most tests, which so share programs
@@ -32,9 +32,9 @@ def boot(lists, ids, key=KEY):
 
 def draws(ids, samples):
     """Returns how often each list counts in each resample, `[lists, samples]`."""
-    seeds = of_lists.seeds_of(KEY, samples)
+    seeds = resample.seeds_of(KEY, samples)
     ids = np.asarray(ids, np.int32)
-    return np.asarray(jax.jit(of_lists.poisson_draws)(ids, seeds[0], seeds[1:]))
+    return np.asarray(jax.jit(resample.poisson_draws)(ids, seeds[0], seeds[1:]))
 
 
 def same(actual, expected):
@@ -80,7 +80,7 @@ def test_replicates_by_hand(rng):
 @pytest.mark.long
 def test_blocks_of_lists(rng):
     """Lists and resamples may fill several blocks, of which the last is padded."""
-    samples, values = of_lists.RESAMPLES + 9, rng.random(1500)
+    samples, values = resample.RESAMPLES + 9, rng.random(1500)
     state = jrm.bootstrap(lists_of(values), jnp.arange(1500), samples=samples, key=KEY)
     n = draws(np.arange(1500), samples)
     np.testing.assert_allclose(state.replicates(), n.T @ values / n.sum(0), rtol=1e-6)
@@ -201,9 +201,9 @@ def test_draws_stay_as_they_are():
     """Draws are the same in every release, so that states that were saved still merge."""
     result = draws([-5, 0, 7, 2**31 - 1], 12)
     np.testing.assert_array_equal(result, DRAWS)
-    seeds = of_lists.seeds_of(KEY, 12)
+    seeds = resample.seeds_of(KEY, 12)
     pairs = jnp.asarray(jrm.hash_ids([-5, 0, 7, 2**31 - 1]))
-    result = jax.jit(of_lists.poisson_draws)(pairs, seeds[0], seeds[1:])
+    result = jax.jit(resample.poisson_draws)(pairs, seeds[0], seeds[1:])
     np.testing.assert_array_equal(result, DRAWS)
     # BLAKE2b of the bytes in UTF-8, the lower word first.
     words = [[-14850334, -357553956], [-174198443, 925841857]]

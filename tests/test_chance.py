@@ -8,7 +8,7 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import draws, p_values
+from jax_rank_metrics._results.inference import p_values, resample
 from jax_rank_metrics._results.inference.studentised import studentised_bootstrap
 
 SIMULATIONS = 2000
@@ -118,8 +118,8 @@ def test_two_lists_say_nothing():
 @pytest.mark.long
 def test_multinomial_draws():
     """There are as many draws as lists, and each list is equally likely."""
-    seeds = draws.seeds_of(None, 20_000)
-    counts = np.asarray(draws.multinomial_draws(6, seeds[0], seeds[1:]))
+    seeds = resample.seeds_of(None, 20_000)
+    counts = np.asarray(resample.multinomial_draws(6, seeds[0], seeds[1:]))
     assert (counts.sum(0) == 6).all() and abs(counts.mean(1) - 1).max() < 0.03
     np.testing.assert_allclose(counts.var(1), 5 / 6, rtol=0.05)
 

@@ -11,7 +11,7 @@ import pytest
 from per_lists import MANY, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values, permutations
+from jax_rank_metrics._results.inference import p_values, randomised
 from jax_rank_metrics._states.on_host import HostSums
 
 SAMPLES = 9999
@@ -63,8 +63,8 @@ def test_signs_are_fair(rng):
     """Over more lists than fit one block, flipped sums have mean 0 and variance Σ x²."""
     x = rng.normal(size=(1500, 1)).astype(np.float32)
     padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
-    key, flips = jax.random.key(0), permutations.FLIPS
-    sums = permutations.random_sums(jnp.asarray(padded), key, flips, 5024)
+    key, flips = jax.random.key(0), randomised.flipped_sums
+    sums = randomised.random_sums(jnp.asarray(padded), key, flips, 5024)
     sums = np.asarray(sums)[:5000, 0]
     scale = np.sqrt((x.astype(np.float64) ** 2).sum())
     assert sums.shape == (5000,) and len(np.unique(sums)) > 4900

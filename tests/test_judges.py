@@ -12,7 +12,7 @@ from late_imports import LateImport
 from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import draws
+from jax_rank_metrics._results.inference import resample
 
 plt = LateImport("matplotlib.pyplot")
 pd = LateImport("pandas")
@@ -398,8 +398,8 @@ def test_bootstrap_of_people_and_judge(rng):
     # Lists are drawn in the order of the judge.
     human = {name: human[name] for name in judge if name in human}
     others = [name for name in judge if name not in human]
-    seeds = draws.seeds_of(jax.random.key(0), samples + 1)
-    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
+    seeds = resample.seeds_of(jax.random.key(0), samples + 1)
+    multinomial_draws = jax.jit(resample.multinomial_draws, static_argnums=0)
     counts = [
         np.asarray(multinomial_draws(len(x), seed, seeds[2:]))
         for x, seed in ((human, seeds[0]), (others, seeds[1]))

@@ -9,8 +9,8 @@ from late_imports import LateImport
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import draws, p_values, studentised
-from jax_rank_metrics._results.inference.means import error_with_seeds
+from jax_rank_metrics._results.inference import p_values, resample, studentised
+from jax_rank_metrics._results.inference.weighted_means import error_with_seeds
 
 stats = LateImport("scipy.stats")
 
@@ -76,11 +76,11 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
     studentised.studentised_bootstrap(
         [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
     )
-    words, side_keys = draws.seeds_of(key, samples), jax.random.split(key)
-    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
+    words, side_keys = resample.seeds_of(key, samples), jax.random.split(key)
+    multinomial_draws = jax.jit(resample.multinomial_draws, static_argnums=0)
     counts = [np.asarray(multinomial_draws(lists, words[0], words[1:])).T]
     counts += [
-        draws.draws_of_seeds(len(x), samples, side_key)
+        resample.draws_of_seeds(len(x), samples, side_key)
         for x, side_key in zip(sides, side_keys, strict=True)
     ]
     plain = [np.arange(x.shape[1]) for x in counts]
@@ -288,7 +288,7 @@ def test_interquartile_means(rng):
     result = jrm.Seeds(runs).iqm(level=0.8, samples=400)
     scores = runs.mean(1)
     assert result.value == pytest.approx(np.mean(sorted(scores)[2:-2]))
-    counts = draws.draws_of_seeds(9, 400, jax.random.key(0))
+    counts = resample.draws_of_seeds(9, 400, jax.random.key(0))
     drawn = [np.mean(sorted(np.repeat(scores, x))[2:-2]) for x in counts]
     assert result[1:] == pytest.approx(np.quantile(drawn, [0.1, 0.9]))
     metrics = jrm.Seeds([{"mrr": run, "map": np.stack([run, run], 1)} for run in runs])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from late_imports import LateImport
 
-from jax_rank_metrics._results.inference.permutations import sign_flip_test
+from jax_rank_metrics._results.inference.randomised import sign_flip_test
 
 stats = LateImport("scipy.stats")
 

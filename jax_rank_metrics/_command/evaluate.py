@@ -17,7 +17,7 @@ from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.weights import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of
-from jax_rank_metrics._results.systems.values import read_lists
+from jax_rank_metrics._results.systems.list_values import read_lists
 
 if TYPE_CHECKING:
     import polars as pl

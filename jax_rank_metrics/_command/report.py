@@ -13,12 +13,11 @@ from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results import formats
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.plots.verdicts import ROW
-from jax_rank_metrics._results.sheets import layouts
-from jax_rank_metrics._results.sheets.export import csv_of, plain
-from jax_rank_metrics._results.sheets.sheet import Cell, Sheet
+from jax_rank_metrics._results.plots.verdict_plots import ROW
+from jax_rank_metrics._results.sheet import Cell, Sheet, csv_of, plain
 from jax_rank_metrics._results.tables.table import Format, table
 from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.geometric import GeometricMean
@@ -194,7 +193,7 @@ def as_text(
         headings = [("", label) for label in run.lists]
         cells = [[Cell(f"{x:.4f}") for x in row.values()] for row in queries.values()]
         names = [[str(query)] for query in queries]
-        parts.append(layouts.as_text(Sheet([name], headings, names, cells, "", "", [])))
+        parts.append(formats.as_text(Sheet([name], headings, names, cells, "", "", [])))
     rows = "metrics" if len(runs) < 4 else "runs"
     tables = [_means(runs)]
     if not cover_same_queries(runs):

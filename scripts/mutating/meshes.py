@@ -103,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "sums of resamples start as equal on all devices",
-        "_results/inference/draws.py",
+        "_results/inference/resample.py",
         "start = _mesh.match_varying(FloatPair.of(start), blocks_of_lists)",
         "start = FloatPair.of(start)",
         "tests/test_transforms.py::test_shard_map[states]",

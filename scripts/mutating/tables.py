@@ -5,21 +5,21 @@ from mutating.mutant import Mutant
 MUTANTS = (
     Mutant(
         "letters that stand only in one cell of a pair",
-        "_results/tables/significance.py",
+        "_results/tables/table.py",
         'is_mutual = comparison.alternative == "two-sided"',
         "is_mutual = False",
         "tests/test_exports.py::test_letters_of_pairs",
     ),
     Mutant(
         "the best of means before they are printed",
-        "_results/tables/mean_table.py",
+        "_results/tables/table.py",
         "best[metric] = fixed_point(extreme, digits)",
         "best[metric] = fixed_point(extreme, digits + 2)",
         "tests/test_table.py::test_the_best",
     ),
     Mutant(
         "undefined lists in frames as 0",
-        "_results/tables/frames.py",
+        "_results/tables/to_frame.py",
         "np.where(lists.defined, lists.values, np.nan)",
         "np.where(lists.defined, lists.values, 0)",
         "tests/test_frames.py::test_lists",
@@ -33,14 +33,14 @@ MUTANTS = (
     ),
     Mutant(
         "full markers where no interval is known",
-        "_results/plots/means.py",
+        "_results/plots/mean_plots.py",
         'hollow = {"ls": "", "mfc": ax.get_facecolor()}',
         'hollow = {"ls": ""}',
         "tests/test_plots.py::test_markers_are_hollow_where_nothing_is_known",
     ),
     Mutant(
         "a difference whose better side is the other one",
-        "_results/plots/lists.py",
+        "_results/plots/list_plots.py",
         'first_wins = heights > 0 if direction and word == "better" else heights < 0',
         "first_wins = heights < 0",
         "tests/test_plots.py::test_what_figures_show",

@@ -7,7 +7,7 @@ from scipy import optimize, stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import p_values
-from jax_rank_metrics._results.inference.permutations import sign_flip_test
+from jax_rank_metrics._results.inference.randomised import sign_flip_test
 
 
 @pytest.fixture(params=[8, 60], ids=["exact", "sampled"])

@@ -1,14 +1,11 @@
-"""Comparisons of systems, and plans of experiments.
+"""Comparisons and orders of systems, and plans of experiments.
 
-In the order of a call of `jrm.compare`:
+Values of systems come in; `Comparisons` and `Leaderboard`s of Python numbers go out.
 
 compare.py      jrm.compare: how large a difference is, and whether it may be chance
-verdicts.py     makes the comparisons of a call, with p corrected in their family
-outcomes.py     runs the tests: p values, and how far intervals reach
-comparison.py   the result of a comparison, as numbers and as text
-comparisons.py  jrm.Comparisons: those of a call, found by their names; their table
-
-And by itself:
-
+outcomes.py     the question of a call, its tests, and p corrected in its family
+comparisons.py  Comparison and Comparisons, their names and their table
+leaderboard.py  jrm.leaderboard: means of many systems over tasks, and their errors
+standings.py    Leaderboard; drawn means and the orders that they give; jrm.tau_ap
 power.py        jrm.minimum_detectable and lists_needed: how to plan an experiment
 """

@@ -8,19 +8,28 @@ from jax import random
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Names, Question, Subject
-from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import Differences, differences_of
+from jax_rank_metrics._results.comparisons.outcomes import (
+    Question,
+    Subject,
+    compared,
+)
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
 )
-from jax_rank_metrics._results.systems.judged import beside_judge
+from jax_rank_metrics._results.systems.list_values import in_one_order
+from jax_rank_metrics._results.systems.prediction_powered import beside_judge
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.systems import Path, Values
-from jax_rank_metrics._results.systems.values import ListValues, in_one_order
+from jax_rank_metrics._results.systems.systems import (
+    Pair,
+    Path,
+    Record,
+    Values,
+    pairs_of,
+    pairs_of_judge,
+)
 from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
@@ -276,8 +285,8 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    all_pairs = pairing.pairs_of(a, b, pairs)
-    records = [record for pair in all_pairs for record in (pair.a, pair.b)]
+    all_pairs = pairs_of(a, b, pairs)
+    records = [record for pair in all_pairs for record in pair[:2]]
     # [a, b, a, b, …], all in the order of the first a.
     lists = in_one_order(
         [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
@@ -285,18 +294,18 @@ def compare(
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
-    of_judge: list[pairing.Pair] = []
+    judge_records: list[Record] = []
     if judge is not None:
-        of_judge = pairing.pairs_of_judge(judge, all_pairs, b is not None)
-    judge_records = [record for pair in of_judge for record in (pair.a, pair.b)]
+        of_judge = pairs_of_judge(judge, all_pairs, b is not None)
+        judge_records = [record for pair in of_judge for record in pair[:2]]
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *judge_records)]
         warn_of_zeros(zeros, lower)
-    differences = _differences(lists, undefined)
+    differences = Differences.of_pairs(lists, undefined)
     cluster_indices = None
     if judge is not None:
         judge_lists = in_one_order([x.lists for x in judge_records])
-        by_judge = _differences(judge_lists, undefined)
+        by_judge = Differences.of_pairs(judge_lists, undefined)
         differences, cluster_indices = beside_judge(
             (lists, differences), (judge_lists, by_judge), clusters, undefined
         )
@@ -307,20 +316,8 @@ def compare(
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
-def _differences(
-    lists: Sequence[ListValues], undefined: Undefined | None
-) -> Differences:
-    """The differences of all pairs, side by side, of the values `[a, b, a, b, …]`."""
-    return Differences.side_by_side(
-        [
-            differences_of(*sides, undefined)
-            for sides in zip(lists[::2], lists[1::2], strict=True)
-        ]
-    )
-
-
 def _subjects_of(
-    pairs: Sequence[pairing.Pair],
+    pairs: Sequence[Pair],
     lower: bool | str | Sequence[str],
     has_name_of_a: bool,
 ) -> list[Subject]:
@@ -339,7 +336,7 @@ def _subjects_of(
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
             a.was_asked_for and b.was_asked_for,
-            Names(
+            (
                 a.task,
                 a.system if has_name_of_a else None,
                 b.system,

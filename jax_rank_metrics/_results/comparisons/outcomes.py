@@ -1,37 +1,315 @@
-"""Runs the tests of comparisons: p values, and how far intervals reach."""
+"""Differences become comparisons: the question, the tests, and p in its family.
 
+`Question` holds the options of a call, `Subject` says what a column of differences
+compares, `compared` makes a `Comparison` of each column, and `tested` runs one test.
+"""
+
+import math
+import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.inference.draws import FEW
-from jax_rank_metrics._results.inference.judged_bootstrap import judged_bootstrap
-from jax_rank_metrics._results.inference.means import Summary
+from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction
+from jax_rank_metrics._results.comparisons.comparisons import NAME_FIELDS, Comparison
+from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.p_values import (
+    Outcome,
     mcnemar_test,
     student_p,
     student_reach,
 )
-from jax_rank_metrics._results.inference.permutations import sign_flip_test, tukey_test
-from jax_rank_metrics._results.inference.question import Question, Subject
-from jax_rank_metrics._results.inference.ratio_swaps import swap_test
+from jax_rank_metrics._results.inference.randomised import (
+    sign_flip_test,
+    swap_test,
+    tukey_test,
+)
+from jax_rank_metrics._results.inference.resample import FEW
 from jax_rank_metrics._results.inference.studentised import (
+    judged_bootstrap,
     probability_of_one_list,
     studentised_bootstrap,
 )
+from jax_rank_metrics._results.inference.weighted_means import Summary
 from jax_rank_metrics._results.systems.differences import Differences
+from jax_rank_metrics._results.systems.seeds import summary_of
 from jax_rank_metrics._states.weights import differ
 
 
-class Outcome(NamedTuple):
-    """P values of a test, and how far intervals reach; `[comparisons]` each."""
+class Question(NamedTuple):
+    """The options of a call of `compare`, which hold for all of its comparisons."""
 
-    p: np.ndarray
-    reach: np.ndarray  # the distance from the mean to the ends of its interval
-    samples: int | np.ndarray  # random permutations or resamples; 0 without
-    p_max: np.ndarray | None = None  # corrected by the largest of the family
+    key: jax.Array
+    samples: int
+    level: float
+    test: ComparisonTest = "permutation"
+    correction: Correction = "holm"
+    alternative: Alternative = "two-sided"
+    margin: float | None = None
+    mid_p: bool = False
+
+    def check(self) -> None:
+        """Raises ValueError if an option has no meaning beside another."""
+        of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
+        # What was passed, and the tests that know it.
+        options = {
+            "correction='maxT'": (self.correction == "maxT", ("permutation",)),
+            "correction='fdr'": (self.correction == "fdr", of_pairs),
+            "mid_p": (self.mid_p, ("permutation", "mcnemar")),
+            "margin": (self.margin, ("permutation", "bootstrap", "t")),
+            f"alternative={self.alternative!r}": (
+                self.alternative != "two-sided",
+                of_pairs,
+            ),
+        }
+        for option, (is_passed, tests) in options.items():
+            if is_passed and self.test not in tests:
+                raise ValueError(
+                    f"test is {self.test!r}, which has no {option}; pass the test "
+                    f"{' or '.join(map(repr, tests))}, or leave it out"
+                )
+        if (
+            self.correction == "maxT"
+            and self.margin
+            and self.alternative == "two-sided"
+        ):
+            raise ValueError(
+                "correction is 'maxT', which takes no margin of two sides; pass 'holm', or "
+                "the alternative 'greater' or 'less'"
+            )
+
+    def hypotheses(self) -> list[tuple[float, Alternative]]:
+        """Lists what is to be refuted: a shift of differences, and the side that refutes.
+
+        Equivalence refutes two hypotheses, and its p is the larger of the two.
+        """
+        if self.margin is None:
+            return [(0.0, self.alternative)]
+        # That b − a is above −margin is shown by differences b − a + margin above 0.
+        sides: list[tuple[float, Alternative]] = [
+            (self.margin, "greater"),
+            (-self.margin, "less"),
+        ]
+        return [side for side in sides if self.alternative in ("two-sided", side[1])]
+
+
+class Subject(NamedTuple):
+    """The systems, the metric and the family of a comparison."""
+
+    direction: bool | None  # whether lower values are better; see `Comparison`
+    systems: tuple[int, int] = (0, 1)
+    metric: int = 0  # the number of the metric and the cutoff
+    in_family: bool = True
+    names: tuple[Any, ...] = (None,) * 5  # in the order of `NAME_FIELDS`
+
+
+# Effective numbers of lists below which resamples mislead where weights differ, and below
+# which they mean nothing.
+FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
+
+
+def compared(
+    lists: Differences,
+    subjects: Sequence[Subject],
+    question: Question,
+    cluster_indices: np.ndarray | None = None,
+) -> list[Comparison]:
+    """Makes a `Comparison` for every column of differences.
+
+    Args:
+        lists: The differences.
+        subjects: What each comparison compares.
+        question: What is asked of all of them.
+        cluster_indices: `[lists]`, the number of each list's cluster; None if every list
+            is independent of the others.
+
+    Raises:
+        ValueError: if the differences are not fit for the test.
+    """
+    columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
+    tests = _tests_of(lists, question, cluster_indices is not None)
+    in_family = np.array([subject.in_family for subject in subjects], bool)
+    summary = columns.summary()
+    by_judge = None if columns.judged is None else columns.judged.means()
+    unit = "lists" if cluster_indices is None else "clusters"
+    _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
+    # p is that of a single comparison, and `reach` the half-width of its interval.
+    p, corrected = np.ones((2, len(subjects)))
+    reach = _student_reach(question, summary)
+    samples = np.zeros(len(subjects), int)
+    # The comparisons of a family with maxT are tested by themselves.
+    is_apart = ~in_family & (question.correction == "maxT")
+    # Comparisons of one group are tested under the same random patterns.
+    groups = list(
+        zip(tests.tolist(), is_apart.tolist(), columns.are_ratios, strict=True)
+    )
+    for group in sorted(set(groups)):
+        test, is_outside, _ = group
+        chosen = np.flatnonzero([x == group for x in groups])
+        outcome = tested(
+            question._replace(test=test),
+            columns.at(chosen),
+            Summary(*(x[chosen] for x in summary)),
+            [subjects[column] for column in chosen.tolist()],
+            not is_outside,
+        )
+        p[chosen], samples[chosen] = outcome.p, outcome.samples
+        if outcome.reach is not None:
+            reach[chosen] = outcome.reach
+        corrected[chosen] = outcome.p if outcome.p_max is None else outcome.p_max
+    correct = {
+        "holm": p_values.holm,
+        "fdr": p_values.false_discovery_rate,
+    }.get(question.correction)
+    if correct and question.test != "tukey":
+        corrected[in_family] = correct(p[in_family])
+    # A one-sided question leaves the end open that its answer does not depend on.
+    low, high = summary.mean - reach, summary.mean + reach
+    if question.alternative != "two-sided":
+        unbounded = high if question.alternative == "greater" else low
+        unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
+    _warn_of_few_samples(samples, in_family, question)
+    # Wins are of lists, also where clusters were compared.
+    counts = lists.weights > 0
+    above, ties, below = (
+        np.sum(counts & mask, axis=0).tolist()
+        for mask in (lists.signs > 0, lists.signs == 0, lists.signs < 0)
+    )
+    # By whether lower is better: a list in which b is lower is then its win.
+    wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
+        False: (above, below),
+        True: (below, above),
+        None: (None, None),
+    }
+    # [comparisons, 6], in the order of the first fields of a `Comparison`.
+    numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
+    cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
+    comparisons = []
+    for column, subject in enumerate(subjects):
+        wins, losses = wins_and_losses[subject.direction]
+        comparisons.append(
+            Comparison(
+                *numbers[column].tolist(),
+                wins=None if wins is None else wins[column],
+                ties=ties[column],
+                losses=None if losses is None else losses[column],
+                lists=int(counts[:, column].sum()),
+                n_eff=float(summary.n_eff[column]),
+                test=str(tests[column]),
+                correction="tukey" if question.test == "tukey" else question.correction,
+                alternative=question.alternative,
+                margin=question.margin,
+                samples=int(samples[column]),
+                level=question.level,
+                lower_is_better=subject.direction,
+                clusters=None if cluster_indices is None else cluster_counts[column],
+                seeds=summary_of(
+                    lists.seeds[column],
+                    lists.weights[:, column],
+                    subject.direction,
+                    question.key,
+                    question.samples,
+                    question.level,
+                ),
+                judge=None if by_judge is None else by_judge.at(column),
+                **dict(zip(NAME_FIELDS, subject.names, strict=True)),
+            )
+        )
+    return comparisons
+
+
+def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
+    """The test of each comparison: the one asked for, or the bootstrap for seeds."""
+    tests = []
+    for column, (seeds, is_ratio) in enumerate(
+        zip(lists.seeds, lists.are_ratios, strict=True)
+    ):
+        test = question.test
+        if lists.judged is not None and is_ratio:
+            raise ValueError(
+                "a and b are ratios that weigh the lists differently, which a judge cannot "
+                "help to compare; leave judge out"
+            )
+        if seeds or is_ratio:
+            reason = (
+                "values are Seeds"
+                if seeds
+                else "a and b are ratios that weigh the lists differently"
+            )
+            if test not in ("permutation", "bootstrap", "t"):
+                raise ValueError(
+                    f"test is {test!r}, but {reason}; pass 'permutation' or 't'"
+                )
+            for option, is_passed in (
+                ("correction is 'maxT'", question.correction == "maxT"),
+                ("mid_p is True", question.mid_p),
+            ):
+                if is_passed:
+                    raise ValueError(
+                        f"{option}, which flips signs of lists, but {reason}; leave it out"
+                    )
+            # Signs cannot be flipped where the lists of both sides hold several seeds.
+            test = "bootstrap" if seeds and test == "permutation" else test
+        if test == "mcnemar":
+            weights = lists.weights[:, column]
+            if not lists.is_binary[column]:
+                raise ValueError("test is 'mcnemar', but some values are not 0 or 1")
+            if has_clusters or len(set(weights[weights > 0].tolist())) > 1:
+                raise ValueError(
+                    "test is 'mcnemar', which counts lists: it takes no clusters, and no "
+                    "weights that differ; pass 'permutation'"
+                )
+        tests.append(test)
+    return np.array(tests)
+
+
+def _check_heavy_lists(
+    is_resampled: np.ndarray, columns: Differences, n_eff: np.ndarray, unit: str
+) -> None:
+    """Checks that no few lists have so much weight that resamples mislead.
+
+    Raises:
+        ValueError: if fewer than three lists count, of values that are no `Seeds`.
+    """
+    lists = np.sum(columns.weights > 0, axis=0)
+    is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
+    if not is_heavy.any():
+        return
+    has_seeds = np.array([len(x) > 0 for x in columns.seeds], bool)
+    message = (
+        "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
+        "resample: equal systems would differ too often; pass test={}"
+    )
+    # The message is about the worst of them.
+    column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
+    instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
+    message = message.format(lists[column], unit, n_eff[column], instead)
+    if (is_heavy & ~has_seeds & (n_eff < FEWEST_TO_RESAMPLE)).any():
+        raise ValueError(f"test is 'bootstrap', but {message}")
+    warnings.warn(message, stacklevel=4)
+
+
+def _warn_of_few_samples(
+    samples: np.ndarray, in_family: np.ndarray, question: Question
+) -> None:
+    """Warns where samples are too few for the correction to leave anything significant."""
+    # maxT and Tukey compare with a largest value, whose p is not multiplied.
+    is_multiplied = question.correction != "maxT" and question.test != "tukey"
+    comparisons = int(in_family.sum()) if is_multiplied else 1
+    floor = 1 / (1 + question.samples)
+    if (samples > 0).any() and floor * comparisons > 1 - question.level:
+        of_family = f" once corrected for {comparisons} comparisons"
+        # Ten times as many as let the least p just pass.
+        samples_needed = math.ceil(10 * comparisons / (1 - question.level))
+        warnings.warn(
+            f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
+            f"{1 - question.level:.2g}{of_family if comparisons > 1 else ''}: "
+            f"{question.samples} samples cannot resolve smaller p values; pass "
+            f"samples={samples_needed} or more",
+            stacklevel=4,
+        )
 
 
 def tested(
@@ -50,20 +328,16 @@ def tested(
         subjects: What each comparison compares.
         is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
     """
-    reach = student_reach(
-        summary.error, summary.freedom, question.level, question.alternative
-    )
     if question.test == "tukey":
-        p, samples = _tukey_p(columns, subjects, question)
-        return Outcome(p, reach, samples)
+        return _tukey(columns, subjects, question)
     outcomes = [
-        _refuted(question, columns, summary, reach, is_family, *hypothesis)
+        _refuted(question, columns, summary, is_family, *hypothesis)
         for hypothesis in question.hypotheses()
     ]
     reach = outcomes[0].reach
     # Each hypothesis has resampled one side of it; the interval of equivalence has two.
     if question.test == "bootstrap" and len(outcomes) > 1:
-        reach = _bootstrap(question, columns, summary, reach).reach
+        reach = _bootstrap(question, columns, summary).reach
     # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
     p = np.max([outcome.p for outcome in outcomes], axis=0)
     return outcomes[0]._replace(p=p, reach=reach)
@@ -73,48 +347,42 @@ def _refuted(
     question: Question,
     columns: Differences,
     summary: Summary,
-    reach: np.ndarray,
     is_family: bool,
     shift: float,
     side: Alternative,
 ) -> Outcome:
     """Tests a hypothesis about shifted differences; arguments as of `tested`."""
     if question.test == "bootstrap":
-        return _bootstrap(question, columns, summary, reach, shift, side)
+        return _bootstrap(question, columns, summary, shift, side)
     if question.test == "t":
         mean = summary.mean + shift
-        p = student_p(mean, summary.error, summary.freedom, side)
-        return Outcome(p, reach, 0)
+        return Outcome(student_p(mean, summary.error, summary.freedom, side))
     if question.test == "mcnemar":
         # A list that does not count is as one in which both systems agree.
         changes = np.where(columns.weights > 0, columns.values, 0)
-        return Outcome(mcnemar_test(changes, side, question.mid_p), reach, 0)
-    draws = question.key, question.samples, side
-    if any(columns.ratios):
-        ratios = [x for x in columns.ratios if x is not None]
-        p, samples = swap_test(ratios, *draws, shift)
-        return Outcome(p, reach, samples)
+        return Outcome(mcnemar_test(changes, side, question.mid_p))
+    options = question.key, question.samples, side
+    if columns.are_ratios.any():
+        return swap_test([*columns.ratios.values()], *options, shift)
     terms = columns.weights * (columns.values + shift)
     with_max = is_family and question.correction == "maxT"
-    flips = sign_flip_test(terms, *draws, question.mid_p, with_max)
-    return Outcome(flips.p, reach, flips.samples, flips.p_max)
+    return sign_flip_test(terms, *options, question.mid_p, with_max)
 
 
 def _bootstrap(
     question: Question,
     columns: Differences,
     summary: Summary,
-    reach: np.ndarray,
     shift: float = 0.0,
     alternative: Alternative = "two-sided",
 ) -> Outcome:
-    """Tests means of shifted differences by resampling; `reach` is Student's."""
+    """Tests means of shifted differences by resampling."""
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
     p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
     is_unknown = (summary.mean != 0) & (p > 1 - question.level)
-    reach = np.where(is_unknown, np.inf, reach)
+    reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
     mean = summary.mean + shift
     is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
     p = np.where(is_evidence & (lists > 1), p, 1)
@@ -122,28 +390,34 @@ def _bootstrap(
     varied = np.flatnonzero((lists > 1) & is_known)
     # How many seeds each side has, and how many lists count, if they are few.
     kinds = [
-        (tuple(map(len, columns.sides[column])), min(lists[column], FEW + 1))
+        (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
         for column in varied
     ]
     options = (question.key, question.samples, question.level, alternative)
     if columns.judged is not None and len(varied):
         drawn = columns.judged.at(varied)
         p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
-        return Outcome(p, reach, question.samples)
+        return Outcome(p, question.samples, reach=reach)
     for kind in set(kinds):
         # Comparisons of one kind share their draws.
         chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
-        sides = drawn.sides if kind[0] else [(x[None],) for x in drawn.values.T]
+        sides = drawn.seeds if kind[0] else [(x[None],) for x in drawn.values.T]
         p[chosen], reach[chosen] = studentised_bootstrap(
             sides, drawn.weights, shift, *options
         )
-    return Outcome(p, reach, question.samples)
+    return Outcome(p, question.samples, reach=reach)
 
 
-def _tukey_p(
+def _student_reach(question: Question, summary: Summary) -> np.ndarray:
+    """Computes how far Student's intervals reach."""
+    errors = summary.error, summary.freedom
+    return student_reach(*errors, question.level, question.alternative)
+
+
+def _tukey(
     columns: Differences, subjects: Sequence[Subject], question: Question
-) -> tuple[np.ndarray, int]:
+) -> Outcome:
     """P values of pairs of systems, of each metric and cutoff by itself."""
     p = np.ones(len(subjects))
     samples = 0
@@ -167,4 +441,4 @@ def _tukey_p(
             values, weights[:, 0], question.key, question.samples
         )
         p[members] = [p_of_pairs[subjects[i].systems] for i in members]
-    return p, samples
+    return Outcome(p, samples)

@@ -8,17 +8,20 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.inference.judged_lists import JudgedLists, JudgedMoments
-from jax_rank_metrics._results.inference.means import (
+from jax_rank_metrics._results.inference.judges import JudgedLists, JudgedMoments
+from jax_rank_metrics._results.inference.weighted_means import (
     SeedVariance,
     Summary,
     shares_of,
     total_error,
 )
-from jax_rank_metrics._results.systems.judged import judged_lists, judged_records
+from jax_rank_metrics._results.systems.list_values import ListValues, is_number
+from jax_rank_metrics._results.systems.prediction_powered import (
+    judged_lists,
+    judged_records,
+)
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Nested, Path, Values, nested, read
-from jax_rank_metrics._results.systems.values import ListValues, is_number
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 

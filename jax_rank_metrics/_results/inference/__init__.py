@@ -1,9 +1,9 @@
 """The statistical core: a mean over lists, how sure it is, and whether it may be chance.
 
-Functions agree about the same data, since each number comes from one place:
+Arrays come in, means, errors and p go out; each number comes from one place:
 
-    values, weights [lists, columns]        differences of two systems, or values of one
-          │                                 (clusters: their means, as if they were lists)
+    values, weights [lists, columns]    differences of two systems, or values of one
+          │                             (clusters: their means, as if they were lists)
           ▼
     WeightedMean ── share, residuals, n_eff = (Σw)²/Σw², freedom = n_eff − 1
           │
@@ -21,25 +21,20 @@ Functions agree about the same data, since each number comes from one place:
           └─ power           the error at other numbers of lists
 
 A state that merges holds sums, from which no list can be left out. Its error, which tables
-show too (`_states.uncertainty`, `_states.on_host`), is the same where weights are equal;
-where they differ, it lacks the factor of heavy lists.
+show too (`_states.uncertainty`), lacks the factor of heavy lists where weights differ.
 
-Random draws are made in blocks by `draws.py` alone, and compared with thresholds there:
+Random draws are made in blocks by `resample.py` alone:
 
     permutation   systems change places in each list: flipped signs of two, orders of
                   several (Tukey), values and weights of two ratios; all patterns if few
     bootstrap     lists are drawn anew, and the seeds of each side; each resample is
                   divided by its own error
 
-means.py         the weighted mean of lists, its error over lists and seeds; ratios
-p_values.py      Student's t, McNemar's exact test, corrections for many comparisons
-draws.py         resamples of lists and seeds, random swaps and orders, and their counts
-permutations.py  sign flips, the largest t, all pairs of systems, Tukey's test
-ratio_swaps.py   the permutation test of ratios that weigh the lists differently
-studentised.py   the studentised bootstrap, over lists and seeds
-prediction_powered.py   the result of jrm.prediction_powered
-judged_lists.py         means from few labels of people and many of a judge
-judged_bootstrap.py     the studentised bootstrap of these
-bootstrap.py     jrm.bootstrap: a state of resampled means, which merges as `Mean` does
-question.py      the options of a comparison
+weighted_means.py  the weighted mean of lists, its error over lists and seeds; ratios
+p_values.py        Student's t, McNemar's exact test, corrections for many comparisons
+resample.py        resamples of lists and seeds, random swaps and orders, their counts
+randomised.py      tests of patterns: sign flips, all pairs, Tukey's, swaps of ratios
+judges.py          means from few labels of people and many of a judge
+studentised.py     the studentised bootstrap, over lists and seeds, and of judged lists
+bootstrap.py       jrm.bootstrap: a state of resampled means, which merges as `Mean` does
 """

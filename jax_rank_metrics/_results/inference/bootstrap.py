@@ -14,7 +14,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._results.inference.draws import resampled, seeds_of
+from jax_rank_metrics._results.inference.resample import resampled, seeds_of
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.list_arrays import list_shape_of

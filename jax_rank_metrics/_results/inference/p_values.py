@@ -3,10 +3,22 @@
 All of them are computed in NumPy on the host, `[comparisons]` at once.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._states.intervals import student_quantiles
+
+
+class Outcome(NamedTuple):
+    """The p values of a test, `[comparisons]` each."""
+
+    p: np.ndarray
+    samples: int | np.ndarray = 0  # random permutations or resamples; 0 without
+    p_max: np.ndarray | None = None  # corrected by the largest of the family
+    # The distance from the mean to the ends of its interval; None for Student's.
+    reach: np.ndarray | None = None
 
 
 def student_p(

@@ -1,7 +1,9 @@
-"""Plots of means, values, comparisons and leaderboards.
+"""Plots of means, values, comparisons and leaderboards, for `jrm.plots`.
 
-drawing.py   looks, legends, labels and numbers that the plots share
-means.py     jrm.plots of means, at cutoffs and of groups
-lists.py     jrm.plots of per-list values and their differences
-verdicts.py  jrm.plots of comparisons and of leaderboards
+Results come in, and the `Axes` that they are drawn on go out.
+
+drawing.py        looks, legends, labels and numbers that the plots share
+mean_plots.py     means at cutoffs, over steps and of groups
+list_plots.py     per-list values and their differences
+verdict_plots.py  comparisons and leaderboards
 """

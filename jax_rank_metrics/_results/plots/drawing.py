@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from matplotlib.typing import ColorType
 
+
 # Okabe and Ito, Color universal design, 2008.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")

@@ -1,73 +1,235 @@
-"""The differences of two systems in every list, or their ratios."""
+"""The difference of two systems in every list: `jrm.paired`, and columns in NumPy.
 
+`paired` runs inside `jax.jit`, and returns a `PerList`; `Differences` are what comparisons
+are made of, and may hold ratios, seeds and the values of a judge.
+"""
+
+import dataclasses
+import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.inference.judged_lists import JudgedLists
-from jax_rank_metrics._results.inference.means import Ratios, Summary, pseudo_values
-from jax_rank_metrics._results.systems.paired import common_undefined
-from jax_rank_metrics._results.systems.values import ListValues, weights_differ
+from jax_rank_metrics._arithmetic import widen
+from jax_rank_metrics._results.inference.judges import JudgedLists
+from jax_rank_metrics._results.inference.weighted_means import (
+    Ratios,
+    Summary,
+    pseudo_values,
+)
+from jax_rank_metrics._results.systems.list_values import ListValues, weights_differ
 from jax_rank_metrics._states.clusters import join_clusters
+from jax_rank_metrics._states.double_floats import canonical
+from jax_rank_metrics._states.merging import check_leaves, in_order
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
 
+T = TypeVar("T")
 
-class Differences(NamedTuple):
-    """b − a of every list, in a column for each comparison: of a metric at a cutoff.
 
-    Where the weights of two ratios differ, `values` are pseudo-values of equal weight; see
-    `pseudo_values`.
+def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
+    """The difference b − a of every list: above 0 where b has the higher value.
+
+    Its mean merges as that of any metric does, and is a paired test that gathers no
+    lists: over batches, devices and hosts, only sums move. The interval of the difference
+    is narrower than the separate intervals of a and b suggest, since lists that are hard
+    for one system are hard for the other; see `compare`, which also takes ratios that
+    weigh the lists differently (`PerList.over`). Those have no difference list by list.
+
+    Args:
+        a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
+        b: The same of another system, for the same lists in the same order.
+        undefined: What a value counts as where the metric is undefined: "zero", "one",
+            or "skip", which keeps the lists in which both are defined. None is the
+            `undefined` of a and b, which must be the same.
+
+    Returns:
+        The same pytree. Values are `[*lists, …]` as those of a and b, and defined in every
+        list, since undefined ones have been filled in; weights are those of a, and 0 where
+        "skip" leaves a list out.
+
+    Raises:
+        ValueError: if structures or shapes differ; if `undefined` is none of these; if a
+            list has different weights in a and in b. Where weights are traced by
+            `jax.jit`, or lie on other hosts, those of a are used unchecked.
+        TypeError: if a leaf is no `PerList`.
+
+    >>> from jax_rank_metrics import hit_rate
+    >>> labels = jnp.array([[1, 0], [1, 0], [0, 1]])
+    >>> a = hit_rate.per_list(labels, jnp.array([[1, 2], [1, 2], [1, 2]]), k=1)
+    >>> b = hit_rate.per_list(labels, jnp.array([[2, 1], [1, 2], [1, 2]]), k=1)
+    >>> lists = paired(a, b)
+    >>> lists.values.tolist(), f"{lists.mean().compute():+.2f}"
+    ([1.0, 0.0, 0.0], '+0.33')
+    """
+    if undefined is not None:
+        _inputs.option("undefined", undefined, Undefined)
+    check_leaves(a, PerList, "a")
+    check_leaves(b, PerList, "b")
+    # A PerList is a pytree itself, of whose leaves no difference is taken.
+    is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
+    structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
+    if structures[0] != structures[1]:
+        raise ValueError(
+            f"a and b differ in structure: {structures[0]} and {structures[1]}; pass "
+            "values of the same metrics"
+        )
+
+    def difference(a: PerList, b: PerList) -> PerList:
+        _check_weights(a, b)
+        choice = undefined or common_undefined("a", a.undefined, "b", b.undefined)
+        return _difference(a, b, choice)
+
+    differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
+    return in_order(a, differences)
+
+
+def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
+    dtype = _inputs.float_dtype(a.values, b.values)
+    # With "skip", a fill is a placeholder: such a list has no weight below.
+    fill = jnp.ones if undefined == "one" else jnp.zeros
+    values = [
+        jnp.where(widen(x.defined, x.values), x.values, fill((), x.values.dtype))
+        for x in (a, b)
+    ]
+    counts = a.weights > 0
+    if undefined == "skip":
+        counts = counts & a.defined & b.defined
+    weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
+    difference = values[1].astype(dtype) - values[0].astype(dtype)
+    difference = jnp.where(widen(counts, difference), difference, 0)
+    # The choice is made: the mean of differences asks for no other one.
+    defined = jnp.ones_like(counts)
+    return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
+
+
+def common_undefined(
+    name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
+) -> Undefined:
+    """The `undefined` that both systems were measured with; "zero" if neither says.
+
+    Raises:
+        ValueError: if they differ. None agrees with any choice.
+    """
+    if a and b and a != b:
+        raise ValueError(
+            f"{name_a} was measured with undefined={a!r} and {name_b} with {b!r}; pass "
+            "undefined= to count both in one way"
+        )
+    return a or b or "zero"
+
+
+def _check_weights(a: PerList, b: PerList) -> None:
+    for field in ("values", "weights"):
+        shapes = [jnp.shape(getattr(x, field)) for x in (a, b)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"a and b differ in the shape of their {field}: {shapes[0]} and "
+                f"{shapes[1]}; pass values of the same lists and cutoffs"
+            )
+    check_same_weights(a, b, ("a", "b"))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Differences:
+    """a and b in every list, in a column for each comparison: of a metric at a cutoff.
+
+    Where two ratios weigh the lists differently, `values` are pseudo-values of equal
+    weight; see `pseudo_values`.
 
     Shapes:
-        values: `[lists, columns]`; 0 for a tie. Those of clusters, once lists are joined.
-        weights: `[lists, columns]`, 0 for lists that do not count.
+        sides: `[2, lists, columns]`, the values of a and b, means over seeds; equal where
+            rounding alone may explain a difference. Those of clusters, once joined.
+        side_weights: `[2, lists, columns]`, 0 for lists that do not count.
         noise: `[lists, columns]`, how far rounding may move each difference.
-        signs: `[lists, columns]`, 1 where b is higher, −1 where a is, 0 for a tie; NaN for
-            lists that do not count on both sides. Always of lists, never of clusters.
-        is_binary: `[columns]`, whether all values of both systems are 0 or 1.
-        sides: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
-        ratios: For each column, the ratios of a and b, if their weights differ, or None.
+        rounding: `[columns]`, the relative error below which values are equal.
+        are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
+        seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         judged: The same differences beside those of a judge; None without a judge.
     """
 
-    values: np.ndarray
-    weights: np.ndarray
+    sides: np.ndarray
+    side_weights: np.ndarray
     noise: np.ndarray
-    signs: np.ndarray
-    is_binary: np.ndarray
-    sides: tuple[tuple[np.ndarray, ...], ...]
-    ratios: tuple[Ratios | None, ...]
+    rounding: np.ndarray
+    are_ratios: np.ndarray
+    seeds: tuple[tuple[np.ndarray, ...], ...]
     judged: JudgedLists | None = None
 
     @classmethod
-    def side_by_side(cls, metrics: Sequence["Differences"]) -> "Differences":
-        """Puts the columns of all metrics side by side."""
-        arrays = [
-            np.concatenate(x, axis=-1)
-            for x in zip(*(metric[:5] for metric in metrics), strict=True)
-        ]
-        sides = tuple(column for metric in metrics for column in metric.sides)
-        ratios = tuple(column for metric in metrics for column in metric.ratios)
-        return cls._make([*arrays, sides, ratios, None])
+    def of_pairs(
+        cls, lists: Sequence[ListValues], undefined: Undefined | None
+    ) -> "Differences":
+        """The differences of all pairs of the values `[a, b, a, b, …]`, side by side."""
+        pairs = zip(lists[::2], lists[1::2], strict=True)
+        metrics = [differences_of(*sides, undefined) for sides in pairs]
+        parts = [x._arrays() for x in metrics]
+        arrays = {x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]}
+        seeds = tuple(of_column for x in metrics for of_column in x.seeds)
+        return cls(**arrays, seeds=seeds)
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
-        arrays = [x[..., columns] for x in self[:5]]
-        chosen = [
-            tuple(x[i] for i in columns.tolist()) for x in (self.sides, self.ratios)
-        ]
+        arrays: dict[str, Any] = {
+            name: x[..., columns] for name, x in self._arrays().items()
+        }
+        seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
-        return self._make([*arrays, *chosen, judged])
+        return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
+
+    def _arrays(self) -> dict[str, Any]:
+        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
+        return {name: vars(self)[name] for name in fields}
+
+    @functools.cached_property
+    def ratios(self) -> dict[int, Ratios]:
+        """The ratios of a and b, of each column where their weights differ."""
+        return {
+            i: Ratios(
+                self.sides[..., i], self.side_weights[..., i], float(self.rounding[i])
+            )
+            for i in np.flatnonzero(self.are_ratios).tolist()
+        }
+
+    @functools.cached_property
+    def _columns(self) -> tuple[np.ndarray, np.ndarray]:
+        values, weights = self.sides[1] - self.sides[0], self.side_weights[0].copy()
+        for i, x in self.ratios.items():
+            values[:, i], weights[:, i] = pseudo_values(x)
+        return values, weights
+
+    @property
+    def values(self) -> np.ndarray:
+        """B − a, `[lists, columns]`; 0 for a tie."""
+        return self._columns[0]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of differences, `[lists, columns]`."""
+        return self._columns[1]
+
+    @property
+    def signs(self) -> np.ndarray:
+        """1 where b is higher, −1 where a is, 0 for a tie; NaN where either counts not."""
+        signs = np.sign(self.sides[1] - self.sides[0])
+        return np.where((self.side_weights > 0).all(0), signs, np.nan)
+
+    @property
+    def is_binary(self) -> np.ndarray:
+        """Whether all values of both systems are 0 or 1, `[columns]`."""
+        return ((self.sides == 0) | (self.sides == 1)).all((0, 1))
 
     def summary(self) -> Summary:
         """Computes the mean difference of each column, and how sure it is."""
         if self.judged is not None:
             return self.judged.summary()
-        return Summary.of(
-            self.values, self.weights, self.noise, self.sides, self.ratios
-        )
+        columns = self.values, self.weights, self.noise
+        return Summary.of(*columns, self.seeds, self.ratios)
 
     def by_cluster(self, cluster_indices: np.ndarray) -> "Differences":
         """Joins the lists of each cluster to their weighted mean, with summed weight.
@@ -78,31 +240,19 @@ class Differences(NamedTuple):
         count = int(cluster_indices.max(initial=-1)) + 1
 
         def joined(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Joins rows `[rows, lists]`, all of the same weights or each of its own."""
-            weights = np.broadcast_to(weights, x.shape)
-            means, totals = join_clusters(x.T, weights.T, cluster_indices, count)
-            return means.T, totals.T
+            return join_clusters(x, weights, cluster_indices, count)
 
-        values, weights = joined(self.values.T, self.weights.T)
-        noise, _ = joined(self.noise.T, self.weights.T)
+        sides = map(joined, self.sides, self.side_weights)
+        values, weights = (np.stack(x) for x in zip(*sides, strict=True))
+        noise, _ = joined(self.noise, self.side_weights[0])
+        seeds = tuple(
+            tuple(joined(x.T, np.tile(w[:, None], len(x)))[0].T for x in of_column)
+            for w, of_column in zip(self.side_weights[0].T, self.seeds, strict=True)
+        )
         # Differences may cancel within a cluster, up to rounding.
-        values = np.where(np.abs(values) <= noise, 0, values)
-        sides = tuple(
-            tuple(joined(of_seeds, w)[0] for of_seeds in of_column)
-            for w, of_column in zip(self.weights.T, self.sides, strict=True)
-        )
-        ratios = tuple(
-            x and Ratios(*joined(x.values, x.weights), x.rounding) for x in self.ratios
-        )
-        for column, x in enumerate(ratios):
-            if x is not None:
-                values[column], weights[column] = pseudo_values(x)
-        return self._replace(
-            values=values.T,
-            weights=weights.T,
-            noise=noise.T,
-            sides=sides,
-            ratios=ratios,
+        values = _without_noise(values, noise)
+        return dataclasses.replace(
+            self, sides=values, side_weights=weights, noise=noise, seeds=seeds
         )
 
 
@@ -144,33 +294,27 @@ def differences_of(
     is_known = a.is_known(undefined) & b.is_known(undefined)
     seeds_a, weights_a = a.finite(undefined, is_known)
     seeds_b, weights_b = b.finite(undefined, is_known)
-    # Wins and effects are those of means over seeds, `[2, lists, cutoffs]`.
-    means = np.stack([seeds_a.mean(0), seeds_b.mean(0)])
-    # A difference that may be rounding alone is a tie, and no evidence.
+    # Wins and effects are those of means over seeds.
+    sides = np.stack([seeds_a.mean(0), seeds_b.mean(0)])
     rounding = max(a.rounding, b.rounding)
-    noise = rounding * np.abs(means).max(0)
-    values = means[1] - means[0]
-    values = np.where(np.abs(values) <= noise, 0, values)
-    signs = np.where((weights_a > 0) & (weights_b > 0), np.sign(values), np.nan)
-    is_binary = ((means == 0) | (means == 1)).all((0, 1))
-    columns = range(values.shape[1])
-    sides = tuple(
-        (seeds_a[..., i], seeds_b[..., i]) if have_seeds else () for i in columns
-    )
-    differences = Differences(
-        values, weights_a, noise, signs, is_binary, sides, (None,) * len(columns)
-    )
-    if not are_ratios:
-        return differences
+    noise = rounding * np.abs(sides).max(0)
+    weights = np.stack([weights_a, weights_b if are_ratios else weights_a])
     # A side without any weight has no ratio, and then no list counts.
-    has_ratio = (weights_a > 0).any(0) & (weights_b > 0).any(0)
-    weights = np.where(has_ratio, np.stack([weights_a, weights_b]), 0)
-    # A tie of both ratios is one without rounding, too.
-    means[1] = means[0] + values
-    ratios = tuple(Ratios(means[..., i], weights[..., i], rounding) for i in columns)
-    pseudo, counts = (
-        np.stack(x, 1) for x in zip(*map(pseudo_values, ratios), strict=True)
+    weights = np.where((weights > 0).any(1).all(0), weights, 0)
+    columns = range(sides.shape[2])
+    return Differences(
+        _without_noise(sides, noise),
+        weights,
+        noise,
+        np.full(len(columns), rounding),
+        np.full(len(columns), are_ratios),
+        tuple(
+            (seeds_a[..., i], seeds_b[..., i]) if have_seeds else () for i in columns
+        ),
     )
-    return differences._replace(
-        values=pseudo, weights=counts, noise=rounding * np.abs(pseudo), ratios=ratios
-    )
+
+
+def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Makes b equal to a where their difference may be rounding, and is no evidence."""
+    a, b = sides
+    return np.stack([a, np.where(np.abs(b - a) <= noise, a, b)])

@@ -1,8 +1,8 @@
 """Tables of means, comparisons and leaderboards.
 
-estimates.py     means and intervals of several runs, as numbers on the host
-significance.py  marks of the means that differ from those of a baseline
-mean_table.py    the sheet of means
-frames.py        jrm.to_frame: values of lists and records as pandas frames
-table.py         jrm.table: means, comparisons and leaderboards in all formats
+Results of any kind come in; text in all formats and pandas frames go out.
+
+estimates.py  means and intervals of several runs, as numbers on the host
+table.py      jrm.table: the sheet of means, its marks, and all formats
+to_frame.py   jrm.to_frame: values of lists and records as pandas frames
 """

@@ -7,11 +7,14 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.inference.means import error_with_seeds, shares_of
+from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.p_values import student_reach
-from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
+from jax_rank_metrics._results.inference.weighted_means import (
+    error_with_seeds,
+    shares_of,
+)
+from jax_rank_metrics._results.systems.list_values import ListValues, is_by_list
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
-from jax_rank_metrics._results.systems.values import ListValues, is_by_list
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level

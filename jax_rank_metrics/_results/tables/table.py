@@ -1,21 +1,53 @@
-"""Tables of means, comparisons and leaderboards."""
+"""Tables of means, comparisons and leaderboards.
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+`table` chooses what is shown and the format, `sheet_of_means` fills in means, and
+`marks_of` marks those that differ from a baseline beyond chance.
+"""
+
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.comparisons.comparison import Comparison
+from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
+    Comparison,
     Comparisons,
+    is_significant,
+    method_of,
 )
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard
-from jax_rank_metrics._results.sheets.export import csv_of_records, json_of
-from jax_rank_metrics._results.sheets.latex import as_latex
-from jax_rank_metrics._results.sheets.layouts import as_html, as_markdown, as_text
-from jax_rank_metrics._results.systems.direction import Lower
-from jax_rank_metrics._results.systems.systems import Values
-from jax_rank_metrics._results.tables.mean_table import sheet_of_means
+from jax_rank_metrics._results.comparisons.standings import Leaderboard
+from jax_rank_metrics._results.formats import as_html, as_latex, as_markdown, as_text
+from jax_rank_metrics._results.inference.judges import PredictionPowered
+from jax_rank_metrics._results.sheet import (
+    Cell,
+    Sheet,
+    csv_of_records,
+    fixed_point,
+    json_of,
+    number_with_interval,
+)
+from jax_rank_metrics._results.systems.direction import (
+    Lower,
+    check_lower,
+    is_lower_better,
+    warn_of_zeros,
+)
+from jax_rank_metrics._results.systems.list_values import listing
+from jax_rank_metrics._results.systems.systems import Record, Systems, Values
+from jax_rank_metrics._results.tables.estimates import (
+    Estimates,
+    estimates_of,
+    have_other_lists,
+    read_collections,
+    run_of,
+)
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.state import State, stacked_shape
+from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
@@ -179,3 +211,450 @@ _WRITERS = {
     "csv": lambda sheet: csv_of_records(sheet.records),
     "json": lambda sheet: json_of(sheet.document or sheet.records),
 }
+
+
+# The fields of an `Estimate`, in the order of the columns of CSV.
+_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
+
+
+class Marks(NamedTuple):
+    """The marks of cells, and what they mean.
+
+    Attributes:
+        of_cells: The marks of each run and metric that has any.
+        letters: The letter that stands for each run, where all runs are compared.
+        legend: What the marks mean; "" where nothing is compared.
+    """
+
+    of_cells: Mapping[tuple[Any, str], str]
+    letters: Mapping[Hashable, str]
+    legend: str
+
+
+NO_MARKS = Marks({}, {}, "")
+
+
+class _Collection(NamedTuple):
+    """The means of a collection of lists; its name is "" where there is only one."""
+
+    name: str
+    runs: Estimates
+    metrics: list[str]
+    best: dict[str, str]  # the best mean of each metric, as it is printed
+    marks: Marks
+    is_mixed: bool  # whether runs are of different lists, so that none is the best
+
+    def cell(self, run: Hashable, metric: str, digits: int) -> Cell | None:
+        """The cell of a run and a metric; None if the run lacks the metric."""
+        if metric not in self.runs.get(run, {}):
+            return None
+        cell = number_with_interval(*self.runs[run][metric][:3], digits)
+        return cell._replace(
+            is_best=cell.number == self.best.get(metric),
+            marks=self.marks.of_cells.get((run, metric), ""),
+        )
+
+
+def sheet_of_means(
+    results: Values,
+    *,
+    compare: str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None,
+    level: Number,
+    method: IntervalMethod,
+    digits: int,
+    lower: Lower,
+    by_run: bool | None,
+) -> Sheet:
+    """Returns the contents of a table of means; `table` documents the arguments.
+
+    Args:
+        results: The results of runs, of one run, or of several collections.
+        compare: One baseline or several, or comparisons of runs, also by collection.
+        level: The level of the intervals.
+        method: How intervals are made.
+        digits: Number of digits after the point.
+        lower: Names of further metrics of which lower values are better.
+        by_run: Whether rows are runs; None decides by the number of runs.
+    """
+    by_collection = read_collections(results)
+    # Of one collection, the key is None.
+    is_by_collection = None not in by_collection
+    baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
+    if is_by_collection and isinstance(compare, Comparisons):
+        tasks = dict.fromkeys(x.task for x in compare)
+        compare = {task: compare.select(task=task) for task in tasks}
+    if is_by_collection and isinstance(compare, Mapping):
+        baselines = compare
+    if baselines.keys() - by_collection:
+        raise ValueError(
+            f"compare holds {listing(list(baselines))}; pass the comparisons of each "
+            f"collection: {listing(list(by_collection))}"
+        )
+    of_pairs = any(
+        is_of_names(x) or (isinstance(x, Comparisons) and x.are_of_pairs)
+        for x in baselines.values()
+    )
+    means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
+    runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
+    collections, zeros = [], []
+    for name, records in by_collection.items():
+        of_runs = means[name]
+        metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
+        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
+        # Means over other lists are no contest, and neither is the best.
+        is_mixed = have_other_lists(records)
+        best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
+        title = "" if name is None else str(name)
+        collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
+        zeros += [((x.metric,), _zero_counts(x)) for x in records]
+    of_states = any(
+        isinstance(x.source, Mean) for y in by_collection.values() for x in y
+    )
+    warn_of_zeros(zeros, lower, of_states, stacklevel=4)
+    check_lower(lower, [metric for x in collections for metric in x.metrics])
+    # A run has the same letter in all collections.
+    letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
+    titles = {
+        run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
+    }
+    if "" not in runs if by_run is None else by_run:
+        name_headings = ["run"]
+        headings = [(x.name, metric) for x in collections for metric in x.metrics]
+        names = [[titles[run]] for run in runs]
+        cells = [
+            [x.cell(run, metric, digits) for x in collections for metric in x.metrics]
+            for run in runs
+        ]
+    else:
+        name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
+        headings = [("", titles[run]) for run in runs]
+        rows = [(x, metric) for x in collections for metric in x.metrics]
+        # A single collection has no name, so that rows have that of the metric alone.
+        names = [[x.name, metric][not is_by_collection :] for x, metric in rows]
+        cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
+    return Sheet(
+        name_headings,
+        [(group, name or "mean") for group, name in headings],
+        names,
+        cells,
+        _note(collections, level),
+        "; ".join(dict.fromkeys(x.marks.legend for x in collections if x.marks.legend)),
+        _records(collections, is_by_collection),
+    )
+
+
+def _zero_counts(record: Record) -> tuple[int, int]:
+    """Numbers of lists that are undefined and count as 0, and of all that count.
+
+    Those of a state are the most there can be: it does not say whether it left them out.
+    """
+    if record.is_on_this_host:
+        return record.lists.zero_counts()
+    if not isinstance(record.source, Mean) or stacked_shape(record.source):
+        return 0, 0
+    return int(record.source.undefined), int(record.source.lists)
+
+
+def _best(
+    runs: Estimates,
+    metrics: Iterable[str],
+    lower: Lower,
+    digits: int,
+) -> dict[str, str]:
+    """The best mean of each metric, as it is printed; empty for a single run."""
+    best = {}
+    for metric in metrics:
+        means = [run[metric].mean for run in runs.values() if metric in run]
+        lower_is_better = is_lower_better(metric, lower)
+        # Beside a mean that is not known, none is known to be the best.
+        is_known = bool(means) and not any(map(math.isnan, means))
+        if len(runs) > 1 and is_known and lower_is_better is not None:
+            # Printed, so that all that print alike share the mark.
+            extreme = min(means) if lower_is_better else max(means)
+            best[metric] = fixed_point(extreme, digits)
+    return best
+
+
+def _note(collections: Iterable[_Collection], level: Number) -> str:
+    """The level, and how many lists each collection has."""
+
+    def span(numbers: Iterable[float], digits: int = 0) -> str:
+        texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        # Numbers that print alike are one: "9.0", not "9.0 to 9.0".
+        smallest, *larger = texts
+        return f"{smallest} to {larger[-1]}" if larger else smallest
+
+    parts = [f"Mean and {100 * level:g} % interval"]
+    for collection in collections:
+        means = [mean for run in collection.runs.values() for mean in run.values()]
+        lists = [mean.lists for mean in means]
+        counts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
+        # Equal weights give the number of lists but for rounding.
+        if any(mean.n_eff < 0.995 * mean.lists for mean in means):
+            counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
+        if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
+            counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
+        if judged := [x.other_lists for x in means if x.other_lists is not None]:
+            counts.append(f"{span(judged)} of the judge alone")
+        counts.append(f"{span(mean.undefined for mean in means)} undefined")
+        name = f"{collection.name}: " if collection.name else ""
+        parts.append(f"{name}{', '.join(counts)}")
+        if collection.is_mixed:
+            parts.append(f"{name}runs have different lists, so no mean is the best")
+    return "; ".join(parts)
+
+
+def _records(
+    collections: Sequence[_Collection], is_by_collection: bool
+) -> list[dict[str, Any]]:
+    has_marks = any(collection.marks.legend for collection in collections)
+    estimates = [
+        mean
+        for collection in collections
+        for run in collection.runs.values()
+        for mean in run.values()
+    ]
+    # Columns that would be empty in all rows are left out.
+    fields = [*_FIELDS]
+    for field in ("seeds", "other_lists"):
+        if any(getattr(mean, field) is not None for mean in estimates):
+            fields.append(field)
+    return [
+        {
+            **({"collection": collection.name} if is_by_collection else {}),
+            "run": run,
+            "metric": metric,
+            **{field: getattr(estimate, field) for field in fields},
+            **(
+                {"marks": collection.marks.of_cells.get((run, metric), "")}
+                if has_marks
+                else {}
+            ),
+        }
+        for collection in collections
+        for run, means in collection.runs.items()
+        for metric, estimate in means.items()
+    ]
+
+
+DAGGER = "†"
+_SAME_VALUES = "pass the result of compare for the values in this table"
+
+
+def marks_of(
+    records: Sequence[Record],
+    means: Estimates,
+    comparisons: object,
+    names: Sequence[Hashable],
+    of_pairs: bool,
+) -> Marks:
+    """Returns the marks of the runs of a collection.
+
+    Args:
+        records: The values of all runs.
+        means: The means of each run, by the names of metrics and cutoffs.
+        comparisons: The name of the baseline, the names of several, or what `compare`
+            returns; None for no marks.
+        names: The names of the runs of all collections, each of which has a letter unless
+            `comparisons` names those that have one.
+        of_pairs: Whether runs are compared with several others, in any collection.
+
+    Raises:
+        ValueError: if there is no such baseline, or if the comparisons are of other runs
+            or metrics.
+        TypeError: if they are neither, or if runs that have to be compared hold states.
+    """
+    if comparisons is None:
+        return NO_MARKS
+    baseline = comparisons if isinstance(comparisons, str) else None
+    if baseline is not None:
+        comparisons = _with_baselines(records, [baseline])
+    elif is_of_names(comparisons):
+        names = comparisons
+        comparisons = _with_baselines(records, names)
+    if not isinstance(comparisons, Comparisons):
+        raise TypeError(
+            f"compare is {kind_of(comparisons)}; pass the name of the baseline, a list of "
+            "several, or the result of jrm.compare with a dict of runs"
+        )
+    # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
+    in_table: dict[tuple[Any, str], Comparison] = {}
+    for x in comparisons:
+        sides: list[Any] = [x.baseline, x.system] if of_pairs else [x.system]
+        metric = x.metric or ""
+        if all(metric in means.get(run, ()) for run in sides):
+            in_table[tuple(sides) if of_pairs else x.system, metric] = x
+    if not in_table:
+        cells = listing([(x.system, x.metric) for x in comparisons])
+        raise ValueError(
+            f"compare holds comparisons of {cells}, and none of them is a run and a metric "
+            "of the results"
+        )
+    if of_pairs:
+        for ((a, b), metric), comparison in in_table.items():
+            _check_values(comparison, metric, a, b, means)
+        pairs = {pair for pair, _ in in_table}
+        count = len({run for pair in pairs for run in pair})
+        if len(pairs) < count * (count - 1) // 2:  # of some baselines alone
+            names = list(dict.fromkeys(a for (a, _), _ in in_table))
+        return _marks_of_pairs(names, in_table)
+    if baseline is None:
+        baseline = _baseline_of(means, in_table)
+        for (run, metric), comparison in in_table.items():
+            _check_values(comparison, metric, baseline, run, means)
+    # Comparisons may be with a run that the table leaves out.
+    baseline = baseline or "the baseline"
+    differing = {cell: DAGGER for cell, x in in_table.items() if is_significant(x)}
+    legend = f"{DAGGER} {_relation(in_table, baseline)}"
+    return Marks(differing, {}, f"{legend} {_how(in_table)}")
+
+
+def _baseline_of(
+    means: Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Hashable:
+    """Returns the run that all others are compared with: the only one without comparison.
+
+    None if it is not in the table.
+    """
+    # Two runs without a comparison leave it open which of them is the baseline.
+    compared = {run for run, _ in comparisons}
+    baseline, *further = [run for run in means if run not in compared] or [None]
+    if baseline is None or further:
+        return None
+    has_all = all(metric in means[baseline] for _, metric in comparisons)
+    return baseline if has_all else None
+
+
+def _check_values(
+    comparison: Comparison,
+    metric: str,
+    a: Hashable,
+    b: Hashable,
+    means: Estimates,
+) -> None:
+    """Raises ValueError if a comparison is of other values than those of the table.
+
+    Lists in which a metric is undefined may count in one and not in the other.
+
+    Args:
+        comparison: The comparison of run b with run a.
+        metric: The name of the metric, with its cutoff.
+        a: The baseline; None if it is not in the table.
+        b: The other run.
+        means: The means of each run.
+    """
+    sides = [means[run][metric] for run in (a, b) if run is not None]
+    undefined = sum(mean.undefined for mean in sides)
+    # Ratios may weigh other lists than the baseline; these are no win, tie or loss.
+    paired = comparison.ties + (comparison.wins or 0) + (comparison.losses or 0)
+    is_other = any(
+        paired > mean.lists + mean.undefined
+        or (a is not None and comparison.lists + undefined < mean.lists)
+        for mean in sides
+    )
+    if is_other:
+        numbers = " and ".join(str(mean.lists) for mean in sides)
+        raise ValueError(
+            f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
+            f"lists, and the results are of {numbers}; {_SAME_VALUES}"
+        )
+    # The table shows geometric means of values whose differences are compared. With a
+    # judge, differences have a λ of their own, and are not those of means.
+    has_judge = comparison.judge is not None
+    if a is None or undefined or has_judge or metric_part(metric) in STATES:
+        return
+    difference = sides[1].mean - sides[0].mean
+    # Means may have been summed in float32, the difference is one of float64.
+    tolerance = 1e-4 * max(abs(sides[0].mean), abs(sides[1].mean))
+    if abs(difference - comparison.difference) > tolerance:
+        raise ValueError(
+            f"compare holds a difference of {comparison.difference:+.3g} between {b!r} and "
+            f"its baseline in {metric!r}, and the means of {b!r} and {a!r} differ by "
+            f"{difference:+.3g}; {_SAME_VALUES}, and the baseline among them"
+        )
+
+
+def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
+    """Whether these are the names of several baselines."""
+    return isinstance(compare, list | tuple)
+
+
+def _with_baselines(
+    records: Sequence[Record], baselines: Sequence[Hashable]
+) -> Comparisons:
+    """Compares all runs with some of them."""
+    runs = dict.fromkeys(map(run_of, records))
+    unknown = [x for x in baselines if x not in runs or len(runs) < 2]
+    if unknown or not baselines:
+        known = "which are " + listing(list(runs))
+        if "" in runs:
+            known = "and results of the form {run: {metric: values}}"
+        raise ValueError(
+            f"compare is {listing(unknown) or '[]'}; pass the name of one of several runs, "
+            f"{known}"
+        )
+    for record in records:
+        if isinstance(record.source, State | PredictionPowered):
+            raise TypeError(
+                f"compare={baselines[0]!r} needs the values of every list, but "
+                f"{record.name} is a {type(record.source).__name__}; pass what `measure` "
+                "returns, or the result of jrm.compare"
+            )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
+        return compare_runs(Systems.of(records), pairs=baselines)
+
+
+def _marks_of_pairs(
+    runs: Sequence[Hashable], comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Marks:
+    """Marks each cell with the letters of those `runs` that it differs from."""
+    letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
+    marks: dict[tuple[Hashable, str], str] = {}
+    for (pair, metric), comparison in comparisons.items():
+        if is_significant(comparison):
+            # Of a one-sided question, the pair the other way round was not asked.
+            is_mutual = comparison.alternative == "two-sided"
+            for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
+                cell = run, metric
+                letter = letters.get(opponent, "")
+                marks[cell] = "".join(sorted(marks.get(cell, "") + letter))
+    kind = "capital" if all(map(str.isupper, letters.values())) else "letter"
+    legend = f"a {kind}: {_relation(comparisons, 'the run that has it')}"
+    return Marks(marks, letters, f"{legend} {_how(comparisons)}")
+
+
+def _letter(index: int) -> str:
+    """The capitals from A to Z, then the letters from a to z, and so on through Unicode.
+
+    The small letters of a leaderboard say the opposite: who cannot be told apart.
+    """
+    return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
+
+
+def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
+    """Returns what a mark says of its cell: `differs from bm25`."""
+    comparison, *_ = comparisons.values()
+    margin = "" if comparison.margin is None else f"{comparison.margin:g}"
+    relation = {
+        "two-sided": f"is within ±{margin} of" if margin else "differs from",
+        "greater": f"is less than {margin} below" if margin else "is above",
+        "less": f"is less than {margin} above" if margin else "is below",
+    }[comparison.alternative]
+    return f"{relation} {baseline}"
+
+
+def _how(comparisons: Mapping[Any, Comparison]) -> str:
+    """The test, its correction and the level: `(t test, Holm-corrected, p ≤ 0.05)`."""
+    settings = dict.fromkeys(
+        f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
+        for comparison in comparisons.values()
+    )
+    clusters = dict.fromkeys(x.clusters for x in comparisons.values() if x.clusters)
+    if clusters:
+        numbers = " or ".join(map(str, clusters))
+        settings = {
+            f"{' or '.join(settings)}; of {numbers} clusters, while intervals of means "
+            "take lists as independent": None
+        }
+    return f"({' or '.join(settings)})"

@@ -9,19 +9,18 @@ import numpy as np
 
 from jax_rank_metrics._inputs import first_index, kind_of
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.comparisons.comparison import record_of
-from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
-from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard
-from jax_rank_metrics._results.sheets.export import flat_record
+from jax_rank_metrics._results.comparisons.comparisons import comparisons_in, record_of
+from jax_rank_metrics._results.comparisons.standings import Leaderboard
+from jax_rank_metrics._results.inference.judges import PredictionPowered
+from jax_rank_metrics._results.sheet import flat_record
+from jax_rank_metrics._results.systems.list_values import checked_ids, in_one_order
 from jax_rank_metrics._results.systems.systems import (
     Record,
     Values,
     is_spread,
     read,
 )
-from jax_rank_metrics._results.systems.values import checked_ids, in_one_order
-from jax_rank_metrics._results.tables.mean_table import sheet_of_means
+from jax_rank_metrics._results.tables.table import sheet_of_means
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.state import State

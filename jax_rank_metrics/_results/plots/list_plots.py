@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._results.comparisons.comparison import Comparison, p_text
-from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Question, Subject
+from jax_rank_metrics._results.comparisons.comparisons import Comparison, p_text
+from jax_rank_metrics._results.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.sheets.export import count_text, fixed_point
+from jax_rank_metrics._results.sheet import count_text, fixed_point
 from jax_rank_metrics._results.systems.differences import differences_of
 from jax_rank_metrics._results.systems.direction import is_lower_better
+from jax_rank_metrics._results.systems.list_values import in_one_order, is_by_list
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
     Systems,
@@ -21,7 +21,6 @@ from jax_rank_metrics._results.systems.systems import (
     lists_of_metric,
     read,
 )
-from jax_rank_metrics._results.systems.values import in_one_order, is_by_list
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
@@ -89,7 +88,7 @@ def differences(
     )
     check_seed_counts((of_a, of_b))
     list_differences = differences_of(*in_one_order((of_a, of_b), ids), undefined=None)
-    if any(list_differences.ratios):
+    if list_differences.are_ratios.any():
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "
             "over lists; pass compare(a, b) to plots.forest"

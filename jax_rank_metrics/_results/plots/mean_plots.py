@@ -12,7 +12,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.sheets.export import count_text
+from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._results.tables.estimates import (
     estimates,
@@ -25,6 +25,7 @@ from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 MARKERS = 25  # of a line whose every point has one
 

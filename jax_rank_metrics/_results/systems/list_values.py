@@ -11,8 +11,8 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.inference.means import shares_of
-from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
+from jax_rank_metrics._results.inference.judges import PredictionPowered
+from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
 from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList

@@ -1,6 +1,7 @@
 """The weighted mean of lists, and how sure it is: one summary for all functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -168,7 +169,7 @@ class Summary(NamedTuple):
         weights: np.ndarray,
         noise: np.ndarray | float = 0.0,
         sides: Sequence[Sequence[np.ndarray]] = (),
-        ratios: Sequence[Ratios | None] = (),
+        ratios: Mapping[int, Ratios] = MappingProxyType({}),
     ) -> "Summary":
         """Summarises values of lists, or of clusters as if they were lists.
 
@@ -178,7 +179,7 @@ class Summary(NamedTuple):
             noise: See `WeightedMean.of`.
             sides: The values of each side of a column, `[seeds, lists]`, or none; their
                 errors are joined with that of lists.
-            ratios: Two ratios that a column compares instead, or None.
+            ratios: The two ratios that a column compares instead, by its index.
         """
         means = WeightedMean.of(values, weights, noise)
         mean, n_eff, freedom = means.mean, means.n_eff, means.freedom
@@ -192,11 +193,10 @@ class Summary(NamedTuple):
                 error[column], freedom[column] = error_with_seeds(
                     error[column], freedom[column], of_sides, share
                 )
-        for column, of_systems in enumerate(ratios):
-            if of_systems is not None:
-                difference = cls.of_ratios(of_systems)
-                for row, number in zip(summary, difference, strict=True):
-                    row[column] = number
+        for column, of_systems in ratios.items():
+            difference = cls.of_ratios(of_systems)
+            for row, number in zip(summary, difference, strict=True):
+                row[column] = number
         return summary
 
     @classmethod
@@ -210,7 +210,7 @@ class Summary(NamedTuple):
             Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 11.
         """
         a, b = ratios.means()
-        # As sure as the less sure of both.
+        # The smaller effective size of the two.
         n_eff = np.minimum(a.n_eff, b.n_eff)
         freedom = np.minimum(a.freedom, b.freedom)
         error = _root_of_squares(deviations(b.changes - a.changes, n_eff, freedom))

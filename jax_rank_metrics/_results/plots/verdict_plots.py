@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.comparisons.comparison import (
+from jax_rank_metrics._results.comparisons.comparisons import (
     CORRECTION_NAMES,
     Comparison,
+    Comparisons,
+    comparisons_in,
     is_bound,
     is_significant,
 )
-from jax_rank_metrics._results.comparisons.comparisons import (
-    Comparisons,
-    comparisons_in,
-)
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard
+from jax_rank_metrics._results.comparisons.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.systems.systems import is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 ROW = 0.28  # inches that a row takes in a new figure
 
