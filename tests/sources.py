@@ -310,6 +310,7 @@ WEIGHABLE = {
     "packed": packed,
     "sharded": functools.partial(sharded, devices=(2, 4)),
     "plain": plain,
+    "auto": functools.partial(plain, kind=AxisType.Auto),  # which the compiler divides
 }
 CATALOGS = {
     "scores": scored,

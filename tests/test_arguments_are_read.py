@@ -5,12 +5,10 @@ import inspect
 import re
 from pathlib import Path
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
 from cases import CASES
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
@@ -83,11 +81,6 @@ def test_metrics_without_cutoffs_refuse_them():
             metric.of(ranking, k=3)
         checked += 1
     assert checked > 15
-
-
-def rows_of(judged):
-    """Ranks rows, with the columns that say what was judged."""
-    return jrm.rank(LABELS, SCORES, columns={"judged": judged, "pooled": judged})
 
 
 def retrieved_ids():
@@ -191,48 +184,6 @@ def test_drivers_know_what_is_judged():
     check(evaluation.lists, jrm.measure(metrics, rows))
 
 
-@pytest.mark.long
-def test_keys_draw_other_orders():
-    """A key of each source that takes one moves tied items."""
-    scores, vectors = np.zeros((1, 64), np.float32), np.ones((64, 1), np.float32)
-    ids = np.zeros((1, 1), int)
-    sources = (
-        lambda **how: jrm.rank(scores, scores, k=8, **how),
-        lambda **how: jrm.rank_scores(scores, ids, k=8, **how),
-        lambda **how: jrm.rank_catalog(vectors[:1], vectors, ids, k=8, **how),
-    )
-    for source in sources:
-        orders = [source(key=jax.random.key(seed)).items for seed in range(2)]
-        assert (
-            len({tuple(np.ravel(x).tolist()) for x in (*orders, source().items)}) == 3
-        )
-
-
-@pytest.mark.long
-def test_list_weights_enter_every_mean():
-    """Of each source that takes them, the mean of values is weighted by them."""
-    weights = np.float32([3, 1])
-    places = np.argsort(np.argsort(-SCORES, kind="stable"), kind="stable")
-    rankings = {
-        "rank": jrm.rank(LABELS, SCORES, list_weights=weights),
-        "rank with weights": jrm.rank(LABELS, SCORES, None, weights),
-        "items": jrm.rank(LABELS, SCORES, None, WEIGHTS, list_weights=weights),
-        "retrieved": jrm.rank_retrieved(LABELS, list_weights=weights),
-        "ids": jrm.rank_ids(IDS, IDS[:, 1:2], list_weights=weights),
-        "scores": jrm.rank_scores(SCORES, IDS, list_weights=weights),
-        "catalog": catalog(k=None, list_weights=weights),
-        "places": jrm.rank_places(
-            *(LABELS, places, np.ones_like(places)),
-            num_retrieved=[6, 6],
-            list_weights=weights,
-        ),
-    }
-    for name, ranking in rankings.items():
-        lists = jrm.reciprocal_rank.of(ranking)
-        expected = np.average(np.asarray(lists.values), weights=weights)
-        assert lists.mean().compute() == pytest.approx(expected, rel=1e-6), name
-
-
 class TestSeen:
     """Users that are named beside those that are evaluated."""
 
@@ -273,18 +224,3 @@ class TestSeen:
         arguments[name] = {-1: [0]} | arguments[name]
         with pytest.raises(ValueError, match=f"{name} has the user -1"):
             jrm.evaluate_users("recall@2", self.scores, **arguments)
-
-
-def test_auc_weighs_pairs_of_sharded_items():
-    """Devices that share the items of a list add up the weights of all of them."""
-    mesh, spec = make_mesh((1, 2), ("data", "model")), jax.sharding.PartitionSpec
-    items = spec(None, "model")
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=(items, items, items), out_specs=spec())
-    def sharded(labels, scores, weights):
-        ranking = jrm.rank(labels, scores, None, weights, items_axis="model", k=6)
-        return jrm.roc_auc.of(ranking).values
-
-    expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
-    np.testing.assert_allclose(sharded(LABELS, SCORES, WEIGHTS), expected, rtol=1e-6)

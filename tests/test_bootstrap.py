@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import FEW, MANY, at, in_batches, lists_of, mean_of
+from per_lists import FEW, MANY, at, lists_of, mean_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import resample
@@ -130,17 +130,6 @@ def test_metrics_share_draws(rng):
     assert not np.isclose(wide, far).any()
     rekeyed = boot(a, ids, jax.random.key(4))
     assert not np.isclose(rekeyed.replicates(), together["a"].replicates()).any()
-
-
-@pytest.mark.long
-def test_intervals_of_stacked_states(rng):
-    """They are those of each state."""
-    lists, ids = in_batches((lists_of(rng.random((MANY, 2))), jnp.arange(MANY)), 2)
-    stack = jax.vmap(boot)(lists, ids)
-    for ends, of_state in zip(
-        stack.confidence_interval(), at(stack, 1).confidence_interval(), strict=True
-    ):
-        np.testing.assert_allclose(ends[1], of_state, rtol=1e-6)
 
 
 @pytest.mark.long

@@ -83,38 +83,6 @@ def check_same(actual, expected):
         assert actual[name]["undefined"] == metric["undefined"]
 
 
-@pytest.mark.long
-def test_the_lists_are_worth_a_test(data, expected):
-    """Some are undefined, some are empty, and ties, weights and masks all matter."""
-    lists, undefined = expected["ap@10"]["lists"], expected["ap@10"]["undefined"]
-    assert 9000 < lists < LISTS and 500 < undefined < 5000
-    assert np.mean([len(set(row[~np.isnan(row)])) < 10 for row in data[1]]) > 0.3
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("devices", "size"), [(8, 64), (2, 7)])
-def test_scan(devices, size, data, expected):
-    """Each device scans as many small batches as it takes."""
-    mesh = make_mesh(devices)
-    step = devices * size
-    arrays = recipes.pad(data, -(-LISTS // step) * step)
-    run = recipes.by_scan(METRICS, mesh, size)
-    check_same(numbers(run(put(mesh, arrays), None)), expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("devices", "kind", "size"),
-    [(8, AxisType.Explicit, LISTS), (8, AxisType.Auto, 4096)],
-    ids=str,
-)
-def test_jit(devices, kind, size, data, expected):
-    """The plain call reads all lists at once, or batches with a padded last one."""
-    mesh = make_mesh(devices, kind)
-    actual = recipes.by_jit(METRICS, mesh, recipes.cut(data, size))
-    check_same(numbers(actual), expected)
-
-
 def test_shard_map(data, expected):
     """Every batch ends with an all-reduce."""
     mesh = make_mesh(8)

@@ -8,8 +8,6 @@ import numpy as np
 import oracle
 import pytest
 from drawn import draw_short
-from jax.sharding import PartitionSpec as P
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import lower_is_better, parse
@@ -106,21 +104,6 @@ def test_names_stand_for_parts():
     assert better == [True, True, True, False, False]
     gap, ratio = "exposure_parity", "exposure_parity(comparison=ratio)@5"
     assert lower_is_better(gap) and not lower_is_better(ratio)
-
-
-@pytest.mark.long
-def test_sums_of_items_over_devices(rng):
-    """Each device holds some items of all lists, and the sums of all."""
-    data = draw_short(rng, 8, 16)
-    mesh, cut = make_mesh((4,), ("model",)), P(None, "model")
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=cut, out_specs=P())
-    def of_items(data):
-        return jrm.group_exposure(data.ranked(items_axis="model", k=5), k=5)
-
-    expected = jrm.group_exposure(data.ranked(k=5), k=5)
-    chex.assert_trees_all_close(of_items(data), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.long

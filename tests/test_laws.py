@@ -47,10 +47,13 @@ COLUMNED, UNCUT = ANEW = [
 EACH_ANEW = [setting("top-k", OF_LABELS, KS, marks=pytest.mark.long), *ANEW]
 # With weights per list; with ties broken by a key; with a full sort, and ties broken by
 # labels and weights.
-OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
-    setting("list-weights", CUT, KS, None, False, pytest.mark.long),
+RANDOM, WORST = [
     setting("random", CUT, KS, "random", marks=pytest.mark.long),
     setting("whole-worst", EVERY, ALL_KS, "worst", marks=pytest.mark.long),
+]
+OTHERS = [
+    setting("list-weights", CUT, KS, None, False, pytest.mark.long),
+    *(RANDOM, WORST),
 ]
 
 
@@ -342,17 +345,6 @@ def test_list_weights(cases, ks, ties, data):
             rtol=2e-6 if lists.is_ratio else 0,
             err_msg=name,
         )
-
-
-@law(FEWER, COLUMNED, UNCUT, RANDOM, WORST)
-def test_implied_list_weights(cases, ks, ties, data):
-    """A list weighs w̄ = Σ w·r / Σ r, or the mean weight where nothing is relevant."""
-    rows = lists_of_oracle(data)
-    for name, lists in lists_of(cases, ks, ties, data).items():
-        factor = factors(name, lists, rows)
-        expected = [CASES[name].implied_weight(x) for x in rows]
-        expected = by_list(expected, factor) * factor
-        np.testing.assert_allclose(lists.weights, expected, rtol=2e-6, err_msg=name)
 
 
 @law(*ANEW)

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES, CORE, EVERY, FEW, KEYLESS_ORDERS, metrics
-from jax.sharding import AxisType
 from sources import (
     CATALOGS,
     COUNTED,
@@ -20,7 +19,6 @@ from sources import (
     draw,
     packed,
     padded,
-    plain,
 )
 
 import jax_rank_metrics as jrm
@@ -47,7 +45,7 @@ def table(source, ties, ks=KS, cases=EVERY):
         }
     if None not in ks:
         cases = {name: case for name, case in cases.items() if case.has_k}
-    kind = {"plain": "sharded"}.get(source, source)
+    kind = {"plain": "sharded", "auto": "rows"}.get(source, source)
     if source == "places" or (source in COUNTED and None in ks):
         kind = "places"
     elif source in (*CATALOGS, "labelled", "ids"):
@@ -88,17 +86,9 @@ def test_every_metric_on_every_source(source, ties, cases, rng):
 def test_item_weights_on_every_source(source, rng):
     """Sources agree on weighted gains, and on the list weights that they imply."""
     problem = draw(rng, weigh_items=True)
-    then = functools.partial(jrm.measure, ("ndcg@1,10",))
-    expected = padded(problem, then, k=KS, list_weights=None)
-    check_same(SOURCES[source](problem, then, k=KS, list_weights=None), expected)
-
-
-@pytest.mark.long
-def test_items_that_the_compiler_divides(problem):
-    """The plain call agrees on a mesh of Auto axes, which the compiler partitions."""
-    then = functools.partial(jrm.measure, metrics(KS, None, FEW))
-    actual = plain(problem, then, AxisType.Auto, k=KS)
-    check_same(actual, padded(problem, then, k=KS))
+    then = functools.partial(jrm.measure, ("ndcg@1,10", "auc"))
+    how = {"k": ITEMS, "list_weights": None}
+    check_same(SOURCES[source](problem, then, **how), padded(problem, then, **how))
 
 
 @pytest.mark.long
@@ -150,7 +140,9 @@ def test_a_cut_beyond_the_catalogue(problem):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("source", ["packed", "sharded", "catalog", "catalog-none"])
+@pytest.mark.parametrize(
+    "source", ["packed", "sharded", "scores", "catalog", "catalog-none"]
+)
 def test_random_ties_have_the_expected_mean(source, problem):
     """Means over 2,000 keys are within five standard errors, per list and cutoff."""
     number = 2_000

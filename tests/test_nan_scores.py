@@ -202,6 +202,11 @@ def test_what_is_not_read_changes_nothing():
         ):
             assert same_bits(x, y), options
         assert all(np.isfinite(x.compute()).all() for x in of_nan.values())
+    # Neither do masked items of a catalogue that is streamed, and labelled by attributes.
+    how = {"names": STOPS, "relevant": BY_ATTRIBUTES, "item_mask": is_read.all(0)}
+    of_nan, of_numbers = (catalog(x, **how) for x in (scores, SCORES))
+    for name, lists in of_numbers.items():
+        assert same_bits(of_nan[name].values, lists.values), name
     # Neither do lists of one class, or in which chance is right, without weight in a mean.
     labels = LABELS * (weights[:, None] > 0)
     for metric in (

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
@@ -84,6 +84,7 @@ def check(state, exact, binned):
         max_size=ITEMS,
     )
 )
+@example([(True, ULP, 1), (False, 1.0, 1)])  # in order, in one bin
 @settings(deadline=None, max_examples=20)
 def test_values_and_bounds_are_those_of_loops(items):
     """All scores there are, with ties, padding and weights that remove items."""

@@ -204,5 +204,7 @@ def test_rankings_are_read_by_their_items(rng):
         lambda x: jrm.miscalibration(x, genres, profiles, 3, profile_weights=weights),
         lambda x: jrm.novelty(x, counts, 3, "users", 99),
         lambda x: jrm.exposure(x, ITEMS),
+        lambda x: jrm.overlap(x, relevant, (2, 6)),
+        lambda x: jrm.spearman_rho(relevant, x),
     ):
         chex.assert_trees_all_equal(metric(ranking), metric(ids))

@@ -8,11 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE
-from late_imports import LateImport
 
 import jax_rank_metrics as jrm
-
-optax = LateImport("optax")
 
 SOFT = jrm.sigmoid_ranks(0.3)
 NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
@@ -333,32 +330,6 @@ def test_nothing_to_rank(shape):
     assert not values.any() and values.shape == shape[:1]
 
 
-@pytest.mark.long
-def test_packed_lists_under_vmap_and_with_axes(rng):
-    """Rows of packed lists have the values and gradients of each row by itself."""
-    shape = (2, 200)
-    labels, scores = rng.choice(np.float32([0, 1, 2]), shape), rng.normal(size=shape)
-    scores = scores.astype(np.float32)
-    ids = np.stack([np.arange(200) // 4, np.arange(200) // 130]).astype(np.int32)
-
-    def values(labels, scores, ids):
-        options = {"segment_ids": ids, "num_segments": 50, "relax": SOFT}
-        return jrm.ndcg.per_list(labels, scores, **options).values
-
-    def value_and_slope(labels, scores, ids):
-        rows, back = jax.vjp(lambda x: values(labels, x, ids), scores)
-        return rows, back(jnp.ones_like(rows))[0]
-
-    arrays = labels, scores, ids
-    single = [value_and_slope(*(x[row] for x in arrays)) for row in (0, 1)]
-    single = [np.stack(pair) for pair in zip(*single, strict=True)]
-    for actual in (value_and_slope(*arrays), jax.vmap(value_and_slope)(*arrays)):
-        for pair in zip(actual, single, strict=True):
-            np.testing.assert_allclose(*pair, rtol=1e-6, atol=1e-6)
-    empty = np.zeros(0, np.float32)
-    assert not np.asarray(values(empty, empty, np.zeros(0, np.int32))).any()
-
-
 @pytest.mark.parametrize(
     "is_packed", [False, pytest.param(True, marks=pytest.mark.long)]
 )
@@ -376,41 +347,6 @@ def test_memory(is_packed):
     program = jax.jit(jax.value_and_grad(value, argnums=1)).lower(scores, scores)
     memory = program.compile().memory_analysis()
     assert memory.temp_size_in_bytes < 3 * (4 * scores.size * 64)
-
-
-@pytest.mark.long
-def test_training(rng):
-    """Training on soft nDCG makes a linear scorer rank new lists clearly better."""
-    lists, items, features = 256, 20, 8
-    true = rng.normal(size=features)
-    x = rng.normal(size=(lists, items, features)).astype(np.float32)
-    noisy = x @ true + 0.5 * rng.normal(size=(lists, items))
-    labels = np.digitize(noisy, [0, 2, 4]).astype(np.float32)
-    optimizer = optax.sgd(2.0, momentum=0.9)
-
-    def scores(weights, x):
-        return jnp.matmul(x, weights)
-
-    @jax.jit
-    def train(weights, x, labels):
-        def loss(weights):
-            return -jrm.ndcg(labels, scores(weights, x), relax=SOFT).compute()
-
-        def step(carry, _):
-            weights, state = carry
-            slope = jax.grad(loss)(weights)
-            updates, state = optimizer.update(slope, state)
-            return (optax.apply_updates(weights, updates), state), None
-
-        return jax.lax.scan(step, (weights, optimizer.init(weights)), None, 60)[0][0]
-
-    begin = jnp.zeros(features, jnp.float32)
-    trained = train(begin, x[:128], labels[:128])
-    before, after = (
-        float(jrm.ndcg(labels[128:], scores(w, x[128:]), k=10))
-        for w in (begin, trained)
-    )
-    assert before < 0.6 and after > 0.95
 
 
 def test_log_auc_has_no_jumps():

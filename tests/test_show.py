@@ -18,6 +18,11 @@ LISTS = jrm.PerList(np.float32([1, 0.5, 0]), ONES, KNOWN)
 CUTS = jrm.PerList(np.float32([[1, 1], [0, 0.5], [0, 0]]), ONES, KNOWN)
 
 
+def text_of(value):
+    """Returns its repr as without double precision."""
+    return repr(value).replace("float64", "float32")
+
+
 STATE, STATES = mean_of(LISTS), mean_of(CUTS)
 STACKED, STACKED_CUTS = (
     stacked([mean_of(x[:2]), mean_of(x[2:])]) for x in (LISTS, CUTS)
@@ -51,7 +56,7 @@ STACKED, STACKED_CUTS = (
     ],
 )
 def test_numbers_are_shown(value, text):
-    assert repr(value).replace("float64", "float32") == text
+    assert text_of(value) == text
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn", "float64"])
@@ -72,21 +77,20 @@ def test_where_there_are_no_numbers():
 
     def see(lists):
         # A constant has its numbers also inside a trace.
-        seen.extend([repr(lists), repr(lists.mean()), repr(STATE)])
+        seen.extend(map(text_of, (lists, lists.mean(), STATE)))
         return lists.mean()
 
     jax.eval_shape(see, CUTS)
     jax.eval_shape(jax.vmap(see), CUTS)
-    kind = CUTS.values.dtype
-    assert seen[:2] == [f"PerList(traced, {kind}[3, 2])", f"Mean(traced, {kind}[2])"]
+    assert seen[:2] == ["PerList(traced, float32[3, 2])", "Mean(traced, float32[2])"]
     assert seen[2] == seen[5] == repr(STATE)
-    assert seen[3] == f"PerList(traced, {kind}[2])"
+    assert seen[3] == "PerList(traced, float32[2])"
     shapes = jax.eval_shape(lambda x: x, (LISTS, STATE))
-    assert repr(shapes) == f"(PerList({kind}[3]), Mean({kind}[]))"
+    assert text_of(shapes) == "(PerList(float32[3]), Mean(float32[]))"
     gone = jax.tree.map(jnp.array, (LISTS, STATE))
     for leaf in jax.tree.leaves(gone):
         leaf.delete()
-    assert repr(gone) == f"(PerList(deleted, {kind}[3]), Mean(deleted, {kind}[]))"
+    assert text_of(gone) == "(PerList(deleted, float32[3]), Mean(deleted, float32[]))"
     assert gone[1]._repr_html_() is None
     for leaf in (None, object(), "x", True, ..., P("data"), np.zeros(3)):
         for tree in (LISTS, STATE):

@@ -21,6 +21,7 @@ from jax_rank_metrics._states.double_floats import is_pair
 
 LISTS, ITEMS, RANKS, BITS = 8, 16, 6, 12
 KS, METRICS = (2, None), ("mrr@1,3", "ndcg@3")
+RELAX = jrm.sigmoid_ranks(0.5)
 
 
 # What rows read: arrays of the items of lists, of their ranks, of lists, and of a catalogue.
@@ -107,7 +108,8 @@ RANKINGS = {
     "rank": lambda x: jrm.rank(x.labels, x.scores, x.mask, x.item_weights),
     "rank, cut": with_columns,
     "rank, packed": lambda x: jrm.rank(x.labels, x.scores, x.mask, segment_ids=x.segments, num_segments=3),
-    "rank, soft": lambda x: jrm.rank(x.labels, x.scores, relax=jrm.sigmoid_ranks(0.5)),
+    "rank, soft": lambda x: jrm.rank(x.labels, x.scores, relax=RELAX),
+    "rank, packed, soft": lambda x: jrm.rank(x.labels, x.scores, segment_ids=x.segments, num_segments=3, relax=RELAX),
     "rank_retrieved": lambda x: jrm.rank_retrieved(x.top_labels, x.top_mask, pool_labels=x.labels),
     "rank_ids": lambda x: jrm.rank_ids(x.above, x.relevant, list_weights=x.weights),
     "rank_scores": lambda x: jrm.rank_scores(x.scores, x.relevant, item_mask=x.is_item),
@@ -133,7 +135,8 @@ OF_LISTS = {
     "popularity_lift": lambda x: jrm.popularity_lift(x.ids, x.counts, x.others, KS),
     "neighbor_recall": lambda x: jrm.neighbor_recall(x.distances, x.distances[..., ::2], KS, 0.1, x.ids),
     "sampled_labels": lambda x: jrm.sampled_labels("ndcg@3", x.item_weights / 3, x.scores, jax.random.key(0), 4),
-    "slopes of soft ranks": lambda x: jax.grad(lambda scores: jrm.ndcg.per_list(x.labels, scores, relax=jrm.sigmoid_ranks(0.5)).values.sum())(x.scores),
+    "slopes of soft ranks": lambda x: jax.grad(lambda scores: jrm.ndcg.per_list(x.labels, scores, relax=RELAX).values.sum())(x.scores),
+    "slopes of packed soft ranks": lambda x: jax.grad(lambda scores: jrm.ndcg.per_list(x.labels, scores, segment_ids=x.segments, num_segments=3, relax=RELAX).values.sum())(x.scores),
     "paired": lambda x: jrm.paired(values(x), squares(x), "zero"),
     "over": lambda x: values(x).over(squares(x)),
 }
@@ -297,9 +300,9 @@ def empty():
     }
 
 
-READ = """compute std_error n_eff bounds positives negatives replicates coverage gini entropy
-    personalization non_empty min max shares parity treatment_ratio impact_ratio lists
-    undefined""".split()
+READ = """compute std_error confidence_interval n_eff bounds positives negatives replicates
+    coverage gini entropy personalization non_empty min max shares parity treatment_ratio
+    impact_ratio lists undefined""".split()
 # They sum the lists of a batch in single floats, and batches in pairs of floats.
 IN_SINGLE_FLOATS = ("bootstrap", "exposure, discounted")
 
@@ -346,7 +349,9 @@ def test_merged_states():
     same(jrm.merge(of_all, empty()), of_all, 0)
 
 
-@pytest.mark.parametrize("names", [("exposure", "quantiles"), long(tuple(STATES))])
+@pytest.mark.parametrize(
+    "names", [("exposure", "mean", "quantiles"), long(tuple(STATES))]
+)
 def test_stacked_states(names):
     """Each state of a stack has the numbers that it has by itself."""
     stacked = in_vmap("states", in_batches(draw(0)), {*STATES} - {*names})
@@ -369,7 +374,10 @@ WAYS = {
     "apart": (P(None, "b"), P("a"), P("a")),
 }
 # Where a call refuses arrays that are cut, it says why.
-PACKED = {"rank, packed": " is sharded over devices, as P"}
+PACKED = dict.fromkeys(
+    ("rank, packed", "rank, packed, soft", "slopes of packed soft ranks"),
+    " is sharded over devices, as P",
+)
 CUT_LISTS = {
     "rank_catalog, labelled": "label_fn labels the items in 4 blocks",
     **PACKED,

@@ -102,29 +102,6 @@ def test_values_of_another_library():
 
 
 @pytest.mark.long
-def test_rankings(rng):
-    """Two systems that rank the same items are compared by `ranking.items`."""
-    scores = rng.random((2, 5, 30)).astype(np.float32)
-    labels = np.ones((5, 30), np.float32)
-    mask = np.arange(30) < np.array([[30], [30], [9], [1], [0]])
-    first, second = (jrm.rank(labels, x, mask, k=10) for x in scores)
-    lists = jrm.overlap(first, second, k=(5, 10))
-    expected = jrm.overlap(first.items, np.asarray(second.items), k=(5, 10))
-    chex.assert_trees_all_equal(lists, expected)
-    assert lists.defined.tolist() == [True] * 4 + [False]
-    order = np.argsort(-scores, axis=-1)
-    for i in range(2):
-        shared = len(set(order[0, i, :5]) & set(order[1, i, :5])) / 5
-        np.testing.assert_allclose(lists.values[i, 0], shared, rtol=1e-6)
-    full_rankings = [jrm.rank(labels, x, mask) for x in scores]
-    rho = jrm.spearman_rho(*full_rankings)
-    ranks = np.argsort(order[:, 0], axis=-1)
-    np.testing.assert_allclose(rho.values[0], np.corrcoef(*ranks)[0, 1], atol=1e-6)
-    assert rho.defined.tolist() == [True, True, True, False, False]
-    assert jrm.jaccard(first, second.items, k=10).values.shape == (5,)
-
-
-@pytest.mark.long
 def test_long_lists(rng):
     """100,000 ranks stay within 1e-5 of sums in float64, and need memory of a few lists."""
     size = 100_000

@@ -1,12 +1,10 @@
-"""Against rax: rows with masks, and lists of very unequal length packed along one axis.
+"""Against rax: rows with masks; `test_layouts.py` compares packed lists with rows.
 
 rax compares all pairs of items, so lists are short. It has no hit rate, F score or
-R-precision, and is not told the number of packed lists, so that one without items has no
-value. The tests of packed lists are `long`, as `test_layouts.py` compares these with rows.
+R-precision.
 """
 
 import functools
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,39 +35,6 @@ OURS = {
     "recall": functools.partial(jrm.recall, k=KS),
     "ap": functools.partial(jrm.average_precision, k=KS),
 }
-# The empty list is in the middle, where its neighbours could leak into it.
-LENGTHS = (1, 60, 2, 0, 17, 3, 9, 5, 8, 1)
-EMPTY, NOTHING_RELEVANT, ALL_RELEVANT, ALL_MASKED = 3, 5, 6, 7
-
-
-class Packed(NamedTuple):
-    """Items of all lists, in arrays `[items]`."""
-
-    labels: np.ndarray
-    scores: np.ndarray
-    mask: np.ndarray
-    segment_ids: np.ndarray
-
-
-def draw(shuffled):
-    """Returns graded lists, contiguous or interleaved, without tied scores."""
-    rng = np.random.default_rng(8)
-    ids = np.repeat(np.arange(len(LENGTHS), dtype=np.int32), LENGTHS)
-    labels = rng.choice(np.float32([0, 0, 0, 0.5, 1, 2, 3]), ids.size)
-    labels[ids == NOTHING_RELEVANT] = 0
-    labels[ids == ALL_RELEVANT] = 2
-    mask = rng.random(ids.size) < 0.7
-    mask[ids == ALL_MASKED] = False
-    labels[0], mask[0] = 1, True  # a list of one relevant item
-    scores = (rng.permutation(ids.size) / 8 - 5).astype(np.float32)
-    order = rng.permutation(ids.size) if shuffled else np.arange(ids.size)
-    return Packed(*(x[order] for x in (labels, scores, mask, ids)))
-
-
-@pytest.fixture(params=[False, True], ids=["in-order", "shuffled"])
-def packed(request):
-    """The lists, contiguous and interleaved."""
-    return draw(request.param)
 
 
 def rax_function(name, **options):
@@ -80,31 +45,20 @@ def rax_function(name, **options):
     return functools.partial(getattr(rax, function), **of_row, **options)
 
 
-def columns_of_rax(name, labels, scores, mask=None, segment_ids=None, **options):
-    """Returns values of rax at every cutoff, along a last axis; of items if packed."""
+def columns_of_rax(name, labels, scores, mask=None, **options):
+    """Returns values of rax at every cutoff, along a last axis."""
     options = {
         name: jnp.asarray(x) if name == "weights" else x for name, x in options.items()
     }
     options["where"] = None if mask is None else jnp.asarray(mask)
-    if segment_ids is not None:
-        options["segments"] = jnp.asarray(segment_ids)
     arrays = jnp.asarray(scores), jnp.asarray(labels)
     function = rax_function(name, **options)
     return np.stack([function(*arrays, topn=k) for k in KS], axis=-1)
 
 
-def of_lists(name, labels, scores, mask=None, segment_ids=None, **options):
-    """Returns the values of rax `[..., lists, cutoffs]`; packed lists, read off the items."""
-    options["reduce_fn"] = None
-    values = columns_of_rax(name, labels, scores, mask, segment_ids, **options)
-    if segment_ids is None:
-        return values
-    # A list has its value at its first item, and 0 at all others.
-    lists = np.zeros((*values.shape[:-2], len(LENGTHS), len(KS)), np.float32)
-    for segment in range(len(LENGTHS)):
-        of_segment = (np.asarray(segment_ids) == segment)[..., None]
-        lists[..., segment, :] = np.where(of_segment, values, 0).sum(axis=-2)
-    return lists
+def of_lists(name, *lists, **options):
+    """Returns the values of rax `[lists, cutoffs]`."""
+    return columns_of_rax(name, *lists, reduce_fn=None, **options)
 
 
 @pytest.fixture
@@ -120,7 +74,7 @@ def rax_values(recorded):
 
 def random_ties(name, *lists):
     """Returns the mean of rax over random orders of ties, and its error."""
-    copies = 500 if len(lists) > 3 else 3000
+    copies = 3000
     many = [np.tile(x, (copies, 1)) for x in lists]
     theirs = np.float64(of_lists(name, *many, key=jax.random.key(0)))
     error = 5 * theirs.std(axis=0) / np.sqrt(copies)
@@ -128,15 +82,14 @@ def random_ties(name, *lists):
     return {"mean": np.float32(theirs.mean(axis=0)), "error": np.float32(error)}
 
 
-def with_gradient(name, labels, scores, segment_ids=None):
+def with_gradient(name, labels, scores):
     """Returns the mean of rax under approximated ranks, and its gradient."""
     import rax
 
     ranks = functools.partial(
         rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
     )
-    segments = None if segment_ids is None else jnp.asarray(segment_ids)
-    function = rax_function(name, rank_fn=ranks, segments=segments)
+    function = rax_function(name, rank_fn=ranks)
     arrays = jnp.asarray(scores), jnp.asarray(labels)
     return {"value": function(*arrays), "gradient": jax.grad(function)(*arrays)}
 
@@ -155,11 +108,9 @@ def values_of(ranking):
 
 
 def rank(lists, mask=None, weights=None, **options):
-    """Returns our ranking of rows, or of packed lists, in programs that tests share."""
+    """Returns our ranking, in programs that tests share."""
     mask = lists.mask if mask is None else mask
     weights = np.ones_like(lists.scores) if weights is None else weights
-    if isinstance(lists, Packed):
-        options |= {"segment_ids": lists.segment_ids, "num_segments": len(LENGTHS)}
     return jrm.rank(lists.labels, lists.scores, mask, weights, **options)
 
 
@@ -216,7 +167,7 @@ def test_pairs_in_order(levels, lists, rax_values, agree):
     assert (theirs < ours.values).any() == bool(levels)
 
 
-def check_item_weights(lists, rax_values, agree):
+def test_item_weights(lists, rax_values, agree):
     """Compares values under weights of items.
 
     The DCG of rax is Σ w·gain·discount; ours is divided by w̄, the weight of the list. In
@@ -229,15 +180,6 @@ def check_item_weights(lists, rax_values, agree):
     for name, theirs in rax_values("weighted", lists, names, **options).items():
         values = ours[name].values
         agree(values * ours[name].weights[:, None] if name == "dcg" else values, theirs)
-
-
-def test_item_weights(lists, rax_values, agree):
-    check_item_weights(lists, rax_values, agree)
-
-
-@pytest.mark.long
-def test_item_weights_of_packed_lists(packed, rax_values, agree):
-    check_item_weights(packed, rax_values, agree)
 
 
 @pytest.mark.long
@@ -265,72 +207,16 @@ def test_infinitely_low_scores_are_not_retrieved_there(lists, rax_values, agree)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("layout", ["rows", "in-order", "shuffled"])
-def test_approximations(layout, lists, rax_values, agree):
+def test_approximations(lists, rax_values, agree):
     # Without masks: in rax, items that do not exist get the first rank.
-    packed, segments = draw(layout == "shuffled"), {}
-    labels, scores, *_ = data = lists[:2] if layout == "rows" else packed
-    if layout != "rows":
-        segments = {"segment_ids": packed.segment_ids, "num_segments": len(LENGTHS)}
-        data = labels, scores, packed.segment_ids
-    relax = jrm.sigmoid_ranks(0.2)
+    labels, scores = data = lists[:2]
     both = rax_values("approximations", data, ["ndcg", "dcg"], with_gradient)
     for name, theirs in both.items():
         metric = getattr(jrm, name)
 
         def ours(scores, metric=metric):
-            ranking = jrm.rank(labels, scores, relax=relax, **segments)
-            return metric.of(ranking).mean().compute()
+            return metric(labels, scores, relax=jrm.sigmoid_ranks(0.2)).compute()
 
         value, gradient = jax.value_and_grad(ours)(scores)
         agree(value, theirs["value"])
         agree(gradient, theirs["gradient"])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
-def test_packed_lists(masked, packed, rax_values, agree):
-    """Every list and the mean, which leaves out lists without items."""
-    mask = packed.mask if masked else np.ones_like(packed.mask)
-    measured, data = values_of(rank(packed, mask)), packed._replace(mask=mask)
-    theirs = rax_values("packed", data)
-    means = rax_values("packed means", data, of=columns_of_rax)
-    for name in OURS:
-        ours, state = measured[name], measured[name].mean()
-        agree(ours.values, theirs[name])
-        assert not ours.values[EMPTY].any() and ours.values[0].all()
-        agree(state.compute(), means[name])
-        existing = np.unique(packed.segment_ids[mask]).size
-        assert state.lists == existing < len(LENGTHS)
-
-
-@pytest.mark.long
-def test_ids_of_no_list(packed, rax_values, agree):
-    # rax measures it like any other list; here it is masked.
-    ids = np.where(packed.mask, packed.segment_ids, -1).astype(np.int32)
-    everything = np.ones_like(packed.mask)
-    ours = values_of(rank(packed._replace(segment_ids=ids), everything))
-    for name, theirs in rax_values("packed", packed).items():
-        agree(ours[name].values, theirs)
-
-
-@pytest.mark.long
-def test_rows_of_packed_lists(rax_values, agree):
-    rows = Packed(*(np.stack(x) for x in zip(draw(False), draw(True), strict=True)))
-    ours = values_of(rank(rows))
-    for name, theirs in rax_values("packed rows", rows).items():
-        agree(ours[name].values, theirs)
-
-
-@pytest.mark.long
-def test_tied_packed_lists(packed, rax_values, agree):
-    """Ties in index order, and the mean over random orders."""
-    data = tied(packed, 0.25)
-    ours = values_of(rank(data, ties="stable"))
-    for name, theirs in rax_values("packed ties", data).items():
-        agree(ours[name].values, theirs)
-    ours = values_of(rank(data))
-    theirs = rax_values("packed random ties", data, of=random_ties)
-    for name in OURS:
-        difference = np.abs(theirs[name]["mean"] - np.asarray(ours[name].values))
-        np.testing.assert_array_less(difference, theirs[name]["error"] + 1e-5)

@@ -82,14 +82,6 @@ def test_average_precision_of_every_list(threshold, lists, agree):
     agree(ours.values, theirs)
 
 
-def test_average_precision_averaged_over_samples(lists, agree):
-    # In scikit-learn lists with nothing relevant are 0 too, with a warning.
-    theirs = sklearn_metrics.average_precision_score(
-        lists.labels >= 1, lists.scores, average="samples"
-    )
-    agree(jrm.average_precision(lists.labels, lists.scores).compute(), theirs)
-
-
 def test_label_ranking_average_precision_is_map_with_undefined_one(lists, agree):
     # scikit-learn divides by the relevant items too, and gives 1 where there are none.
     weights = np.linspace(0.5, 2, len(lists.labels), dtype=np.float32)
@@ -112,54 +104,6 @@ def test_tied_average_precision_is_of_thresholds_there_and_of_orders_here(agree)
         agree(theirs, 2 / 3)
     ours = jrm.average_precision(labels, scores).compute()
     agree(ours, (1 + 5 / 6 + 7 / 12) / 3)
-
-
-@pytest.mark.parametrize("beta", [0.5, 2.0])
-def test_precision_recall_and_f_score_of_the_best(beta, lists, agree):
-    ks = (1, 4, 20, None)
-    metrics = {
-        "precision": functools.partial(jrm.precision, k=ks),
-        "recall": functools.partial(jrm.recall, k=ks),
-        "f": functools.partial(jrm.f_score, beta=beta, k=ks),
-    }
-    ours = [x.values for x in jrm.measure(metrics, jrm.rank(*lists)).values()]
-    theirs = np.zeros((3, len(lists.mask), len(ks)))  # scikit-learn refuses empty lists
-    for row, exists in enumerate(lists.mask):
-        relevant, scores = lists.labels[row, exists] >= 1, lists.scores[row, exists]
-        for column, k in enumerate(ks):
-            best = np.isin(scores, np.sort(scores)[::-1][:k])
-            if exists.any():
-                *values, _ = sklearn_metrics.precision_recall_fscore_support(
-                    relevant, best, beta=beta, average="binary", zero_division=0
-                )
-                theirs[:, row, column] = values
-    agree(np.stack(ours), theirs)
-
-
-def test_hit_rate_is_top_k_accuracy_where_one_item_is_relevant(lists, agree):
-    count, items = lists.scores.shape
-    relevant = np.arange(count) % items
-    weights = np.linspace(0.5, 2, count, dtype=np.float32)
-    ks = (1, 2, 5)
-    theirs = [
-        sklearn_metrics.top_k_accuracy_score(
-            relevant, lists.scores, k=k, labels=np.arange(items), sample_weight=weights
-        )
-        for k in ks
-    ]
-    labels = np.arange(items) == relevant[:, None]
-    ours = jrm.hit_rate(labels, lists.scores, weights=weights, k=ks)
-    agree(ours.compute(), theirs)
-
-
-def test_reciprocal_rank_is_one_over_coverage_where_one_item_is_relevant(lists, agree):
-    count, items = lists.scores.shape
-    labels = np.arange(items) == (np.arange(count) % items)[:, None]
-    theirs = [
-        1 / sklearn_metrics.coverage_error(labels[row : row + 1], scores[None])
-        for row, scores in enumerate(lists.scores)
-    ]
-    agree(jrm.reciprocal_rank.per_list(labels, lists.scores).values, theirs)
 
 
 # scikit-learn's function for lists, and its value where ours is undefined.

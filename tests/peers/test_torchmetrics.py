@@ -1,4 +1,4 @@
-"""Against torchmetrics: lists with every edge case, as rows and packed in one row."""
+"""Against torchmetrics: lists with every edge case."""
 
 import functools
 
@@ -8,8 +8,6 @@ import pytest
 import jax_rank_metrics as jrm
 
 KS = (3, 1, 20, None)
-# Packed queries, of which those without items are absent.
-LENGTHS = (1, 30, 0, 2, 12, 3, 0, 7, 1, 9, 4, 24)
 
 # The options with which ours agrees. Its average precision is the mean over the relevant
 # items that it retrieved.
@@ -57,22 +55,9 @@ def rows():
     return labels, scores, np.repeat(np.arange(queries), items).reshape(shape)
 
 
-@functools.cache
-def packed():
-    """Returns labels, scores and queries of shuffled packed lists."""
-    rng = np.random.default_rng(8)
-    queries = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
-    labels = rng.choice([0, 0, 0, 0, 0, 0, 1, 2, 3, -1], queries.size)
-    for query, label in ((0, 1), (3, -1), (5, 0), (7, 2), (8, 0)):
-        labels[queries == query] = label
-    order = rng.permutation(queries.size)
-    return labels[order], rng.permutation(queries.size), queries[order]
-
-
 def scores_of(case, scores):
     """Returns scores above 0, since four of its metrics take those below as irrelevant."""
-    ties = 1 if case != "ndcg-tied" else 3 if scores.ndim == 2 else 16
-    return 1 + (scores if ties == 1 else (1 + scores) // ties)
+    return 1 + ((1 + scores) // 3 if case == "ndcg-tied" else scores)
 
 
 def by_torchmetrics(case, labels, scores, queries):
@@ -152,41 +137,6 @@ def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree, 
         assert recorded["below 0"] == 0 < moved
     else:
         agree(moved, recorded["below 0"])
-
-
-def packed_of(case):
-    """Returns our values of every packed query."""
-    labels, scores, queries = packed()
-    ranking = jrm.rank(
-        *(labels, np.float32(scores_of(case, scores))),
-        segment_ids=queries.astype(np.int32),
-        num_segments=len(LENGTHS),
-    )
-    return jrm.measure(OURS, ranking)[case.removesuffix("-tied")]
-
-
-def present():
-    """Packed queries of at least one item; torchmetrics knows no empty ones."""
-    labels, _, queries = packed()
-    return np.unique(queries[labels >= 0])
-
-
-@CASES
-def test_every_packed_query(case, agree, theirs):
-    values, ours = theirs(case, packed())["values"].T, packed_of(case)
-    of_present = np.asarray(ours.values)[present()]
-    agree(of_present, values[:, 0] if of_present.ndim == 1 else values)
-    absent = np.setdiff1d(np.arange(len(LENGTHS)), present())
-    assert absent.size == 3 and not np.asarray(ours.weights)[absent].any()
-
-
-@POLICIES
-@CASES
-def test_packed_queries_with_nothing_relevant(case, undefined, policy, agree, theirs):
-    state = packed_of(case).mean(undefined)
-    agree(np.ravel(state.compute())[0], theirs(case, packed())[policy])
-    assert state.undefined == 2
-    assert state.lists == present().size - 2 * (undefined == "skip")
 
 
 def test_log_auc():
