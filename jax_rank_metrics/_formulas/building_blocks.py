@@ -1,6 +1,5 @@
 """Building blocks of formulas over labels; the package docstring shows their use."""
 
-import functools
 from collections.abc import Callable, Sequence
 
 import jax
@@ -8,6 +7,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, view_of
@@ -31,19 +31,15 @@ def is_relevant(threshold: Number) -> ItemFn:
     return _has_label(_inputs.positive("relevance_threshold", threshold))
 
 
-@functools.lru_cache(maxsize=256)
-def _has_label(threshold: float) -> ItemFn:
-    return lambda items: items.relevant(threshold)
+@by_options
+def _has_label(items: Items, *, threshold: float) -> jax.Array:
+    return items.relevant(threshold)
 
 
-@functools.lru_cache(maxsize=256)
-def and_not(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
-    """Returns the predicate `item_fn and not excluded_fn`."""
-
-    def is_remaining(items: Items) -> jax.Array:
-        return item_fn(items) & ~excluded_fn(items)
-
-    return is_remaining
+@by_options
+def and_not(items: Items, *, item_fn: ItemFn, excluded_fn: ItemFn) -> jax.Array:
+    """Returns whether `item_fn` holds and `excluded_fn` does not."""
+    return item_fn(items) & ~excluded_fn(items)
 
 
 def item_exists(items: Items) -> jax.Array:
@@ -78,9 +74,9 @@ def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
     return _gain_of(gain_fn)
 
 
-@functools.lru_cache(maxsize=256)
-def _gain_of(gain_fn: Gain) -> ItemFn:
-    return lambda items: gains_of(gain_fn, items.labels)
+@by_options
+def _gain_of(items: Items, *, gain_fn: Gain) -> jax.Array:
+    return gains_of(gain_fn, items.labels)
 
 
 def is_judged(items: Items) -> jax.Array:
@@ -131,32 +127,24 @@ def _read_flag(items: Items, name: str) -> jax.Array:
     return column & items.exists
 
 
-@functools.lru_cache(maxsize=256)
-def scaled(item_fn: ItemFn, scale: float = SCALE) -> ItemFn:
+@by_options
+def scaled(items: Items, *, item_fn: ItemFn, scale: float = SCALE) -> jax.Array:
     """Scales `item_fn` so that sums stay finite; inf counts as the largest float.
 
     For numerators and denominators of ratios, from which the scale cancels.
     """
-
-    def scaled_values(items: Items) -> jax.Array:
-        values = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
-        return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
-
-    return scaled_values
+    values = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
+    return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
 
 
-@functools.lru_cache(maxsize=256)
-def weighted(item_fn: ItemFn) -> ItemFn:
+@by_options
+def weighted(items: Items, *, item_fn: ItemFn) -> jax.Array:
     """Multiplies `item_fn` by the item weights, scaled by `WEIGHTED_SCALE`."""
-    scaled_fn = scaled(item_fn, WEIGHTED_SCALE)
-
-    def weighted_values(items: Items) -> jax.Array:
-        if items.weights is None:
-            return scaled_fn(items)
-        values = scaled_fn(items).astype(items.weights.dtype)
-        return jnp.minimum(values * items.weights, MAX_WEIGHTED_GAIN)
-
-    return weighted_values
+    values = scaled(item_fn, WEIGHTED_SCALE)(items)
+    if items.weights is None:
+        return values
+    values = values.astype(items.weights.dtype)
+    return jnp.minimum(values * items.weights, MAX_WEIGHTED_GAIN)
 
 
 def weighted_sum(

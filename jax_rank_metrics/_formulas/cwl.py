@@ -20,6 +20,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     per_list_if_relevant,
@@ -30,13 +31,12 @@ from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Items, Ranking, data_of
 from jax_rank_metrics._ranking.browsing import (
     Browsing,
-    LogContinuation,
     Step,
     browsing,
     browsing_by_rank,
 )
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number, PositionFn, UserValue
+from jax_rank_metrics._types import Cutoffs, Number, UserValue
 
 
 def is_utility(options: dict[str, object]) -> bool:
@@ -164,19 +164,16 @@ def _target(target: Number) -> float:
     return target
 
 
-@functools.lru_cache(maxsize=256)
-def _slowing(target: float) -> LogContinuation:
-    def log_continuation(step: Step) -> jax.Array:
-        n = step.rank + 2 * target - step.gained
-        return 2 * jnp.log1p(-1 / jnp.maximum(n, 1))  # sums may round below 1
-
-    return log_continuation
+@by_options
+def _slowing(step: Step, *, target: float) -> jax.Array:
+    n = step.rank + 2 * target - step.gained
+    return 2 * jnp.log1p(-1 / jnp.maximum(n, 1))  # sums may round below 1
 
 
-@functools.lru_cache(maxsize=256)
-def _squared(target: float) -> PositionFn:
+@by_options
+def _squared(ranks: jax.Array, *, target: float) -> jax.Array:
     """Returns C(1) · … · C(r − 1) of INSQ, in which all factors but two cancel."""
-    return lambda ranks: (2 * target / (ranks + (2 * target - 1))) ** 2
+    return (2 * target / (ranks + (2 * target - 1))) ** 2
 
 
 @metric(
@@ -239,13 +236,10 @@ def time_biased_gain(
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-@functools.lru_cache(maxsize=256)
-def _decay(half_life: float, max_rank: int) -> LogContinuation:
-    def log_continuation(step: Step) -> jax.Array:
-        log_chance = -math.log(2) / half_life * step.cost
-        return jnp.where(step.rank < max_rank, log_chance, -jnp.inf)
-
-    return log_continuation
+@by_options
+def _decay(step: Step, *, half_life: float, max_rank: int) -> jax.Array:
+    log_chance = -math.log(2) / half_life * step.cost
+    return jnp.where(step.rank < max_rank, log_chance, -jnp.inf)
 
 
 def measured(

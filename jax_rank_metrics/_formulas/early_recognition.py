@@ -6,7 +6,6 @@ there. Below, an *active* item is a relevant one, a *decoy* any other item; A is
 of active items of the pool, N that of decoys, and n = A + N.
 """
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -15,6 +14,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     item_exists,
@@ -223,13 +223,12 @@ def _early_worth(
     return worth, lambda above, number: _exponentials(alpha, above, number, length)
 
 
-@functools.lru_cache(maxsize=256)
-def _mean_exponential(alpha: float) -> Callable[[Place, Cut, jax.Array], jax.Array]:
-    def mean_exponential(place: Place, k: Cut, length: jax.Array) -> jax.Array:
-        del k
-        return _exponentials(alpha, place.above, place.tied, length) / place.tied
-
-    return mean_exponential
+@by_options
+def _mean_exponential(
+    place: Place, k: Cut, length: jax.Array, *, alpha: float
+) -> jax.Array:
+    del k
+    return _exponentials(alpha, place.above, place.tied, length) / place.tied
 
 
 def _exponentials(
@@ -240,44 +239,36 @@ def _exponentials(
     return jnp.exp(-step * above) * jnp.expm1(-step * number) / jnp.expm1(-step)
 
 
-@functools.lru_cache(maxsize=256)
+@by_options
 def _log_share_left(
-    min_fpr: float, max_rank: int
-) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float, max_rank: int
+) -> jax.Array:
     """Returns ln(1 / max(d/N, λ)) / ln(1/λ), the mean over the orders of a place.
 
     Of the m decoys that tie with an active item, 0, 1, …, m are before it with equal
     probability, so that its rank among the decoys is one of m + 1 ranks d + 1.
     """
-
-    def log_share_left(place: Place, k: Cut, num_decoys: jax.Array) -> jax.Array:
-        del k
-        (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
-        tied = place.tied - hits_tied + 1
-        decoys = place.among(place.above - hits_above, tied, max_rank + 1)
-        # The ranks up to which d/N is at most λ, and the logarithms of d beyond these.
-        full = jnp.floor(min_fpr * num_decoys) + 1
-        log_sum = decoys.sum(_log_before, None) - decoys.sum(_log_before, full)
-        num_beyond = tied - decoys.within(full)
-        logs = num_beyond * jnp.log(jnp.maximum(num_decoys, 1)) - log_sum
-        return (tied - num_beyond - logs / math.log(min_fpr)) / tied
-
-    return log_share_left
+    del k
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    tied = place.tied - hits_tied + 1
+    decoys = place.among(place.above - hits_above, tied, max_rank + 1)
+    # The ranks up to which d/N is at most λ, and the logarithms of d beyond these.
+    full = jnp.floor(min_fpr * num_decoys) + 1
+    log_sum = decoys.sum(_log_before, None) - decoys.sum(_log_before, full)
+    num_beyond = tied - decoys.within(full)
+    logs = num_beyond * jnp.log(jnp.maximum(num_decoys, 1)) - log_sum
+    return (tied - num_beyond - logs / math.log(min_fpr)) / tied
 
 
-@functools.lru_cache(maxsize=256)
+@by_options
 def _soft_log_share_left(
-    min_fpr: float,
-) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float
+) -> jax.Array:
     """Returns ln(1 / max(d/N, λ)) / ln(1/λ), where d is a real number of decoys."""
-
-    def log_share_left(place: Place, k: Cut, num_decoys: jax.Array) -> jax.Array:
-        del k
-        decoys = place.above - place.counted_above[0]
-        share_before = decoys / jnp.maximum(num_decoys, 1)
-        return jnp.log(jnp.maximum(share_before, min_fpr)) / math.log(min_fpr)
-
-    return log_share_left
+    del k
+    decoys = place.above - place.counted_above[0]
+    share_before = decoys / jnp.maximum(num_decoys, 1)
+    return jnp.log(jnp.maximum(share_before, min_fpr)) / math.log(min_fpr)
 
 
 def _log_before(ranks: jax.Array) -> jax.Array:

@@ -8,14 +8,12 @@ except `ndkl` is computed from these means. That is not the mean of the metric o
 but the fairness of showing every order equally often.
 """
 
-import functools
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, total
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import item_exists, per_list_where
 from jax_rank_metrics._formulas.groups import (
     exposures,
@@ -225,23 +223,17 @@ def ndkl(
     return per_list_where(ranking, jnp.maximum(values, 0), has_groups, k)
 
 
-@functools.lru_cache(maxsize=256)
-def _share_at(discount_fn: Discount) -> Callable[[Place, Cut], jax.Array]:
+@by_options
+def _share_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
     """Returns the worth of a rank: its discount times the share of one group so far."""
-    worth = positions(discount_fn)
-    return lambda place, k: worth(place, k) * _share_through(place)
+    return positions(position_fn)(place, k) * _share_through(place)
 
 
-@functools.lru_cache(maxsize=256)
-def _negative_entropy_at(discount_fn: Discount) -> Callable[[Place, Cut], jax.Array]:
+@by_options
+def _negative_entropy_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
     """Returns the worth of a rank: its discount times p·ln p of one group's share p."""
-    worth = positions(discount_fn)
-
-    def value_at(place: Place, k: Cut) -> jax.Array:
-        share = _share_through(place)
-        return worth(place, k) * share * jnp.log(jnp.where(share > 0, share, 1))
-
-    return value_at
+    share, worth = _share_through(place), positions(position_fn)(place, k)
+    return worth * share * jnp.log(jnp.where(share > 0, share, 1))
 
 
 def _share_through(place: Place) -> jax.Array:

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.cwl import direction, is_utility, measured
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._ranking.browsing import LogContinuation, Step, browsing
+from jax_rank_metrics._ranking.browsing import Step, browsing
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, UserValue
 
@@ -93,21 +94,20 @@ def bejeweled_player_model(
 _ROUNDING = 1e-5
 
 
-@functools.lru_cache(maxsize=256)
+@by_options
 def _until(
+    step: Step,
+    *,
     target: float,
     budget: float,
     target_step: float,
     budget_step: float,
     median_gain: float,
-) -> LogContinuation:
-    def log_continuation(step: Step) -> jax.Array:
-        surplus = step.gained - step.gain - median_gain * (step.rank - 1)
-        lacks_gain = step.gained < target + target_step * surplus - _ROUNDING
-        has_budget = step.spent < budget + budget_step * surplus - _ROUNDING
-        return jnp.where(lacks_gain & has_budget, 0.0, -jnp.inf)
-
-    return log_continuation
+) -> jax.Array:
+    surplus = step.gained - step.gain - median_gain * (step.rank - 1)
+    lacks_gain = step.gained < target + target_step * surplus - _ROUNDING
+    has_budget = step.spent < budget + budget_step * surplus - _ROUNDING
+    return jnp.where(lacks_gain & has_budget, 0.0, -jnp.inf)
 
 
 @metric(
@@ -192,21 +192,20 @@ def information_foraging(
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-@functools.lru_cache(maxsize=256)
+@by_options
 def _foraging(
+    step: Step,
+    *,
     by_target: tuple[float, float, float] | None,
     by_rate: tuple[float, float, float] | None,
-) -> LogContinuation:
-    def log_continuation(step: Step) -> jax.Array:
-        log_chance = jnp.zeros_like(step.gained)
-        if by_target is not None:
-            target, log_intercept, rationality = by_target
-            lack = log_intercept + rationality * (target - step.gained)
-            log_chance = log_chance + jax.nn.log_sigmoid(lack)
-        if by_rate is not None:
-            rate, log_intercept, rationality = by_rate
-            lag = log_intercept + rationality * (rate - step.gained / step.spent)
-            log_chance = log_chance + jax.nn.log_sigmoid(-lag)
-        return log_chance
-
-    return log_continuation
+) -> jax.Array:
+    log_chance = jnp.zeros_like(step.gained)
+    if by_target is not None:
+        target, log_intercept, rationality = by_target
+        lack = log_intercept + rationality * (target - step.gained)
+        log_chance = log_chance + jax.nn.log_sigmoid(lack)
+    if by_rate is not None:
+        rate, log_intercept, rationality = by_rate
+        lag = log_intercept + rationality * (rate - step.gained / step.spent)
+        log_chance = log_chance + jax.nn.log_sigmoid(-lag)
+    return log_chance

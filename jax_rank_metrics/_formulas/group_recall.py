@@ -1,17 +1,15 @@
 """Recall of groups of items, such as the long tail."""
 
-import functools
-
 import jax
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import is_relevant
 from jax_rank_metrics._formulas.groups import memberships
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number
 
@@ -71,18 +69,13 @@ def group_recall(
     return ranking.per_list(values, total > 0, k, is_relevant(relevance_threshold))
 
 
-@functools.lru_cache(maxsize=256)
-def _relevant_in_group(threshold: Number, group: int) -> ItemFn:
-    """Returns how much a relevant item belongs to a group, as a function of items."""
-    is_hit = is_relevant(threshold)
-
-    def in_group(items: Items) -> jax.Array:
-        shares = memberships(items)
-        if group >= shares.shape[-1]:
-            raise ValueError(
-                f"group is {group}, but the column 'groups' has {shares.shape[-1]}; pass "
-                "one of them, from 0"
-            )
-        return shares[..., group] * is_hit(items).astype(shares.dtype)
-
-    return in_group
+@by_options
+def _relevant_in_group(items: Items, *, threshold: Number, group: int) -> jax.Array:
+    """Returns how much each relevant item belongs to a group."""
+    shares = memberships(items)
+    if group >= shares.shape[-1]:
+        raise ValueError(
+            f"group is {group}, but the column 'groups' has {shares.shape[-1]}; pass "
+            "one of them, from 0"
+        )
+    return shares[..., group] * is_relevant(threshold)(items).astype(shares.dtype)

@@ -5,13 +5,12 @@ belongs there, fractions where it is divided or where its group is known with so
 probability. An item may belong to several groups, or to none.
 """
 
-import functools
-
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import gain_of, is_relevant, item_exists
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._places.place import positions
@@ -50,16 +49,16 @@ def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
     return _merit_of(gain_of(ranking, gain_fn))
 
 
-@functools.lru_cache(maxsize=256)
-def _merit_of(gain: ItemFn) -> ItemFn:
-    return lambda items: memberships(items) * gain(items)[..., None]
+@by_options
+def _merit_of(items: Items, *, gain: ItemFn) -> jax.Array:
+    return memberships(items) * gain(items)[..., None]
 
 
-@functools.lru_cache(maxsize=256)
-def relevant_memberships(threshold: Number) -> ItemFn:
-    """Returns the function of items that gives the memberships of relevant items."""
-    hit = is_relevant(threshold)
-    return lambda items: jnp.where(hit(items)[..., None], memberships(items), 0)
+@by_options
+def relevant_memberships(items: Items, *, threshold: Number) -> jax.Array:
+    """Returns the memberships of relevant items, 0 for all others."""
+    is_hit = is_relevant(threshold)(items)
+    return jnp.where(is_hit[..., None], memberships(items), 0)
 
 
 def exposures(

@@ -1,7 +1,6 @@
 """Metrics for pools of which not every item was judged."""
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     and_not,
     check_judged,
@@ -21,8 +21,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 from jax_rank_metrics._metrics.metric import NAMES, metric
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Ranking, with_labels
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking import Items, Ranking, with_labels
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, TieReading
@@ -235,7 +234,7 @@ def _linear_metric(of: object) -> Bound:
     return of
 
 
-@functools.lru_cache(maxsize=256)
-def _label_if(label: float) -> ItemFn:
-    """Returns the function of items that gives unjudged ones this label."""
-    return lambda items: jnp.where(is_judged(items), items.labels, label)
+@by_options
+def _label_if(items: Items, *, label: float) -> jax.Array:
+    """Returns the labels of items, of which unjudged ones get another."""
+    return jnp.where(is_judged(items), items.labels, label)

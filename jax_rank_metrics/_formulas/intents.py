@@ -1,13 +1,12 @@
 """Means over the intents of a query, which are its subtopics."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.positions import precision_at
 from jax_rank_metrics._formulas.subtopics import (
@@ -24,7 +23,6 @@ from jax_rank_metrics._types import (
     Cut,
     Cutoffs,
     Number,
-    PositionFn,
     PrecisionDenominator,
 )
 
@@ -154,10 +152,10 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     return per_list_where(ranking, jnp.stack(values, axis=-1), num_topics > 0, k)
 
 
-@functools.lru_cache(maxsize=256)
-def _full_coverage(kept_share: float) -> PositionFn:
+@by_options
+def _full_coverage(ranks: jax.Array, *, kept_share: float) -> jax.Array:
     """Returns the worth of ranks for a subtopic that every item of the list has."""
-    return lambda ranks: power(kept_share, ranks - 1) / ranks
+    return power(kept_share, ranks - 1) / ranks
 
 
 def _full_coverage_sum(kept_share: float, k: int) -> float:

@@ -8,7 +8,6 @@ where C(r) of the first r items are relevant, cg(r) is the sum of their gains, a
 that of the first r items of the ideal order, which stands for the whole pool.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 
 import jax
@@ -16,6 +15,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     SCALE,
     gain_of,
@@ -26,7 +26,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Ranking, stops, view_of
+from jax_rank_metrics._ranking import Items, Ranking, stops, view_of
 from jax_rank_metrics._ranking.ideal import ideal_gained
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList
@@ -227,12 +227,11 @@ def _blended(
     return _worth(hit, gain, beta), ratio_at
 
 
-@functools.lru_cache(maxsize=256)
-def _worth(hit: ItemFn, gain: ItemFn, beta: float) -> ItemFn:
-    count, gain = scaled(hit), scaled(gain)
-    return lambda items: count(items) + beta * gain(items)
+@by_options
+def _worth(items: Items, *, hit: ItemFn, gain: ItemFn, beta: float) -> jax.Array:
+    return scaled(hit)(items) + beta * scaled(gain)(items)
 
 
-@functools.lru_cache(maxsize=256)
-def _gain_if(gain: ItemFn, hit: ItemFn) -> ItemFn:
-    return lambda items: jnp.where(hit(items), gain(items), 0)
+@by_options
+def _gain_if(items: Items, *, gain: ItemFn, hit: ItemFn) -> jax.Array:
+    return jnp.where(hit(items), gain(items), 0)

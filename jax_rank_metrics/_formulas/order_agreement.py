@@ -1,13 +1,11 @@
 """Agreement of scores with labels: pairs in order, and rank correlation."""
 
-import functools
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     and_not,
     is_relevant,
@@ -107,33 +105,27 @@ def misplaced_share(
     return ratio(shares, num_hits), has_pairs[..., 0]
 
 
-@functools.lru_cache(maxsize=256)
-def _share_before(tie_cost: float) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+@by_options
+def _share_before(
+    place: Place, k: Cut, num_nonrelevant: jax.Array, *, tie_cost: float
+) -> jax.Array:
     """Returns the share of the non-relevant items that rank before a relevant item."""
-
-    def share_before(place: Place, k: Cut, num_nonrelevant: jax.Array) -> jax.Array:
-        del k
-        (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
-        tied_nonrelevant = place.tied - hits_tied
-        return ratio(
-            place.above - hits_above + tie_cost * tied_nonrelevant, num_nonrelevant
-        )
-
-    return share_before
+    del k
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    tied_nonrelevant = place.tied - hits_tied
+    return ratio(
+        place.above - hits_above + tie_cost * tied_nonrelevant, num_nonrelevant
+    )
 
 
-@functools.lru_cache(maxsize=256)
+@by_options
 def _weight_share_before(
-    tie_cost: float,
-) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    place: Place, k: Cut, nonrelevant_weight: jax.Array, *, tie_cost: float
+) -> jax.Array:
     """Returns the share of the weight of the non-relevant items before a relevant one."""
-
-    def share_before(place: Place, k: Cut, nonrelevant_weight: jax.Array) -> jax.Array:
-        del k
-        (weight_above,), (weight_tied,) = place.counted_above, place.counted_tied
-        return ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
-
-    return share_before
+    del k
+    (weight_above,), (weight_tied,) = place.counted_above, place.counted_tied
+    return ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
 
 
 @metric(names=("auc",), is_share=True)

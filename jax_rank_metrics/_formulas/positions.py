@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     gain_of,
     is_relevant,
@@ -25,6 +26,7 @@ from jax_rank_metrics._types import (
     AveragePrecisionDenominator,
     Cut,
     Cutoffs,
+    Discount,
     Gain,
     Number,
     TieReading,
@@ -86,7 +88,8 @@ def average_precision(
     return per_list_if_relevant(ranking, ratio(sums, divisor), threshold, k)
 
 
-def precision_at(place: Place, k: Cut) -> jax.Array:
+@by_options
+def _precision_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
     """Returns the expected precision at the rank of a relevant item, 0 beyond k.
 
     For `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))`, where `item_fn`
@@ -98,12 +101,15 @@ def precision_at(place: Place, k: Cut) -> jax.Array:
     # the group stand before this item, j·q of them are relevant on average. At its rank,
     # r = above + j + 1, the precision is therefore (hits_above + 1 + j·q) / r, which is
     # (hits_above + 1 − q·(above + 1)) / r + q. Added up over the ranks of the group up to
-    # k, this takes the sum of 1 / r and the number of these ranks.
+    # k, this takes the sum of 1 / r, `position_fn`, and the number of these ranks.
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     q = (hits_tied - 1) / jnp.maximum(place.tied - 1, 1)
-    reciprocals = place.sum(reciprocal_discount, k)
+    reciprocals = place.sum(position_fn, k)
     sums = (hits_above + 1 - q * (place.above + 1)) * reciprocals + q * place.within(k)
     return sums / place.tied
+
+
+precision_at = _precision_at(reciprocal_discount)
 
 
 @metric(names=("mean_average_precision_at_r",), is_share=True)

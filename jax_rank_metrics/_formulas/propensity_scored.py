@@ -6,7 +6,6 @@ training data. A relevant item is worth 1 / propensity, so that what is observed
 label stands for what is missed of it.
 """
 
-import functools
 import math
 
 import jax
@@ -15,6 +14,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
@@ -271,36 +271,27 @@ def _over_best(
     return gained.over(possible)
 
 
-@functools.lru_cache(maxsize=256)
-def _inverse_propensity(hit: ItemFn) -> ItemFn:
-    """Returns the function of items that gives 1 / propensity where `hit` is true.
+@by_options
+def _inverse_propensity(items: Items, *, hit: ItemFn) -> jax.Array:
+    """Returns 1 / propensity where `hit` is true.
 
     It is 0 elsewhere, and where the propensity is not above 0; and 1 where it is above 1.
     """
-    propensity_fn = _propensity_if(hit)
-
-    def inverse_propensity(items: Items) -> jax.Array:
-        propensities = jnp.minimum(propensity_fn(items), 1)
-        return ratio(jnp.ones_like(propensities), propensities)
-
-    return inverse_propensity
+    propensities = jnp.minimum(_propensity_if(hit)(items), 1)
+    return ratio(jnp.ones_like(propensities), propensities)
 
 
-@functools.lru_cache(maxsize=256)
-def _propensity_if(hit: ItemFn) -> ItemFn:
-    """Returns the function of items that gives their propensity where `hit` is true.
+@by_options
+def _propensity_if(items: Items, *, hit: ItemFn) -> jax.Array:
+    """Returns the propensity of each item where `hit` is true.
 
     It is 0 elsewhere, and where the propensity is not above 0.
     """
-
-    def propensity(items: Items) -> jax.Array:
-        propensities = items.columns["propensities"]
-        if propensities.shape != items.exists.shape:
-            raise ValueError(
-                f"columns: 'propensities' has shape {propensities.shape} for items of "
-                f"shape {items.exists.shape}; pass one number for each item"
-            )
-        propensities = propensities.astype(items.labels.dtype)
-        return jnp.where(hit(items) & (propensities > 0), propensities, 0)
-
-    return propensity
+    propensities = items.columns["propensities"]
+    if propensities.shape != items.exists.shape:
+        raise ValueError(
+            f"columns: 'propensities' has shape {propensities.shape} for items of "
+            f"shape {items.exists.shape}; pass one number for each item"
+        )
+    propensities = propensities.astype(items.labels.dtype)
+    return jnp.where(hit(items) & (propensities > 0), propensities, 0)

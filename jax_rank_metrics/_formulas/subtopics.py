@@ -6,14 +6,14 @@ weights of items imply the weight of a list; where a label and the column disagr
 relevance, the column decides.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.user_models import persistence
 from jax_rank_metrics._gains import log2_discount
@@ -220,16 +220,13 @@ def novelty_sum(
     return sums.sum(-1)
 
 
-@functools.lru_cache(maxsize=256)
-def _novelty_at(position_fn: PositionFn, alpha: float) -> Callable[..., jax.Array]:
+@by_options
+def _novelty_at(
+    place: Place, k: Cut, *, position_fn: PositionFn, alpha: float
+) -> jax.Array:
     """Returns the worth of a place for one subtopic: less for each item above with it."""
-    position_value = positions(position_fn)
-
-    def novelty_at(place: Place, k: Cut) -> jax.Array:
-        (num_above,) = place.counted_above
-        return position_value(place, k) * power(1 - alpha, num_above)
-
-    return novelty_at
+    (num_above,) = place.counted_above
+    return positions(position_fn)(place, k) * power(1 - alpha, num_above)
 
 
 def _first_of_subtopic(place: Place, k: Cut) -> jax.Array:

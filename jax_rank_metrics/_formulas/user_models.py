@@ -1,6 +1,5 @@
 """Models of a user who goes down the list and may stop anywhere."""
 
-import functools
 import math
 
 import jax
@@ -8,6 +7,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     label_of,
@@ -18,9 +18,8 @@ from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number, PositionFn
+from jax_rank_metrics._types import Cutoffs, Number
 
 
 @metric(names=("rbp",), linear=True, is_share=True)
@@ -68,16 +67,16 @@ def rank_biased_precision(
     return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
 
-@functools.lru_cache(maxsize=256)
-def persistence(p: float) -> PositionFn:
-    """Returns the probability that a user reaches a rank, as a function of ranks."""
-    return lambda ranks: power(p, ranks - 1)
+@by_options
+def persistence(ranks: jax.Array, *, p: float) -> jax.Array:
+    """Returns the probability that a user reaches each rank."""
+    return power(p, ranks - 1)
 
 
-@functools.lru_cache(maxsize=256)
-def graded_relevance(max_label: float) -> ItemFn:
-    """Returns the function of items that gives label / max_label, clipped at 1."""
-    return lambda items: jnp.minimum(items.labels / max_label, 1)
+@by_options
+def graded_relevance(items: Items, *, max_label: float) -> jax.Array:
+    """Returns label / max_label, clipped at 1."""
+    return jnp.minimum(items.labels / max_label, 1)
 
 
 @metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order", is_share=True)
@@ -124,13 +123,10 @@ def expected_reciprocal_rank(
     return per_list_where(ranking, values, ranking.pool_max(label_of) > 0, k)
 
 
-@functools.lru_cache(maxsize=256)
-def _stop_chance(max_label: float) -> ItemFn:
-    def stop_chance(items: Items) -> jax.Array:
-        # (2^y − 1) / 2^m as (1 − 2^−y)·2^(y − m): neither factor leaves the range of a
-        # float, as 2^−m itself does from m = 127 on.
-        labels = jnp.minimum(items.labels, max_label)
-        share = -jnp.expm1(-math.log(2) * labels)
-        return share * jnp.exp(math.log(2) * (labels - max_label))
-
-    return stop_chance
+@by_options
+def _stop_chance(items: Items, *, max_label: float) -> jax.Array:
+    # (2^y − 1) / 2^m as (1 − 2^−y)·2^(y − m): neither factor leaves the range of a
+    # float, as 2^−m itself does from m = 127 on.
+    labels = jnp.minimum(items.labels, max_label)
+    share = -jnp.expm1(-math.log(2) * labels)
+    return share * jnp.exp(math.log(2) * (labels - max_label))

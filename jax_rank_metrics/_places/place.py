@@ -12,6 +12,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._types import Cut, PositionFn
 from jax_rank_metrics._while_tracing import constant
@@ -88,18 +89,16 @@ def positions(position_fn: PositionFn | None = None) -> Callable[..., jax.Array]
     count as 0. None stands for 1 at every rank, so that a place is worth the probability
     of a rank up to k.
     """
-    if position_fn is None:
-        return _chance
-    return _mean_of(position_fn)
+    return _chance if position_fn is None else _mean_of(position_fn)
 
 
 def _chance(place: Place, k: Cut) -> jax.Array:
     return place.within(k) / place.tied
 
 
-@functools.lru_cache(maxsize=256)
-def _mean_of(position_fn: PositionFn) -> Callable[[Place, Cut], jax.Array]:
-    return lambda place, k: place.sum(position_fn, k) / place.tied
+@by_options
+def _mean_of(place: Place, k: Cut, *, position_fn: PositionFn) -> jax.Array:
+    return place.sum(position_fn, k) / place.tied
 
 
 def at_ranks(position_fn: PositionFn, ranks: jax.Array, k: Cut) -> jax.Array:

@@ -5,7 +5,6 @@ of all reading that a rank gets, and L the chance that a rank is the last one re
 only C is given; the other two follow from it.
 """
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,9 +15,10 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._places.place import is_within, positions
 from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
-from jax_rank_metrics._ranking.items import ItemFn, item_values
+from jax_rank_metrics._ranking.items import ItemFn, Items, item_values
 from jax_rank_metrics._ranking.ranking import Ranking, view_of
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
@@ -166,10 +166,10 @@ def browsing_by_rank(
     )
 
 
-@functools.lru_cache(maxsize=256)
-def _surplus(cost_fn: ItemFn) -> ItemFn:
+@by_options
+def _surplus(items: Items, *, cost_fn: ItemFn) -> jax.Array:
     """Returns what each item costs beyond the 1 that a rank without an item costs."""
-    return lambda items: cost_fn(items) - 1
+    return cost_fn(items) - 1
 
 
 def _browse(

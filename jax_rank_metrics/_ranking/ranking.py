@@ -1,6 +1,7 @@
 """The `Ranking` that users hold and formulas read."""
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 
@@ -420,6 +421,8 @@ def _check_call(
         # Names instead of arrays: only the number of arguments is looked at.
         signature.bind(*arguments)
     except TypeError as error:
+        if isinstance(function, functools.partial):
+            function = function.func
         kind = getattr(function, "__qualname__", type(function).__name__)
         raise TypeError(
             f"{verb}: {name} is {kind}{signature}, but is called as "

@@ -77,7 +77,7 @@ MUTANTS = (
     Mutant(
         "a group counts items that are not relevant",
         "_formulas/group_recall.py",
-        "return shares[..., group] * is_hit(items).astype(shares.dtype)",
+        "return shares[..., group] * is_relevant(threshold)(items).astype(shares.dtype)",
         "return shares[..., group]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
