@@ -9,11 +9,8 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
                      it
     plan.py          options that all batches share, static: metrics, k, ties
     devices.py       one device, or those of a mesh: how they hold queries and items
-    vocabulary.py    ids of any kind as the numbers of rows
-    interactions.py  ids of any form, checked, as sparse rows `[queries, items]`
-    long_frames.py   ids as a frame, a row for each pair
+    interactions.py  ids in any form, checked, as sparse rows `[queries, items]`
     judgements.py    those that are relevant, excluded or candidates, by ids or attributes
-    triples.py       the judgements of triples of a knowledge graph
     scorers.py       `Embeddings`, `Scores`, `Sparse`, `LateInteraction`: rows for a batch
     nan_causes.py    what made a score that is not a number, for messages
     job.py           all of these in one `Job`, which divides queries into batches and
@@ -22,7 +19,7 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
     step.py          `BatchStep`, the one program: ranks a batch and lets metrics read it
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values
-    evaluation.py    the result; progress.py reports on the way to it
+    evaluation.py    the result
 
 A `Batch` is 1,024 indices of queries, −1 for padding, and two widths: of their excluded and
 of their relevant ids. Queries with many ids share batches, so that others are not padded

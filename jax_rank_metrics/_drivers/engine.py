@@ -1,11 +1,12 @@
 """The loop that all drivers share: batches, their programs, and values of all queries."""
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import operator
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import jax
@@ -20,9 +21,9 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.job import Job
-from jax_rank_metrics._drivers.progress import Progress, reporting
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.attributes import negative_labels
@@ -40,6 +41,9 @@ BATCHES_AHEAD = 2
 
 # More items than there can be, while their number is not known.
 MAX_ITEMS = 2**31 - 1
+
+# Takes the number of queries done and the number of all queries.
+Progress = Callable[[int, int], object]
 
 # Batches and their results, fetched to the host.
 Results = Iterator[tuple[Batch, step.BatchResult]]
@@ -395,3 +399,34 @@ def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
         if len(started) > num_ahead:
             yield started.popleft()
     yield from started
+
+
+@contextlib.contextmanager
+def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
+    """Gives a `with` block the function to which it reports progress.
+
+    That function takes the number of queries done and the number of all queries.
+
+    Args:
+        progress: True for one that moves a bar of rich, which is drawn until the block
+            ends. False for one that does nothing. A function is given as it is.
+        unit: What queries are called, such as "users".
+
+    Raises:
+        TypeError: if `progress` is anything else.
+        ModuleNotFoundError: if it is True and rich is not installed.
+    """
+    if progress is True:
+        bars = import_optional("rich.progress", "progress=True", "demo")
+        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
+            task = bar.add_task(unit)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    elif callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda done, total: None
+    else:
+        raise TypeError(
+            f"progress is {progress!r}; pass True, False, or a function of the number of "
+            f"{unit} done and the number of all {unit}"
+        )

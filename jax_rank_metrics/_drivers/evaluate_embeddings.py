@@ -12,9 +12,9 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._check.remarks import infinite_scores
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.devices import Devices, read_devices
-from jax_rank_metrics._drivers.engine import MAX_ITEMS, run
+from jax_rank_metrics._drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
+from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions, Vocabulary
 from jax_rank_metrics._drivers.job import Job, block_size_for
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
@@ -23,9 +23,7 @@ from jax_rank_metrics._drivers.judgements import (
     read_judgements,
 )
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
-from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.scorers import Embeddings, read_scorer, read_tokens
-from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._sources.attributes import by_attributes, refuse_numbers
 from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName

@@ -13,21 +13,20 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.devices import read_devices
-from jax_rank_metrics._drivers.engine import run
+from jax_rank_metrics._drivers.engine import Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     USER,
     Interactions,
     RawInteractions,
     SparseRows,
+    Vocabulary,
     read_users,
 )
 from jax_rank_metrics._drivers.job import Job
 from jax_rank_metrics._drivers.judgements import Judgements, same_width
 from jax_rank_metrics._drivers.plan import make_plan, read_groups
-from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.scorers import model_arguments, read_model
-from jax_rank_metrics._drivers.vocabulary import Vocabulary
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure
 

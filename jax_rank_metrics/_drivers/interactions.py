@@ -1,15 +1,91 @@
-"""The items of each user or query, as checked sparse rows `[users, items]`."""
+"""The items of users or queries: ids in any form, as sparse rows `[users, items]`."""
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.long_frames import read_frame
-from jax_rank_metrics._drivers.vocabulary import Vocabularies, Vocabulary
+from jax_rank_metrics._inputs.pack import numbered
+
+
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """The ids of all users, queries or items: that at index i names row i of a model."""
+
+    name: str  # of the argument
+    ids: np.ndarray  # [rows], distinct
+
+    @classmethod
+    def of(cls, name: str, ids: Any) -> "Vocabulary | None":
+        """Reads an argument, of which None says that rows are known by their numbers.
+
+        Raises:
+            ValueError: if an id is missing, or there twice, or there is none.
+            TypeError: if an id cannot be the key of a dict.
+        """
+        if ids is None:
+            return None
+        packed = numbered(name, ids)
+        counts = np.bincount(packed.segment_ids)
+        if not counts.size or counts.max() > 1:
+            problem = "is empty"
+            if counts.size:
+                problem = f"holds {packed.ids.tolist()[counts.argmax()]!r} twice"
+            raise ValueError(f"{name} {problem}; pass the id of each row once")
+        return cls(name, packed.ids)
+
+    @functools.cached_property
+    def numbers_by_id(self) -> dict[Hashable, int]:
+        """The row that each id names."""
+        return {x: row for row, x in enumerate(self.ids.tolist())}
+
+    def numbers(self, name: str, values: Any) -> np.ndarray:
+        """Returns the rows that ids name, `[ids]` int64; −1 for negative numbers.
+
+        Negative numbers are padding unless they are ids themselves.
+
+        Raises:
+            ValueError: if an id is none of these.
+        """
+        _inputs.refuse_masked(name, values)
+        if hasattr(values, "to_numpy"):
+            values = values.to_numpy()
+        listed = values.tolist() if isinstance(values, np.ndarray) else [*values]
+        rows = np.asarray([self.numbers_by_id.get(x, -1) for x in listed], np.int64)
+        unknown = [listed[i] for i in np.flatnonzero(rows < 0)]
+        unknown = [x for x in unknown if not (isinstance(x, int) and x < 0)]
+        if unknown:
+            raise ValueError(
+                f"{name} holds {unknown[0]!r}, which is not in {self.name} ({len(unknown)} "
+                "such entries); pass the ids of all rows there, or leave these out"
+            )
+        return rows
+
+    def named(self, numbers: np.ndarray) -> np.ndarray:
+        """Returns the ids of rows, in the shape of the numbers.
+
+        Where a number is below 0, that is −1 for ids that are integers, and else None.
+        """
+        ids = self.ids if self.ids.dtype.kind in "iu" else self.ids.astype(object)
+        named = ids[numbers]
+        named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None
+        return named
+
+    def check_size(self, num_rows: int, unit: str) -> None:
+        """Raises unless there is an id for each row."""
+        if len(self.ids) != num_rows:
+            raise ValueError(
+                f"{self.name} has {len(self.ids)} ids, but there are {num_rows} {unit}; "
+                "pass one for each"
+            )
+
+
+# The ids of users, or queries, and of items; None where rows are known by their numbers.
+Vocabularies = tuple[Vocabulary | None, Vocabulary | None]
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
 # Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
@@ -421,3 +497,101 @@ def read_users(
     for x in interactions.values():
         x.check_users(num_users, is_selection)
     return user_ids.astype(np.int32)
+
+
+def read_frame(
+    name: str, frame: Any, vocabularies: Vocabularies
+) -> tuple[np.ndarray, Any]:
+    """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
+
+    Pairs may repeat with the same label, and negative items are padding. The users
+    [7, 2, 7] with the items [5, 1, −1] make the users [2, 7] and the rows {1}, {5} and {}.
+
+    Args:
+        name: The argument, for messages. Only `relevant` has labels.
+        frame: A frame of pandas or polars.
+        vocabularies: The ids of users and of items; None where they are numbers.
+
+    Returns:
+        The users, ascending, those whose only items are negative among them; and a
+        `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones where the frame
+        has none. The last row is empty: that of all other users.
+
+    Raises:
+        ValueError: if it has other columns; if an item does not fit int32, or a pair has
+            two labels.
+        TypeError: if users or items are not integers, or labels no numbers.
+    """
+    import scipy.sparse
+
+    names = [*frame.columns]
+    unit = "query" if "query" in names else "user"
+    known = {unit, "item"}
+    if name == "relevant" and "label" in names:
+        known.add("label")
+    if set(names) != known or len(names) != len(known):
+        label = ", and perhaps label" if name == "relevant" else ""
+        raise ValueError(
+            f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
+            f"with the columns user (or query) and item{label}, and no others"
+        )
+    users, items = (
+        _integers(name, x, frame[x]) if ids is None else ids.numbers(name, frame[x])
+        for x, ids in zip((unit, "item"), vocabularies, strict=True)
+    )
+    # `slots` is the row of each pair; users whose pairs are all padding keep their row.
+    user_ids, slots = np.unique(users, return_inverse=True)
+    is_item = items >= 0
+    slots, items = slots[is_item], items[is_item]
+    shape = (len(user_ids) + 1, int(items.max(initial=0)) + 1)
+    ones = np.ones(len(items), np.float32)
+    rows = scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (slots, items)), shape))
+    rows.sum_duplicates()
+    rows.data = np.ones(rows.nnz, np.float32)
+    if "label" in names and items.size:
+        labels = _labels(name, frame["label"])[is_item]
+        # The offset of each pair among the distinct ones.
+        entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
+        offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
+        # Of repeated pairs the last label stands, and all others have to be equal to it.
+        rows.data = np.zeros(rows.nnz, labels.dtype)
+        rows.data[offsets] = labels
+        differ = rows.data[offsets] != labels
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"{name} has two labels for the item {items[row]} of {unit} "
+                f"{user_ids[slots[row]]}; pass one"
+            )
+    return user_ids, rows
+
+
+def _integers(name: str, column: str, values: Any) -> np.ndarray:
+    """Returns a column of integers as int64."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(
+            f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
+            f"integers, the rows of the model, or the ids of all rows as {column}_ids="
+        )
+    if array.max(initial=0) > _inputs.MAX_INT32:  # also what does not fit int64
+        raise ValueError(
+            f"{name}: the column {column!r} holds {array.max()}; pass ids that fit int32"
+        )
+    return array.astype(np.int64)
+
+
+def _labels(name: str, values: Any) -> np.ndarray:
+    """Returns a column of labels, of which none is missing or negative."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name}: the column 'label' holds {values.dtype}, or lacks a value; pass "
+            "numbers"
+        )
+    if not (array >= 0).all():
+        raise ValueError(
+            f"{name}: the column 'label' holds {array[~(array >= 0)][0]}; pass values of "
+            "at least 0"
+        )
+    return array

@@ -11,9 +11,9 @@ from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
     SparseRows,
+    Vocabularies,
     check_known_items,
 )
-from jax_rank_metrics._drivers.vocabulary import Vocabularies
 from jax_rank_metrics._sources.attributes import (
     LabelFn,
     by_attributes,

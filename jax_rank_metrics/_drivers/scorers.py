@@ -93,7 +93,7 @@ class Scorer:
 
     @property
     def similarity(self) -> Similarity:
-        """What scores the vectors of pairs, and those of blocks."""
+        """The function that scores vectors, of pairs and of blocks."""
         return KNOWN_SCORES
 
     @property
@@ -173,7 +173,7 @@ class Embeddings(Scorer):
 
     @property
     def similarity(self) -> Similarity:
-        """What scores the vectors of pairs, and those of blocks."""
+        """The function that scores vectors, of pairs and of blocks."""
         assert self.scoring is not None
         return self.scoring
 
@@ -334,7 +334,7 @@ class LateInteraction(Scorer):
 
     @property
     def similarity(self) -> Similarity:
-        """What scores pairs, of which devices have the tokens."""
+        """The function that scores pairs, of which devices have the tokens."""
         return Similarity(maxsim)
 
     @property

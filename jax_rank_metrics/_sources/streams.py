@@ -38,7 +38,7 @@ State = TypeVar("State")
 
 
 class Pass(NamedTuple):
-    """What the blocks so far have shown: the state of scans, host loops and devices.
+    """State of a pass through blocks: of scans, loops of the host, and devices.
 
     Attributes:
         best: The items of the first ranks; None where places are counted and nothing else.

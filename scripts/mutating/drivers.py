@@ -75,14 +75,14 @@ MUTANTS = (
     ),
     Mutant(
         "the answer of a question leaves its list",
-        "_drivers/triples.py",
+        "_drivers/evaluate_links.py",
         "(rows.indices != asked_for)",
         "(rows.indices >= 0)",
         "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
     ),
     Mutant(
         "the known answers of another relation",
-        "_drivers/triples.py",
+        "_drivers/evaluate_links.py",
         "* num_relations + x[:, RELATION]",
         "* num_relations",
         "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
@@ -180,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "where nothing is recommended stands the last item",
-        "_drivers/vocabulary.py",
+        "_drivers/interactions.py",
         'named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None',
         "pass",
         "tests/test_row_ids.py::test_queries",

@@ -150,8 +150,8 @@ def _of_tasks(
             )
         if any(map(is_spread, jax.tree.leaves(record.source))):
             raise ValueError(
-                f"{record.name} lies on several devices; pass what gather() of the "
-                "evaluation returns, or jax.device_get of values that have no padding"
+                f"{record.name} lies on several devices; pass jax.device_get of values "
+                "that have no padding"
             )
     # The name of the index says what a row is.
     unit = "list"
