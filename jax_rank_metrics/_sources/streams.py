@@ -230,7 +230,7 @@ class Stream(NamedTuple):
 
     @property
     def _tally(self) -> Tally | None:
-        """What adds up items that tie with the last of the first ranks."""
+        """The function that adds up items that tie with the last of the first ranks."""
         if self.catalog.relevant.item_groups is not None:
             return tally_of(self.catalog.relevant.item_groups)
         return None if self.catalog.attributes is None else _by_label
