@@ -179,7 +179,9 @@ def test_values_on_a_mesh():
     """Values that lie on several devices may have padding."""
     sharding = NamedSharding(jax.make_mesh((4,), ("q",)), P("q"))
     lists = jax.device_put(lists_of(np.arange(8.0)), sharding)
-    with pytest.raises(ValueError, match=r"'mrr'\] lies on several devices; .*device_get"):
+    with pytest.raises(
+        ValueError, match=r"'mrr'\] lies on several devices; .*device_get"
+    ):
         jrm.to_frame({"mrr": lists})
     assert len(jrm.to_frame({"mrr": jax.device_get(lists)})) == 8
 

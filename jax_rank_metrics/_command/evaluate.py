@@ -14,7 +14,7 @@ from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read, read_tagged
 from jax_rank_metrics._files.source import Source
-from jax_rank_metrics._files.weights import read_weights
+from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists

@@ -1,21 +1,19 @@
 """Reads judgements and runs from files, dicts and frames, joins and measures them.
 
+What comes in: files, or any data by query and document. What goes out: a `Joined`, whose
+arrays `rank` takes, or the values of every query. In the order of a call:
+
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, columns, repeated documents
     source.py      the bytes of a file, unpacked, and quoted in messages
-    text.py        lines of fields between white space: TREC, svmlight, plain scores
+    text.py        lines of fields between white space: TREC, svmlight, scores; weights
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
-    frames.py      the names of columns, and checks of ids, scores and relevance
-    listed.py      lists of ids as rows of documents; chunks as documents
-    arguments.py   the arguments of `jrm.join` as frames
-    join.py        `jrm.join`: judgements and a run as one set of lists
-    lists.py       the documents that judgements and a run both have, by query; subtopics
-    dicts.py       the same from dicts
-    places.py      the places of the judged documents; the depth and ties of trec_eval
-    measure.py     metrics of every query from these places
-    remarks.py     what `join` warns of
-    weights.py     the weights of queries
-    packed.py      all documents as packed arrays
-    joined.py      what `join` returns
+    frames.py      frames of what was read: columns, checks, lists of ids as rows, chunks
+    join.py        `jrm.join`: reads its arguments as frames or dicts, joins, and warns
+    sides.py       `Sides`: the documents that judgements and a run both have, by query,
+                   from frames or dicts; and all documents as packed arrays
+    measure.py     the places of judged documents, with the depth and ties of trec_eval,
+                   and metrics of every query from these places
+    joined.py      `Joined`, what `join` returns
 
 All of this runs on the host, except for the metrics themselves. Polars parses the files; it
 is imported on first use.

@@ -11,10 +11,14 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._check.remarks import remark_on_grades
-from jax_rank_metrics._files.lists import TOPICS, Sides
-from jax_rank_metrics._files.measure import measure_places, raise_overflowing
-from jax_rank_metrics._files.packed import PackedItems, pack
-from jax_rank_metrics._files.places import Places, places_of, without_ties
+from jax_rank_metrics._files.measure import (
+    Places,
+    measure_places,
+    places_of,
+    raise_overflowing,
+    without_ties,
+)
+from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, pack
 from jax_rank_metrics._metrics.run import raise_refused, read_ranking
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import data_of

@@ -19,12 +19,13 @@ from jax_rank_metrics._files.frames import (
     cleaned,
     first_repeat,
     id_columns,
+    is_listed,
     is_rank,
     known_columns,
     polars,
+    rows_of_lists,
     standard_names,
 )
-from jax_rank_metrics._files.listed import is_listed, rows_of_lists
 from jax_rank_metrics._files.source import PACKED, File, Source, content
 from jax_rank_metrics._messages import short_errors
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._files.places import Places
+from jax_rank_metrics._files.measure import Places
 from jax_rank_metrics._inputs import MAX_INT32
 from jax_rank_metrics._ordering.on_host import best_first, count_places, in_rank_order
 from jax_rank_metrics.adapters._shared import framework

@@ -10,7 +10,7 @@ from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._files.source import Source
-from jax_rank_metrics._files.weights import read_weights
+from jax_rank_metrics._files.text import read_weights
 
 pandas, pl = LateImport("pandas"), LateImport("polars")
 

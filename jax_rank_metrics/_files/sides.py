@@ -1,14 +1,16 @@
-"""Judgements and runs as rows grouped by query, and the documents that both have."""
+"""Judgements and runs as rows grouped by query, from frames and dicts, and packed."""
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+import itertools
+import numbers
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
-from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
-from jax_rank_metrics._files.listed import remarks_on_lists
+from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars, remarks_on_lists
+from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -287,3 +289,196 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
     matrix = np.zeros((documents.height, indices.max(initial=0) + 1), bool)
     matrix[pairs["row"].to_numpy(), indices] = True
     return documents.drop("row").with_columns(pl.Series(TOPICS, matrix))
+
+
+Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
+
+
+def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | None:
+    """Finds the judged documents in the run without making frames of all documents.
+
+    Either may be empty.
+
+    Returns:
+        None unless all ids are strings and all numbers are real and legal, and float64
+        distinguishes the scores. Whoever makes frames of the dicts then learns what is
+        wrong, if anything is.
+    """
+    pl = polars("jrm.join")
+    judged, retrieved = _strings_only(qrels), _strings_only(run)
+    if judged is None or retrieved is None:
+        return None
+    relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
+    if relevance is None or run_scores is None:
+        return None
+    if run_scores.dtype.kind == "i" and _exceed_float64(run_scores):
+        return None
+    run_scores = run_scores.astype(np.float64, copy=False)
+    if np.isnan(run_scores).any() or not np.isfinite(relevance).all():
+        return None
+    judged_rows, run_rows = _rows_of(judged, relevance), _rows_of(retrieved, run_scores)
+    index_in_run = {query: index for index, query in enumerate(retrieved)}
+    indices = [index_in_run.get(query, -1) for query in judged]
+    starts = np.append(run_rows.starts, 0)[indices]
+    counts = np.append(run_rows.counts, 0)[indices]
+    empty: dict[str, float] = {}
+    scores = itertools.chain.from_iterable(
+        map(retrieved.get(query, empty).get, docs, itertools.repeat(np.nan))
+        for query, docs in judged.items()
+    )
+    unjudged = [query for query in retrieved if query not in judged]
+    return Sides(
+        pl.Series("query_id", [*judged]),
+        pl.Series("query_id", unjudged, pl.String),
+        judged_rows,
+        GroupedRows(run_scores, starts, counts),
+        np.fromiter(scores, np.float64, len(relevance)),
+        functools.partial(_rows_in_run, judged, retrieved),
+        functools.partial(_doc_ids_of, judged, retrieved),
+        counts > 0,
+        is_ascii=all(
+            "".join(x).isascii() for y in (judged, retrieved) for x in y.values()
+        ),
+    )
+
+
+def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
+    """Returns a copy without empty queries; None unless all ids are strings of UTF-8."""
+    kinds, copies = set(map(type, data)), {}
+    for query, docs in data.items():
+        if not isinstance(docs, Mapping) or "" in docs:
+            return None
+        kinds.update(map(type, docs))
+        if docs:
+            copies[query] = dict(docs)
+    if not kinds <= {str} or "" in copies:
+        return None
+    try:
+        for ids in (copies, *copies.values()):
+            "".join(ids).encode()
+    except UnicodeEncodeError:
+        return None
+    return copies
+
+
+def _numbers_of(dicts: Dicts) -> np.ndarray | None:
+    """Returns all numbers as int64 or float64; None if there are other values."""
+    kinds = set[type]()
+    for docs in dicts.values():
+        kinds.update(map(type, docs.values()))
+    if not all(issubclass(kind, numbers.Real) for kind in kinds):
+        return None
+    is_integer = all(issubclass(kind, numbers.Integral) for kind in kinds)
+    values = itertools.chain.from_iterable(docs.values() for docs in dicts.values())
+    try:
+        return np.fromiter(values, np.int64 if is_integer else np.float64)
+    except OverflowError:
+        return None
+
+
+def _exceed_float64(integers: np.ndarray) -> bool:
+    """Returns whether float64 might not distinguish some of the integers."""
+    return bool(((integers < -(2**53)) | (integers > 2**53)).any())
+
+
+def _rows_of(dicts: Dicts, values: np.ndarray) -> GroupedRows:
+    counts = np.array([len(docs) for docs in dicts.values()], np.int64)
+    return GroupedRows(values, np.cumsum(counts) - counts, counts)
+
+
+def _rows_in_run(judged: Dicts, run: Dicts) -> np.ndarray:
+    """Returns the row of each judged document in the run, −1 where it has none."""
+    rows, empty = itertools.count(), dict[str, int]()
+    row_of_doc = {}  # by query, for the judged documents alone, which are few
+    for query, docs in run.items():
+        is_judged = map(judged.get(query, empty).__contains__, docs)
+        pairs = zip(docs, rows, strict=False)
+        row_of_doc[query] = dict(itertools.compress(pairs, is_judged))
+    of_judged = itertools.chain.from_iterable(
+        map(row_of_doc.get(query, empty).get, docs, itertools.repeat(-1))
+        for query, docs in judged.items()
+    )
+    return np.fromiter(of_judged, np.int64)
+
+
+def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
+    pl = polars("jrm.join")
+    ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
+    judged_ids, run_ids = (pl.Series("doc_id", x, pl.String) for x in ids)
+    return judged_ids, run_ids
+
+
+class PackedItems(NamedTuple):
+    """Arrays `[items]`; see `Joined`, which has all of them as attributes."""
+
+    labels: np.ndarray
+    scores: np.ndarray
+    mask: np.ndarray
+    retrieved: np.ndarray
+    columns: dict[str, np.ndarray]
+    segment_ids: np.ndarray
+    doc_ids: "pl.Series"
+
+
+def labels_of(relevance: np.ndarray) -> np.ndarray:
+    """Returns labels, 0 where the relevance is below 0: int32 if they fit, else float32."""
+    labels = np.maximum(relevance, 0)
+    fits = labels.dtype.kind == "i" and labels.max(initial=0) < 2**31
+    return labels.astype(np.int32 if fits else np.float32)
+
+
+def pack(sides: Sides) -> PackedItems:
+    """Returns every document of every judged query, padded to one of a few sizes.
+
+    The documents of the run come first, then those that it lacks.
+    """
+    pl = polars("jrm.join")
+    judged, is_retrieved = sides.judged, sides.is_retrieved
+    sides = sides.keep(np.ones(len(sides.retrieved.values), bool))  # with a list
+    retrieved, (judged_ids, run_ids) = sides.retrieved, sides.doc_ids()
+    num_retrieved, unretrieved = len(retrieved.values), np.flatnonzero(~is_retrieved)
+    size = num_retrieved + len(unretrieved)
+    padded_size = next_size(size)
+    item_of_judged = sides.run_rows().copy()
+    item_of_judged[unretrieved] = np.arange(num_retrieved, size)
+    list_ids = np.concatenate([retrieved.list_ids(), judged.list_ids()[unretrieved]])
+    doc_ids = pl.concat([run_ids, judged_ids[unretrieved]])
+    # Values tie where they are equal, as −0.0 and 0.0 are.
+    keys = pl.Series(retrieved.values + 0.0).rank("dense").to_numpy()
+    items = np.arange(size)
+    if sides.subtopics is not None:
+        # Of documents that add as many subtopics, the ideal order of α-nDCG takes the
+        # first item. This is the one with the last id, as in ndeval.
+        frame = pl.DataFrame({"list": list_ids, "id": doc_ids.cast(pl.String)})
+        order = frame.select(pl.arg_sort_by("list", "id", descending=[False, True]))
+        items = order.to_series().to_numpy()
+
+    def padded(values: np.ndarray, filler: int = 0) -> np.ndarray:
+        """Returns values of items in their order, `[padded_size, …]`."""
+        array = np.full((padded_size, *values.shape[1:]), filler, values.dtype)
+        array[:size] = values[items]
+        return array
+
+    def of_judged(values: np.ndarray) -> np.ndarray:
+        """Returns values of judged documents for all items, 0 for those not judged."""
+        array = np.zeros((size, *values.shape[1:]), values.dtype)
+        array[item_of_judged] = values
+        return padded(array)
+
+    columns = {
+        "judged": of_judged(judged.values >= 0),
+        "pooled": of_judged(np.ones(len(judged.values), bool)),
+    }
+    if sides.subtopics is not None:
+        columns[TOPICS] = of_judged(sides.subtopics)
+    scores = np.zeros(size, np.int32)
+    scores[:num_retrieved] = keys
+    return PackedItems(
+        labels=of_judged(labels_of(judged.values)),
+        scores=padded(scores),
+        mask=np.arange(padded_size) < size,
+        retrieved=padded(np.arange(size) < num_retrieved),
+        columns=columns,
+        segment_ids=padded(list_ids.astype(np.int32), -1),
+        doc_ids=doc_ids[items].extend_constant(None, padded_size - size),
+    )
