@@ -92,10 +92,13 @@ def join_clusters(
     entered = weights > 0
     weights = np.where(entered, weights, 0).astype(np.float64)
     products = weights * np.where(entered, values, 0)
+    weight, total = (
+        sums_by_number(x, clusters, num_clusters) for x in (weights, products)
+    )
+    return total / np.where(weight > 0, weight, 1), weight
 
-    def totals(x: np.ndarray) -> np.ndarray:
-        columns = [np.bincount(clusters, column, num_clusters) for column in x.T]
-        return np.stack(columns, -1) if columns else np.zeros((num_clusters, 0))
 
-    weight = totals(weights)
-    return totals(products) / np.where(weight > 0, weight, 1), weight
+def sums_by_number(x: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+    """Sums `[lists, columns]` over the lists of each number, `[count, columns]`."""
+    columns = [np.bincount(numbers, column, count) for column in x.T]
+    return np.stack(columns, -1) if columns else np.zeros((count, 0))

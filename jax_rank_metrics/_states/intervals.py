@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from statistics import NormalDist
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -108,23 +109,27 @@ def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax
 
 
 def symmetric(
-    mean: jax.Array, error: jax.Array, quantile: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Returns `mean ± quantile·error`; −inf to inf where either factor is infinite."""
-    finite = jnp.isfinite(error) & jnp.isfinite(quantile)
+    mean: Any, error: Any, quantile: Any, xp: ModuleType = jnp
+) -> tuple[Any, Any]:
+    """Returns `mean ± quantile·error`; −inf to inf where either factor is infinite.
+
+    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
+    """
+    finite = xp.isfinite(error) & xp.isfinite(quantile)
     # Neither 0·inf nor inf − inf is ever computed.
-    margin = jnp.where(finite, error, 0) * jnp.where(finite, quantile, 0)
+    margin = xp.where(finite, error, 0) * xp.where(finite, quantile, 0)
     low, high = mean - margin, mean + margin
-    return jnp.where(finite, low, -jnp.inf), jnp.where(finite, high, jnp.inf)
+    return xp.where(finite, low, -xp.inf), xp.where(finite, high, xp.inf)
 
 
-def wilson(
-    mean: jax.Array, size: jax.Array, z: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Returns the score interval of a proportion; 0 to 1 for a sample of size 0."""
-    mean = jnp.where(size > 0, mean, 0)
+def wilson(mean: Any, size: Any, z: Any, xp: ModuleType = jnp) -> tuple[Any, Any]:
+    """Returns the score interval of a proportion; 0 to 1 for a sample of size 0.
+
+    Arrays are those of `xp`, as of `symmetric`.
+    """
+    mean = xp.where(size > 0, mean, 0)
     total = size + z * z
     centre = (mean * size + z * z / 2) / total
-    spread = jnp.maximum(mean * (1 - mean), 0) * size + z * z / 4
-    margin = z * jnp.sqrt(spread) / total
-    return jnp.maximum(centre - margin, 0), jnp.minimum(centre + margin, 1)
+    spread = xp.maximum(mean * (1 - mean), 0) * size + z * z / 4
+    margin = z * xp.sqrt(spread) / total
+    return xp.maximum(centre - margin, 0), xp.minimum(centre + margin, 1)

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._states import intervals, uncertainty
+from jax_rank_metrics._states.clusters import sums_by_number
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.list_arrays import columns_of
@@ -143,27 +144,19 @@ class HostSums(NamedTuple):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the bounds of an interval, `[cutoffs]` each."""
         z = intervals.normal_quantile(level)
-        total, proportion = size + z * z, np.where(size > 0, mean, 0)
-        centre = (proportion * size + z * z / 2) / total
-        spread = np.maximum(proportion * (1 - proportion), 0) * size + z * z / 4
-        margin = z * np.sqrt(spread) / total
-        score = np.maximum(centre - margin, 0), np.minimum(centre + margin, 1)
+        score = intervals.wilson(mean, size, z, np)
         if method == "wilson":
             return score
         quantiles = np.full_like(size, z)
         if method != "normal":
             quantiles = intervals.student_quantiles(size - 1, level)
-        is_finite = np.isfinite(error) & np.isfinite(quantiles)
-        margin = error * quantiles
+        ends = intervals.symmetric(mean, error, quantiles, np)
         is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
-        low = np.where(is_finite, mean - margin, -np.inf)
-        high = np.where(is_finite, mean + margin, np.inf)
         low, high = (
-            np.where(is_score, score[0], low),
-            np.where(is_score, score[1], high),
+            np.where(np.isnan(mean), np.nan, np.where(is_score, *pair))
+            for pair in zip(score, ends, strict=True)
         )
-        is_unknown = np.isnan(mean)
-        return np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
+        return low, high
 
 
 def states_of_groups(
@@ -179,18 +172,14 @@ def states_of_groups(
         group_ids: `[lists]`, the group of each list, from 0.
         num_groups: How many groups there are.
     """
-
-    def sums_of(column: np.ndarray) -> np.ndarray:
-        return np.bincount(group_ids, column, num_groups)
-
-    terms, counts = _terms(lists, kind)
+    terms, flags = _terms(lists, kind)
     with np.errstate(over="ignore", invalid="ignore"):
-        by_group = [np.apply_along_axis(sums_of, 0, x) for x in terms]
+        by_group = [sums_by_number(x, group_ids, num_groups) for x in terms]
     sums = np.stack(by_group, axis=1)  # [groups, 6, cutoffs]
     leaves = _pair(sums if lists.has_cutoffs else sums[:, :, 0], _dtype())
-    number = np.stack([sums_of(x) for x in counts], axis=1).astype(np.int32)
+    counts = sums_by_number(np.stack(flags, axis=1), group_ids, num_groups)
     states: list[Mean] = []
-    for high, low, of_group in zip(*leaves, number, strict=True):
+    for high, low, of_group in zip(*leaves, counts.astype(np.int32), strict=True):
         states.append(kind(FloatPair(high, low), of_group))
     return states
 

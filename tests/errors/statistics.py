@@ -97,7 +97,7 @@ CASES = {
     "ids of one alone": (ValueError, "a has list ids and b has none", lambda: jrm.compare(BY_ID, [0.1, 0.5, 0.9])),
     "a list more": (ValueError, "of the lists in b, 1 are not in a: 'q4'", lambda: jrm.compare(BY_ID, {**BY_ID, "q4": 1})),
     "a system of fewer lists": (ValueError, "2 are not in a['B']: 'q2', 'q3'; p", lambda: jrm.compare({"A": BY_ID, "B": {"q1": 1}})),
-    "a better system of fewer lists": (ValueError, "in b['B'], 2 are not in b['C']", lambda: jrm.compare(BY_ID, {"B": BY_ID, "C": {"q1": 1}})),
+    "a better system of fewer lists": (ValueError, "in a, 2 are not in b['C']", lambda: jrm.compare(BY_ID, {"B": BY_ID, "C": {"q1": 1}})),
     # comparisons: values of lists
     "values of NaN": (ValueError, "b['map'] holds .* not finite, at list 2", lambda: jrm.compare({"map": X}, {"map": NAN})),
     "values of NaN with ids": (ValueError, "b['x'].* at list 'q2'", lambda: jrm.compare(X, {"x": NAN}, ids=(NAMES, NAMES))),
@@ -193,7 +193,7 @@ CASES = {
     "no seeds": (ValueError, "runs is empty", lambda: jrm.Seeds([])),
     "seeds in a dict": (TypeError, "pass a list with the values of each seed", lambda: jrm.Seeds({"map": [0.1, 0.2]})),
     "seeds of other metrics": (ValueError, "the same metrics of every seed", lambda: jrm.Seeds([{"map": [0.1]}, {"mrr": [0.1]}])),
-    "seeds of fewer lists": (ValueError, "pass values of the same lists", lambda: jrm.Seeds([[0.1, 0.2], [0.1]])),
+    "seeds of fewer lists": (ValueError, "values of the same lists", lambda: jrm.Seeds([[0.1, 0.2], [0.1]])),
     "seeds of other lists": (ValueError, "pass the lists that both have", lambda: jrm.Seeds([{"q1": 0.1}, {"q2": 0.1}])),
     "seeds in two forms": (ValueError, "in one form", lambda: jrm.Seeds([{"q1": 0.1}, [0.1]])),
     "seeds of other cutoffs": (ValueError, "different cutoffs", lambda: jrm.Seeds([[0.1], [[0.1]]])),

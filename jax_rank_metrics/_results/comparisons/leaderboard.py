@@ -332,7 +332,7 @@ def means_of_tasks(
         ids: See `leaderboard`, also for the arguments below.
         undefined: What undefined values count as.
         samples: Number of draws.
-        rng: The source of the draws, which those of tasks are independent of each other by.
+        rng: The source of the draws; tasks draw from it independently.
     """
     means = []
     for task, records in tasks.items():

@@ -139,7 +139,7 @@ def compared(
     p, corrected = np.ones((2, len(subjects)))
     reach = _student_reach(question, summary)
     samples = np.zeros(len(subjects), int)
-    # The comparisons of a family with maxT are tested by themselves.
+    # With maxT, comparisons outside of the family are tested apart from it.
     is_apart = ~in_family & (question.correction == "maxT")
     # Comparisons of one group are tested under the same random patterns.
     groups = list(

@@ -1,7 +1,8 @@
 """Plans experiments: the difference that a test detects, and the lists that it takes."""
 
+import bisect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,11 +22,19 @@ from jax_rank_metrics._results.systems.prediction_powered import (
     judged_records,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.systems import Nested, Path, Values, nested, read
+from jax_rank_metrics._results.systems.systems import (
+    Nested,
+    Path,
+    Record,
+    Values,
+    nested,
+    read,
+)
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
 N = TypeVar("N", bound=int | float)
+P = TypeVar("P")  # a pilot
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
 # this many lists, no test is worth planning.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
@@ -93,7 +102,7 @@ def minimum_detectable(
     def smallest(pilot: _Pilot) -> float:
         return test.detectable(*pilot.over(planned or pilot.lists))
 
-    return _for_each(differences, smallest)
+    return _for_each(_pilots_of(differences), smallest)
 
 
 def lists_needed(
@@ -161,24 +170,17 @@ def lists_needed(
             enough *= 2
             if enough > MAX_LISTS:
                 return math.inf
-        too_few = enough // 2
-        while enough - too_few > 1:
-            middle = (enough + too_few) // 2
-            enough, too_few = (
-                (middle, too_few) if is_enough(middle) else (enough, middle)
-            )
-        return enough
+        candidates = range(enough // 2 + 1, enough)
+        return candidates.start + bisect.bisect_left(candidates, True, key=is_enough)
 
     if others is None:
-        return _for_each(differences, smallest)
+        return _for_each(_pilots_of(differences), smallest)
     other_lists = _inputs.positive_integer("others", others)
-    results: dict[Path, float | int | np.ndarray] = {}
-    for people, model in judged_records(differences, judge):
-        pilots = _judged_pilots(judged_lists(people.lists, model.lists), other_lists)
-        at_cutoffs = list(map(smallest, pilots))
-        has_cutoffs = people.lists.has_cutoffs
-        results[people.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
-    return nested(results)
+    judged = [
+        (x, _judged_pilots(judged_lists(x.lists, y.lists), other_lists))
+        for x, y in judged_records(differences, judge)
+    ]
+    return _for_each(judged, smallest)
 
 
 class _Pilot(NamedTuple):
@@ -282,16 +284,21 @@ def _refuse_pair(name: str, values: Values) -> None:
         )
 
 
-def _for_each(
-    differences: Values, result_of: Callable[[_Pilot], N]
-) -> Nested[N | np.ndarray]:
-    """Calls `result_of` for every metric and cutoff."""
+def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
+    """Reads the pilot of every metric at every cutoff."""
     records = read(differences, "differences")
     # A warning is of the line that called the public function.
     check_seed_counts((x.lists for x in records), stacklevel=4)
+    return [(x, _pilots(x.lists)) for x in records]
+
+
+def _for_each(
+    pilots: Iterable[tuple[Record, Sequence[P]]], result_of: Callable[[P], N]
+) -> Nested[N | np.ndarray]:
+    """Calls `result_of` for every metric and cutoff."""
     results: dict[Path, N | np.ndarray] = {}
-    for record in records:
-        at_cutoffs = [result_of(pilot) for pilot in _pilots(record.lists)]
+    for record, of_cutoffs in pilots:
+        at_cutoffs = list(map(result_of, of_cutoffs))
         has_cutoffs = record.lists.has_cutoffs
         results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
     return nested(results)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._states.intervals import student_quantiles
+from jax_rank_metrics._states.intervals import student_quantiles, symmetric
 
 
 class Outcome(NamedTuple):
@@ -55,10 +55,7 @@ def student_reach(
     """
     if alternative != "two-sided":
         level = 2 * level - 1  # each end of this one is exceeded with 1 − level
-    quantile = student_quantiles(freedom, level)
-    is_finite = np.isfinite(quantile) & np.isfinite(error)
-    margin = np.where(is_finite, quantile, 0) * np.where(is_finite, error, 0)
-    return np.where(is_finite, margin, np.inf)
+    return symmetric(0, error, student_quantiles(freedom, level), np)[1]
 
 
 def mcnemar_test(

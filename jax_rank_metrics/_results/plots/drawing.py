@@ -202,9 +202,8 @@ def only_metric_of(results: Values) -> str:
     Raises:
         ValueError: if there is none, or if there are several.
     """
-    names = {name: None for run in estimates(results, 0.95).values() for name in run}
-    parts = [name.rpartition("@") for name in names]
-    heads = list(dict.fromkeys(head for head, _, k in parts if k.isdecimal()))
+    names = [name for run in estimates(results, 0.95).values() for name in run]
+    heads = list(dict.fromkeys(x[0] for name in names if (x := cutoff_of(name))))
     if len(heads) != 1:
         raise ValueError(
             f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "

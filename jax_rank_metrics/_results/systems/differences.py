@@ -169,7 +169,9 @@ class Differences:
         pairs = zip(lists[::2], lists[1::2], strict=True)
         metrics = [differences_of(*sides, undefined) for sides in pairs]
         parts = [x._arrays() for x in metrics]
-        arrays = {x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]}
+        arrays: dict[str, Any] = {
+            x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]
+        }
         seeds = tuple(of_column for x in metrics for of_column in x.seeds)
         return cls(**arrays, seeds=seeds)
 

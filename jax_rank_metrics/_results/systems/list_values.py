@@ -232,7 +232,8 @@ def in_one_order(
         if x.list_count != first.list_count:
             raise ValueError(
                 f"{first.name} has {first.list_count} lists and {x.name} has "
-                f"{x.list_count}; pass ids=, which say which of them belong together"
+                f"{x.list_count}; pass ids=, which say which of them belong together, or "
+                "values of the same lists"
             )
     return [x.in_order_of(first) for x in lists]
 

@@ -19,7 +19,11 @@ from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.differences import common_undefined
-from jax_rank_metrics._results.systems.list_values import ListValues, weights_differ
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    in_one_order,
+    weights_differ,
+)
 from jax_rank_metrics._results.systems.systems import (
     Nested,
     Path,
@@ -291,30 +295,24 @@ def _check_undefined(undefined: Undefined | None) -> None:
 def _joined(runs: list[ListValues]) -> ListValues:
     """Joins the values of one metric of all seeds, in the order of the first seed."""
     first = runs[0]
-    undefined, in_order = first.undefined, []
     for lists in runs:
-        if lists.list_count != first.list_count:
-            raise ValueError(
-                f"{first.name} has {first.list_count} lists and {lists.name} has "
-                f"{lists.list_count}; pass values of the same lists"
-            )
         if (lists.ids is None) != (first.ids is None):
             raise ValueError(
                 f"only one of {first.name} and {lists.name} has list ids; pass the runs of "
                 "all seeds in one form"
             )
-        shapes = {x.weights.shape for x in (first, lists)}
+        shapes = {x.weights.shape[1:] for x in (first, lists)}
         if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
             raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+    undefined, in_order = first.undefined, in_one_order(runs)
+    for lists in in_order:
         # Arrays define all values, and agree with any choice.
         if lists.undefined:
             undefined = common_undefined(
                 first.name, undefined, lists.name, lists.undefined
             )
-        ordered = lists.in_order_of(first)
         # Seeds of a ratio share their weights, too.
-        weights_differ(dataclasses.replace(first, is_ratio=False), ordered)
-        in_order.append(ordered)
+        weights_differ(dataclasses.replace(first, is_ratio=False), lists)
     return dataclasses.replace(
         first,
         # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.

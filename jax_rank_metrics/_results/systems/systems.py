@@ -487,9 +487,8 @@ def pairs_of(
             names of the systems with which all others are paired.
 
     Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, if values
-            differ in the number of lists where they must not, or if there is no system of
-            a name.
+        ValueError: if either holds no metric, if the metrics of systems differ, or if there
+            is no system of a name.
     """
     baselines = 1
     if b is not None:
@@ -583,7 +582,6 @@ def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
                 f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
                 f"{paths_text(of_system)}; pass values of the same metrics for all systems"
             )
-    _check_list_counts(x for metrics in systems.values() for x in metrics.values())
     return systems
 
 
@@ -610,21 +608,7 @@ def _baseline_and(
             f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
             "b a dict of systems, each with the metrics of a"
         )
-    for records in (of_a, of_b):
-        _check_list_counts(records)
     return baseline, systems
-
-
-def _check_list_counts(records: Iterable[Record]) -> None:
-    first, *following = (x.lists for x in records)
-    for lists in following:
-        if lists.list_count != first.list_count:
-            if first.ids is not None and lists.ids is not None:
-                lists.in_order_of(first)  # names the ids that are missing
-            raise ValueError(
-                f"{first.name} has {first.list_count} lists and {lists.name} has "
-                f"{lists.list_count}; pass values of the same lists"
-            )
 
 
 def read_tasks(

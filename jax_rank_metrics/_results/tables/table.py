@@ -258,12 +258,16 @@ class _Collection(NamedTuple):
 def sheet_of_means(
     results: Values,
     *,
-    compare: str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None,
-    level: Number,
-    method: IntervalMethod,
-    digits: int,
-    lower: Lower,
-    by_run: bool | None,
+    compare: str
+    | Sequence[str]
+    | Comparisons
+    | Mapping[Any, Comparisons]
+    | None = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    digits: int = 3,
+    lower: Lower = (),
+    by_run: bool | None = None,
 ) -> Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
 

@@ -103,15 +103,7 @@ def _records(results: Values) -> Sequence[Mapping[str, Any]] | None:
         return [row for record in records for row in _judged_rows(record)]
     if not all(isinstance(x.source, State) for x in records):
         return None
-    return sheet_of_means(
-        results,
-        compare=None,
-        level=0.95,
-        method="auto",
-        digits=3,
-        lower=(),
-        by_run=None,
-    ).records
+    return sheet_of_means(results).records
 
 
 def _read(results: Values) -> list[Record]:
