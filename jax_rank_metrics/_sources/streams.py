@@ -17,10 +17,8 @@ from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks, Tally
-from jax_rank_metrics._ranking.counted_places import CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.held import Held
-from jax_rank_metrics._ranking.tie_runs import TieRuns
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.census import Census
 from jax_rank_metrics._sources.item_groups import (
@@ -221,7 +219,7 @@ class Stream(NamedTuple):
                 straddle = straddle_of(judged, is_tied, items, is_last, first.dropped)
             else:
                 straddle = census.straddle(items.labels, is_last, first.dropped)
-        held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
+        held = Ranked(items, Rows(), total_items, first.ids, first.keys, straddle)
         return self._ranking(held, outcome, total_items, depth)
 
     def unranked(self, outcome: FirstPassResult, total_items: int) -> RankingData:
@@ -246,7 +244,9 @@ class Stream(NamedTuple):
         )
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
-        held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
+        held = Ranked(
+            items, Rows(), total_items, rank_above=rank, above=above, tied=tied
+        )
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
         outcome = FirstPassResult(None, seen, None, nan_found)
@@ -254,7 +254,7 @@ class Stream(NamedTuple):
 
     def _ranking(
         self,
-        held: Held | None,
+        held: Ranked | None,
         outcome: FirstPassResult,
         total_items: int,
         depth: int | None,
