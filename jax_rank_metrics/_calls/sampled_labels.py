@@ -15,7 +15,7 @@ from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import CountedPlaces, RankingData, View, expected_worth
+from jax_rank_metrics._ranking import Ranked, RankingData, View, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
@@ -212,7 +212,7 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
     items = dataclasses.replace(data.pool.items, labels=labels)  # type: ignore
     pool, held = dataclasses.replace(data.pool, items=items), data.held
     if held is not None:
-        items = _held_items(held.items, held.item_indices(), labels)
+        items = _held_items(held.items, held.item_indices, labels)
         held = dataclasses.replace(held, items=items)  # type: ignore
     return dataclasses.replace(data, pool=pool, held=held)
 
@@ -234,14 +234,16 @@ def _exact(
     """
     assert data.pool is not None and data.held is not None
     pool, held, items = data.pool, data.held, data.pool.items.read()
-    probabilities, index = jnp.minimum(items.labels, 1), held.item_indices()
+    probabilities, index = jnp.minimum(items.labels, 1), held.item_indices
     above, tied = held.above_and_tied(View(data).memo)
     slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
         # Each item with its own place: sums over tie groups are loops without slopes.
         ranked = _held_items(held.items, index, probabilities)
-        places = CountedPlaces(ranked, held.layout, slots, above, tied, held.ranks)
+        places = Ranked(
+            ranked, held.layout, held.ranks, rank_above=slots, above=above, tied=tied
+        )
         labelled = items._replace(labels=probabilities)
         new_pool = dataclasses.replace(pool, items=labelled)
         view = View(dataclasses.replace(data, held=places, pool=new_pool))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,6 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._places.place import Place, PlaceSum, at_ranks
-from jax_rank_metrics._places.tie_groups import Line
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, Number, PositionFn
 
@@ -116,18 +115,23 @@ class SoftScores:
         # A temperature that rounds to 0 would divide 0 by 0.
         return cls(scores, max(float(relax.temperature), float(jnp.finfo(dtype).tiny)))
 
-    def place(self, line: Line) -> Place:
+    def place(
+        self, layout: RankedLayout, exists: jax.Array, amounts: Sequence[jax.Array]
+    ) -> Place:
         """Returns the place of every item, with the amounts summed above it.
 
         `counted_tied` is the amount of the item itself, since soft ranks do not tie.
-        """
-        amounts = [x.astype(line.dtype) for x in line.amounts]
-        # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
-        addends = jnp.stack([line.exists.astype(line.dtype), *amounts], axis=-1)
-        above, *counted_above = jnp.unstack(
-            self._sums_above(addends, line.layout), axis=-1
-        )
 
+        Args:
+            layout: The layout of the items.
+            exists: `[*lists, items]` bool.
+            amounts: `[*lists, items]` each.
+        """
+        amounts = [x.astype(self.scores.dtype) for x in amounts]
+        # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
+        addends = jnp.stack([exists.astype(self.scores.dtype), *amounts], axis=-1)
+        sums = self._sums_above(addends, layout)
+        above, *counted_above = jnp.unstack(sums, axis=-1)
         ones = jnp.ones_like(above)
         return _SoftPlace(
             above, ones, tuple(counted_above), tuple(amounts), _sum_of_one(above)

@@ -4,12 +4,12 @@ Throughout, five items with the keys 9 7 7 7 4 serve as the example: they form t
 so `above` is 0 1 1 1 4 and `tied` is 1 3 3 3 1.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
@@ -24,6 +24,29 @@ from jax_rank_metrics._places.place import (
     sum_of_one,
 )
 from jax_rank_metrics._types import Cut, PositionFn
+
+
+class Amount(NamedTuple):
+    """A number of each item, of which places tell sums; see `Ranking.expected_sum`.
+
+    Where unlisted items are not held, each of them counts `of_unlisted`, and the items held
+    count by their difference from it. With amounts of 5 and 2 held, two unlisted items
+    between them and an `of_unlisted` of 1, the second item has 3 items above it, and their
+    sum is (5 − 1) + 3·1 = 7.
+    """
+
+    of_items: jax.Array  # [*lists, items, …]: floats, bools or small integers
+    # From `sum_before`; None where nothing reads it.
+    before: jax.Array | None = None
+    # [*lists, …], the sum over the tie group across the cut; None where there is none.
+    of_group: jax.Array | None = None
+    of_unlisted: jax.Array | np.ndarray | None = None  # […]; None is 0
+
+    @property
+    def addends(self) -> jax.Array:
+        """The terms of sums over items: bools as int32, and numbers as they are."""
+        x = self.of_items
+        return x.astype(jnp.int32) if x.dtype == jnp.bool_ else x
 
 
 class TieGroups(NamedTuple):
@@ -47,16 +70,30 @@ class TieGroups(NamedTuple):
         """Returns `place` for groups of any size, on ranks up to `ranks`."""
         return self.place(dtype, sum_of_many(self.above, self.tied, ranks, dtype))
 
+    def with_last(
+        self, is_last: jax.Array, tied: jax.Array, amounts: Sequence[Amount]
+    ) -> "TieGroups":
+        """Returns groups in which the last item has the numbers of its complete group.
 
-class Line(NamedTuple):
-    """Items in rank order, and the amounts to add up above them and in their groups."""
+        A cut may keep only a part of a tie group. With the keys 9 7 7 before the cut and
+        two more 7s beyond it, `tied` is 1 2 2 and becomes 1 2 4.
 
-    layout: RankedLayout
-    exists: jax.Array  # [*lists, items] bool
-    amounts: Sequence[jax.Array]  # [*lists, items]; floats, bools or small integers
-    # From `sum_before`, of each amount; empty where nothing reads them.
-    sums_before: Sequence[jax.Array]
-    dtype: DTypeLike  # of places
+        Args:
+            is_last: `[*lists, items]` bool, the last item of each list that is cut within
+                a tie group.
+            tied: `[*lists]`, the size of the complete group.
+            amounts: What was added up, with sums over the complete group.
+        """
+
+        def replace_last(x: jax.Array, per_list: jax.Array | None) -> jax.Array:
+            assert per_list is not None
+            return jnp.where(is_last, per_list[..., None], x)
+
+        counted = zip(self.counted_tied, amounts, strict=True)
+        return self._replace(
+            tied=replace_last(self.tied, tied),
+            counted_tied=tuple(replace_last(x, total.of_group) for x, total in counted),
+        )
 
 
 def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
@@ -106,24 +143,30 @@ def above_first_of_run(
     return layout.offset_in_list(exists) - (_arithmetic.iota(start) - start)
 
 
-def definite_place(line: Line, above: jax.Array | None) -> Place:
+def definite_place(
+    layout: RankedLayout,
+    exists: jax.Array,
+    amounts: Sequence[Amount],
+    above: jax.Array | None,
+    dtype: DTypeLike,
+) -> Place:
     """Returns places of one rank each, above + 1.
 
     Args:
-        line: The items.
+        layout: The layout of the items.
+        exists: `[*lists, items]` bool.
+        amounts: What places count.
         above: `[*lists, items]` int32, the number of items before each; None where items
             follow each other without gaps, from the first slot of their list.
+        dtype: The dtype of places.
     """
-    layout, is_gapless = line.layout, above is None
+    place_sum = None if above is None else sum_of_one(above.astype(dtype))
     if above is None:
-        above = layout.offset_in_list(line.exists)
-    counted_tied = tuple(map(_as_addends, line.amounts))
-    ones = jnp.ones_like(above)
-    groups = TieGroups(above, ones, tuple(line.sums_before), counted_tied)
-    place_sum = sum_of_one(above.astype(line.dtype))
-    if is_gapless:
-        place_sum = sum_of_slots(layout, line.exists, line.dtype)
-    return groups.place(line.dtype, place_sum)
+        above = layout.offset_in_list(exists)
+    before = tuple(x.before for x in amounts if x.before is not None)
+    tied = tuple(x.addends for x in amounts)
+    groups = TieGroups(above, jnp.ones_like(above), before, tied)
+    return groups.place(dtype, place_sum or sum_of_slots(layout, exists, dtype))
 
 
 def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
@@ -139,118 +182,68 @@ def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> Pla
     return sum_of_one(layout.offset_in_list(like).astype(dtype))
 
 
-# Reduces tie groups, sums over their ranks, and the values of items to a small result.
-ReadGroups = Callable[[TieGroups, PlaceSum, jax.Array], jax.Array]
+# A function of ranks that is summed over those ranks of a place that are at most k.
+RankSum = tuple[PositionFn, Cut]
 
 
-def read_runs(
-    line: Line,
+def of_runs(
+    layout: RankedLayout,
     continues: jax.Array,
     values: jax.Array,
+    amounts: Sequence[Amount],
+    rank_sums: Sequence[RankSum],
     combine: _arithmetic.Combine,
-    read: ReadGroups,
-) -> jax.Array:
-    """Returns `read(groups, place_sum, values)` for items that tie in runs.
+) -> tuple[TieGroups, PlaceSum, jax.Array]:
+    """Returns the groups of items that tie in runs, sums over their ranks, and values.
 
     The last item of each run stands for all of it: the value of that item is what the
     values of the run combine to, and other items have the value 0. Only the groups of
     these last items are complete; those of other items are finite and mean nothing.
 
     Args:
-        line: The items.
+        layout: The layout of the items.
         continues: `[*lists, items]` bool, from `continues_run`.
-        values: `[*lists, items, …]`, what items are worth.
+        values: `[*lists, items, …]`, what items are worth, in the dtype of places.
+        amounts: What places count.
+        rank_sums: The sums over ranks that are going to be read.
         combine: What the values of a run combine to, such as their sum.
-        read: What to do with the groups. It is traced several times.
     """
-    num_above = line.layout.offset_in_list(line.exists)
-    rank = (num_above + 1).astype(line.dtype)
-    amounts = tuple(map(_as_addends, line.amounts))
+    num_above = layout.offset_in_list(continues)
+    rank = (num_above + 1).astype(values.dtype)
     # The count above a run is that through its last item, less that of the run. Sums of
     # floats are carried along the run from its first item instead: a difference would
     # lose amounts far smaller than they.
-    float_sums = [x for x in line.sums_before if jnp.issubdtype(x.dtype, jnp.floating)]
-    requests = _requested_sums(line, values, read)
-    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in requests]
+    befores = [x.before for x in amounts if x.before is not None]
+    float_sums = [x for x in befores if jnp.issubdtype(x.dtype, jnp.floating)]
+    addends = [x.addends for x in amounts]
+    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in rank_sums]
     # Everything that is scanned along runs is scanned in one loop.
-    arrays = [values, *amounts, *at_rank, *float_sums]
-    added = len(amounts) + len(requests)
+    arrays = [values, *addends, *at_rank, *float_sums]
+    added = len(addends) + len(at_rank)
     combines = [combine, *[jnp.add] * added, *[_keep_first] * len(float_sums)]
-
-    scan = functools.partial(_arithmetic.along_runs, continues)
-    offset, (values, *scanned) = scan(arrays, combines)
-    counted_tied = scanned[: len(amounts)]
-    sums = dict(zip(requests, scanned[len(amounts) : added], strict=True))
+    offset, (values, *scanned) = _arithmetic.along_runs(continues, arrays, combines)
+    counted_tied, sums = scanned[: len(addends)], scanned[len(addends) : added]
     float_sums_above = iter(scanned[added:])
     counted_above = [
         next(float_sums_above)
-        if jnp.issubdtype(x.dtype, jnp.floating)
+        if jnp.issubdtype(before.dtype, jnp.floating)
         else before + x - tied
-        for before, x, tied in zip(line.sums_before, amounts, counted_tied, strict=True)
+        for before, x, tied in zip(befores, addends, counted_tied, strict=True)
     ]
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-        if isinstance(k, jax.Array):
-            return scan([at_ranks(position_fn, rank, k)], [jnp.add])[1][0]
-        return sums[position_fn, k]
+        for (function, cutoff), rank_sum in zip(rank_sums, sums, strict=True):
+            if function == position_fn and cutoff is k:
+                return rank_sum
+        values = at_ranks(position_fn, rank, k)
+        return _arithmetic.along_runs(continues, [values], [jnp.add])[1][0]
 
     groups = TieGroups(
         num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
     )
     is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
-    return read(groups, place_sum, jnp.where(is_last, values, 0))
-
-
-def _requested_sums(
-    line: Line, values: jax.Array, read: ReadGroups
-) -> dict[tuple[PositionFn, int | None], None]:
-    """Traces `read` to see which sums over the ranks of places it requests.
-
-    Sums up to cutoffs that are arrays are left out.
-    """
-    requests: dict[tuple[PositionFn, int | None], None] = {}
-
-    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-        if not isinstance(k, jax.Array):
-            requests[position_fn, k] = None
-        return jnp.zeros(line.exists.shape, line.dtype)
-
-    zeros = jnp.zeros(line.exists.shape, jnp.int32)
-    amounts = tuple(map(_as_addends, line.amounts))
-    groups = TieGroups(zeros, zeros, amounts, amounts)
-    jax.eval_shape(lambda: read(groups, place_sum, values))
-    return requests
+    return groups, place_sum, jnp.where(is_last, values, 0)
 
 
 def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
     return before
-
-
-def _as_addends(amounts: jax.Array) -> jax.Array:
-    """Casts bools to int32; returns numbers as they are."""
-    return amounts.astype(jnp.int32) if amounts.dtype == jnp.bool_ else amounts
-
-
-def with_last(
-    groups: TieGroups, is_last: jax.Array, tied: jax.Array, counted: Sequence[jax.Array]
-) -> TieGroups:
-    """Returns groups in which the last item has the numbers of its complete group.
-
-    A cut may keep only a part of a tie group. With the keys 9 7 7 before the cut and two
-    more 7s beyond it, `tied` is 1 2 2 and becomes 1 2 4.
-
-    Args:
-        groups: The groups of the items before the cut, `[*lists, items]`.
-        is_last: `[*lists, items]` bool, the last item of each list that is cut within a
-            tie group.
-        tied: `[*lists]`, the size of the complete group.
-        counted: `[*lists]` each, the sum of each amount over the complete group.
-    """
-
-    def replace_last(x: jax.Array, per_list: jax.Array) -> jax.Array:
-        return jnp.where(is_last, per_list[..., None], x)
-
-    return groups._replace(
-        tied=replace_last(groups.tied, tied),
-        counted_tied=tuple(map(replace_last, groups.counted_tied, counted)),
-    )

@@ -13,14 +13,14 @@ rank order, for callers; `Items` are labels and columns, all that a formula's fu
 
 The scores 9 7 7 7 4 with the labels 1 0 1 1 0 may be held in two ways:
 
-    first ranks    `TieRuns`, of which three ranks hold 9 7 7. A 7 is missing, so that the
+    first ranks    with `keys`, of which three ranks hold 9 7 7. A 7 is missing, so that the
                    group straddles the cut: the pool tells that it has 3 items with the
                    labels 0 + 1 + 1, and the last item held stands for all of them, at a
                    place with 1 item above and 3 tied. precision@3 is (1 + 2·⅔) / 3
-    counted        `CountedPlaces` of the three relevant items: 0 1 1 above, 1 3 3 tied. The
+    counted        with `above` and `tied` of the three relevant items: 0 1 1 and 1 3 3. The
                    others are unlisted, and known only to have the label 0. A sum over items
                    takes none of them, so their value must be 0. Amounts that places count
-                   may be 1 for each, the baseline: the items held then count by their
+                   may be 1 for each, `of_unlisted`: the items held then count by their
                    difference from it, −1 if irrelevant items are counted, and the group
                    of 3 has −1 − 1 + 3·1 = 1 irrelevant item
 
@@ -30,17 +30,11 @@ less. Whether metrics need more is found by trying: `UnknownPlaceError` says tha
 asks for places that the data do not hold, and `measure_ranking` and `read_lists`
 fall back to all ranks. So every check of unlisted items must raise it.
 
-Places are handed to a sum, not returned, since `place_reader` first traces that sum to see
-what it adds up over the ranks of a place, and then scans all of it along runs in one loop.
-
 The data, and what it holds:
 
     data.py         `RankingData`: items with places, the pool, and facts on lists
     pool.py         the pool of judged items, and its scores
-    held.py         the protocol of items that have places; items in one definite order
-    tie_runs.py     items in rank order whose ties are runs of equal keys
-    counted_places.py  a few items of each list whose places were counted
-    soft_places.py  items with soft places, for training
+    ranked.py       items that have places, whichever way these are known
     straddle.py     the tie group that straddles the cut
 
 The reader:
@@ -68,11 +62,11 @@ Beside the verbs, for formulas of the package:
     browsing.py     a user whose chance to go on depends on what was gained so far
 """
 
-from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData as RankingData
-from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.items import Items as Items
 from jax_rank_metrics._ranking.labels import expected_worth as expected_worth
+from jax_rank_metrics._ranking.ranked import Ranked as Ranked
+from jax_rank_metrics._ranking.ranked import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
 from jax_rank_metrics._ranking.ranking import counted_data_of as counted_data_of
 from jax_rank_metrics._ranking.ranking import data_of as data_of

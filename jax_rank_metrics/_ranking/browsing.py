@@ -17,8 +17,8 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._places.place import is_within, positions
-from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_values
+from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking, view_of
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn

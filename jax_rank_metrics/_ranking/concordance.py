@@ -11,8 +11,8 @@ from jax_rank_metrics._places.by_value import (
     count_smaller,
     places_by_value,
 )
-from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_order_values
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._ranking.view import View
 
@@ -103,7 +103,7 @@ def products(view: View, value_fn: ItemFn) -> Products:
 
 def _held_by_value(
     view: View, value_fn: ItemFn
-) -> tuple[Held, jax.Array, PlacesByValue]:
+) -> tuple[Ranked, jax.Array, PlacesByValue]:
     """Returns the items held, the value of each, and their places by value."""
     held = view.held_through((None,))
     check_unlisted(view, value_fn)

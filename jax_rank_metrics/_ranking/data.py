@@ -6,9 +6,8 @@ import jax.numpy as jnp
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.held import RANK_MORE, Held, UnknownPlaceError
 from jax_rank_metrics._ranking.pool import Pool, StopFinder
-from jax_rank_metrics._ranking.soft_places import SoftPlaces
+from jax_rank_metrics._ranking.ranked import RANK_MORE, Ranked, UnknownPlaceError
 
 
 @pytree("ties", "cut", "partial_columns", "label_dtype")
@@ -34,7 +33,7 @@ class RankingData:
             number; None where scores are integers, or where there were none.
     """
 
-    held: Held | None
+    held: Ranked | None
     pool: Pool | None
     length: jax.Array
     list_exists: jax.Array
@@ -54,7 +53,7 @@ class RankingData:
             raise ValueError(
                 "items: this ranking counted places and has no order; rank with a k"
             )
-        return self.held.item_indices()
+        return self.held.item_indices
 
     @property
     def packed_layout(self) -> Packed | None:
@@ -106,7 +105,7 @@ class RankingData:
     @property
     def is_soft(self) -> bool:
         """Whether places are soft, as `relax` makes them."""
-        return isinstance(self.held, SoftPlaces)
+        return self.held is not None and self.held.soft is not None
 
     def judged_pool(self) -> Pool:
         """Returns the pool; raises where the labels of judged items are not known."""

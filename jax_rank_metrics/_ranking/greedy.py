@@ -8,8 +8,8 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
+from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 

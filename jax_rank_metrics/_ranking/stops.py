@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
-from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
+from jax_rank_metrics._ranking.ranked import NO_FIRST_STOP
 from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
@@ -60,9 +60,10 @@ def _find_first_stop(
             lambda: scores.first_stop(pool, stop_fn, in_groups),
         )
     held = view.held_through(ks)
-    straddling = view.straddling_group(held, (stop_fn,))
+    group_size, (stops_of_group,) = view.group_across_cut(held, (stop_fn,))
     check_unlisted(view, stop_fn)
-    return held.first_stop(item_predicate(stop_fn, held.items), straddling)
+    stop = item_predicate(stop_fn, held.items)
+    return held.first_stop(stop, group_size, stops_of_group)
 
 
 def _cascade(
@@ -80,7 +81,7 @@ def _cascade(
     check_unlisted(view, stop_fn)
     stop = item_values(stop_fn, ranks.items, view.data.dtype)
     return first_stop.cascade(
-        stop, ranks.items.exists, ranks.above, position_fn, ks, ranks.layout
+        stop, ranks.items.exists, ranks.rank_above, position_fn, ks, ranks.layout
     )
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +14,6 @@ from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
-
-
-class StraddlingGroup(NamedTuple):
-    """The whole tie group of the last rank held, items without a held rank included."""
-
-    tied: jax.Array  # [*lists] int32, how many items it holds
-    # Sums of functions of items over the group, [*lists, …] each.
-    totals: tuple[jax.Array, ...]
 
 
 @pytree()
@@ -53,7 +44,7 @@ class Straddle:
         scores: PoolScores | None,
         item_fns: Sequence[ItemFn],
         dtype: DTypeLike,
-    ) -> StraddlingGroup:
+    ) -> tuple[jax.Array, list[jax.Array]]:
         """Adds up the group by one pass over the pool, skipped if no list needs it.
 
         Args:
@@ -64,7 +55,9 @@ class Straddle:
             dtype: The float dtype of sums; counts are int32.
 
         Returns:
-            The group; only its entries where `lists` is true are to be read.
+            How many items the group holds, `[*lists]` int32, those without a held rank
+            included, and the sums over them, `[*lists, …]` each. Only entries where
+            `lists` is true are to be read.
         """
         # Each device adds up its own items; totals travel outside of the branch, since
         # devices may take different branches.
@@ -102,5 +95,4 @@ class Straddle:
             local = look()
         else:
             local = lax.cond(_mesh.unvmap_any(self.lists), look, skip)
-        tied, totals = self.layout.over_devices(local)
-        return StraddlingGroup(tied, tuple(totals))
+        return self.layout.over_devices(local)

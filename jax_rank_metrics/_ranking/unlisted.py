@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._items import GROUPS, ItemArrays
-from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
+from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._while_tracing import constant
 

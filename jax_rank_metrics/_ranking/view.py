@@ -10,12 +10,10 @@ import jax.numpy as jnp
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import PoolScores
-from jax_rank_metrics._ranking.soft_places import NO_ORDER
-from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
+from jax_rank_metrics._ranking.ranked import NO_ORDER, Ranked, UnknownPlaceError
 from jax_rank_metrics._types import Cut, Gain, TieReading
 
 # Up to this many listed items, sums over a list are plain reductions.
@@ -134,7 +132,7 @@ class View:
         cut = self.data.cut
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
 
-    def held_through(self, ks: Sequence[Cut]) -> Held:
+    def held_through(self, ks: Sequence[Cut]) -> Ranked:
         """Returns the items that have places, in tie groups or in one definite order.
 
         Raises:
@@ -156,36 +154,35 @@ class View:
             raise UnknownPlaceError(self.data.pool_scores.order_error)
         return held if self.in_groups else held.in_one_order()
 
-    def straddling_group(
-        self, held: Held, item_fns: Sequence[ItemFn]
-    ) -> StraddlingGroup | None:
-        """Returns the tie group across the cut, with totals of functions of its items.
+    def group_across_cut(
+        self, held: Ranked, item_fns: Sequence[ItemFn]
+    ) -> tuple[jax.Array | None, list[jax.Array | None]]:
+        """Returns the size of the tie group across the cut, and totals over its items.
 
         The pool is read once for all metrics of a call that ask for the same functions.
-        Returns None where every group is complete.
+        All results are None where every group is complete.
 
         Args:
             held: From `held_through`.
             item_fns: Functions of items, to be summed; bools are counted.
         """
+        if held.straddle is None or held.keys is None:
+            return None, [None] * len(item_fns)
         # What items are worth is often what places count, and is then summed once.
         distinct = tuple(dict.fromkeys(item_fns))
-
-        def look(straddle: Straddle, last_key: jax.Array) -> StraddlingGroup:
-            scores = self.data.pool_scores
-            # A stream of blocks cannot look up a key; its straddle knows what ties.
-            scores = scores if isinstance(scores, PoolScores) else None
-            pool, dtype = self.data.judged_pool(), self.data.dtype
-            find = partial(straddle.group, last_key, pool, scores, distinct, dtype)
-            # Without cutoffs: every metric reads the one rank at which the ranking was cut.
-            return self.memo.once(("straddling", distinct), find)
-
-        group = held.straddling_group(look)
-        if group is None:
-            return None
-        totals = dict(zip(distinct, group.totals, strict=True))
+        scores = self.data.pool_scores
+        # A stream of blocks cannot look up a key; its straddle knows what ties.
+        scores = scores if isinstance(scores, PoolScores) else None
+        pool, dtype = self.data.judged_pool(), self.data.dtype
+        # In a list with fewer items than ranks, the last key is that of no item; nothing
+        # straddles there, and `straddle.lists` is false.
+        last_key = held.keys[..., -1]
+        find = partial(held.straddle.group, last_key, pool, scores, distinct, dtype)
+        # Without cutoffs: every metric reads the one rank at which the ranking was cut.
+        tied, totals = self.memo.once(("straddling", distinct), find)
+        totals = dict(zip(distinct, totals, strict=True))
         # As they were asked for, with the repeats.
-        return group._replace(totals=tuple(totals[item_fn] for item_fn in item_fns))
+        return tied, [totals[item_fn] for item_fn in item_fns]
 
     def sums_to_cutoffs(
         self, layout: PoolLayout, terms: Sequence[jax.Array], trailing: int = 0

@@ -13,7 +13,7 @@ from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.packed import order_by, order_packed
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
-from jax_rank_metrics._ranking.tie_runs import TieRuns
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import (
     Depth,
@@ -87,7 +87,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
-        held = TieRuns(ranked, layout, index, best.keys, None, scores.shape[0])
+        held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
         pool_items = ranked
         if raw_items.retrieved is not None:
             # Judged items without a rank do not exist in `best`, but do in the pool.

@@ -14,9 +14,9 @@ from jax_rank_metrics._layouts.pools import with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._ranking.counted_places import CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 
 # Programs depend on the largest rank there can be. It is one of these.
@@ -154,7 +154,7 @@ def rank_at_places(
         held, above, tied = _shards.map_shards(_by_rank, (held, above, tied), length)
     return RankingData(
         # Within a tie group no order is known, so that its first rank stands for all of it.
-        held=CountedPlaces(held, Rows(), above, above, tied, max_ranks),
+        held=Ranked(held, Rows(), max_ranks, rank_above=above, above=above, tied=tied),
         # The last slot stands for all items that were not judged.
         pool=Pool(items.padded(1)._replace(exists=exists), layout),
         length=length,

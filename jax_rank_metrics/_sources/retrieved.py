@@ -14,8 +14,8 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.on_host import ascending
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.held import DefiniteRanks
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.lists import (
     Relevant,
     check_whole_lists,
@@ -414,7 +414,7 @@ def rank_in_order(
         pool_size = length + num_relevant
     index = _shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return RankingData(
-        held=DefiniteRanks(retrieved, Rows(), index, above, exists.shape[-1]),
+        held=Ranked(retrieved, Rows(), exists.shape[-1], index, rank_above=above),
         pool=None if pool is None else Pool(pool, Rows()),
         length=length,
         known_relevant=num_relevant,

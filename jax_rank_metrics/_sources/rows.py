@@ -14,8 +14,8 @@ from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._ranking.straddle import Straddle
-from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.lists import Depth, has_nan
 from jax_rank_metrics._types import AxisNames
 
@@ -68,7 +68,7 @@ def rank_rows(
             # Which items tie across the cut, scores tell once a metric asks.
             straddle = Straddle(straddles, None, layout)
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = TieRuns(best.items, Rows(), index, best.keys, straddle, size)
+        held = Ranked(best.items, Rows(), size, index, best.keys, straddle)
         length = _arithmetic.count(held.items.exists)
         nan_found = is_nan(Rows().first(best.keys), scores.dtype)
     # The pool is counted only where the ranks do not already say how large it is.

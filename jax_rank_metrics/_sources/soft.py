@@ -7,7 +7,7 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
-from jax_rank_metrics._ranking.soft_places import SoftPlaces
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.lists import has_nan
 
 
@@ -30,7 +30,7 @@ def rank_softly(
     pool_items, items = raw_items.read(), raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
     return RankingData(
-        held=SoftPlaces(items, layout, soft_scores, scores.shape[-1]),
+        held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
         pool=Pool(pool_items, layout),
         length=layout.sum(items.exists),
         list_exists=layout.sum(pool_items.exists) > 0,

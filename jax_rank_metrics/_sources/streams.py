@@ -18,12 +18,10 @@ from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
-from jax_rank_metrics._ranking.counted_places import CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._ranking.straddle import Straddle
-from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,
@@ -292,7 +290,7 @@ class Stream(NamedTuple):
                 tied = _count_labels(items.labels, is_last) + first.dropped
                 reaches = jnp.any(first.dropped > 0, axis=-1)
                 straddle = Straddle(reaches, tied > 0, Counted(tied, None))
-        held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
+        held = Ranked(items, Rows(), total_items, first.ids, first.keys, straddle)
         nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
         return self._ranking(held, state, nan_found, total_items, depth)
 
@@ -319,14 +317,16 @@ class Stream(NamedTuple):
         )
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
-        held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
+        held = Ranked(
+            items, Rows(), total_items, rank_above=rank, above=above, tied=tied
+        )
         is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
         return self._ranking(held, state, nan_found, total_items, None)
 
     def _ranking(
         self,
-        held: Held | None,
+        held: Ranked | None,
         state: Pass,
         nan_found: jax.Array | None,
         total_items: int,
