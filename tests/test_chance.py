@@ -5,6 +5,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from marks import long
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
@@ -25,7 +26,7 @@ def rejected(comparisons):
 
 
 @pytest.mark.parametrize("test", ["t", "permutation"])
-@pytest.mark.parametrize("lists", [10, pytest.param(30, marks=pytest.mark.long), 100])
+@pytest.mark.parametrize("lists", [10, *long(30, 100)])
 def test_unequal_weights(rng, test, lists):
     """Where weights differ by orders of magnitude, errors stay near 5 %."""
     errors = []
@@ -38,9 +39,7 @@ def test_unequal_weights(rng, test, lists):
     assert of_p < 0.09 and of_interval < 0.09
 
 
-@pytest.mark.parametrize(
-    "lists", [3, 10, *(pytest.param(x, marks=pytest.mark.long) for x in (2, 5, 100))]
-)
+@pytest.mark.parametrize("lists", [3, 10, *long(2, 5, 100)])
 def test_bootstrap_of_few_lists(rng, lists):
     """Type-1 errors of the studentised bootstrap are at most about 5 %.
 
@@ -55,7 +54,7 @@ def test_bootstrap_of_few_lists(rng, lists):
         assert of_p > 0.02
 
 
-@pytest.mark.parametrize("lists", [8, pytest.param(80, marks=pytest.mark.long)])
+@pytest.mark.parametrize("lists", [8, *long(80)])
 def test_bootstrap_of_one_side(rng, lists):
     """One-sided intervals exclude 0 where p is small; the other side is the mirror image."""
     values = rng.exponential(size=(lists, 500)) - 1

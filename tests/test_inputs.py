@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long_but
 
 import jax_rank_metrics as jrm
 
@@ -17,10 +18,7 @@ Y = np.array([1, 0, 1], np.float32)
 S = np.array([0.1, 0.2, 0.3], np.float32)
 
 
-@pytest.mark.parametrize(
-    "dtype, number",
-    [("int8", 128), ("uint8", 300)],
-)
+@pytest.mark.parametrize("dtype, number", [("int8", 128), ("uint8", 300)])
 @pytest.mark.long
 def test_narrow_segment_ids(dtype, number):
     """The number of lists may exceed the dtype of the segment ids."""
@@ -101,7 +99,7 @@ CALLS = {
 # fmt: on
 
 
-@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("kind", long_but(("rows", "packed"), CALLS))
 def test_nan_that_is_masked_stops_no_debugger(kind):
     """`jax_debug_nans` stops at NaN that a program makes, not at arrays with it."""
     on_device = [jnp.asarray(x) for x in PADDED]

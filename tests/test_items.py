@@ -193,8 +193,7 @@ def test_not_retrieved(rng):
         order >= 0, np.take_along_axis(labels, np.maximum(order, 0), -1), -1
     )
     expected = jrm.measure(
-        (*ALL, "rprec"),
-        jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask),
+        (*ALL, "rprec"), jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask)
     )
     assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
 

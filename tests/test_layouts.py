@@ -163,8 +163,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "source, weigh_items",
-    [("ids", False), ("retrieved", False), ("retrieved", True)],
+    "source, weigh_items", [("ids", False), ("retrieved", False), ("retrieved", True)]
 )
 def test_what_was_retrieved(source, weigh_items, rng):
     """Lists in rank order give the values of ranked lists."""

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
+from marks import long
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -237,7 +238,7 @@ def test_places_of_short_rows(rng):
     check(actual, loops(*data, (7, None), LIMITS))
 
 
-@pytest.mark.parametrize("cut", [10, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cut", [10, *long(50)])
 def test_places_across_a_cut(rng, cut):
     """The straddling group counts all items of the pool, with few ranks held and many.
 
