@@ -150,35 +150,26 @@ def test_a_cutoff_beyond_every_list(k, packed):
     np.testing.assert_allclose(by_k, 2 / min(k, 2**31), rtol=1e-6)
 
 
-def wide_arrays():
-    """Returns labels and scores of 8 bytes."""
-    return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
-
-
 @pytest.mark.long
 def test_what_was_made_with_x64_on():
     """Arrays and rankings can be read after x64 is off again, under jit and without."""
     with jax.enable_x64(True):
-        labels, scores = wide_arrays()
-        ids = jnp.array([5, 7])
-        wide_ids = jnp.array([2**40, 7])
+        labels, scores = jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
+        ids, wide_ids = jnp.array([5, 7]), jnp.array([2**40, 7])
         ranking = jrm.rank(labels, scores, k=2)
+    names = ("dcg@2", "ap@1")
     with jax.enable_x64(False):
-        expected = jrm.dcg(Y, S, weights=Y, k=2).compute()
-        for call in (lambda f: f(), lambda f: jax.jit(f)()):
-            actual = call(
-                lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute()
-            )
-            np.testing.assert_allclose(actual, expected, rtol=1e-6)
-        expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=2))
-        as_numpy = jax.tree.map(np.asarray, ranking)
-        for tree in (ranking, as_numpy):
-            for call in (lambda f: f(), lambda f: jax.jit(f)()):
-                measured = call(lambda tree=tree: jrm.measure(("dcg@2", "ap@1"), tree))
-                for name, lists in measured.items():
-                    assert lists.values.dtype == jnp.float32
-                    value = expected[name].values
-                    np.testing.assert_allclose(lists.values, value, rtol=1e-6)
+        expected = jrm.measure(names, jrm.rank(Y, S, k=2))
+        for make in (
+            lambda: jrm.rank(labels, scores, k=2),
+            lambda: ranking,
+            lambda: jax.tree.map(np.asarray, ranking),
+        ):
+            read = lambda make=make: jrm.measure(names, make())  # noqa: E731
+            for name, lists in [*read().items(), *jax.jit(read)().items()]:
+                assert lists.values.dtype == jnp.float32
+                value = expected[name].values
+                np.testing.assert_allclose(lists.values, value, rtol=1e-6)
         assert jrm.recall.of(jrm.rank_ids(ids, [5])).values == 1
         with pytest.raises(ValueError, match="retrieved_ids: .* do not fit int32"):
             jrm.rank_ids(wide_ids, [5])
