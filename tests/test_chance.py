@@ -98,15 +98,6 @@ def test_student_of_one_side():
     np.testing.assert_allclose(one_sided, p_values.student_reach(error, freedom, 0.9))
 
 
-def test_false_discovery_rate_by_hand():
-    """The largest p stays, the next is 0.025 · 4/3; none exceeds that of a larger p."""
-    rate = p_values.false_discovery_rate
-    result = rate(np.array([0.02, 0.9, 0.01, 0.025]))
-    np.testing.assert_allclose(result, [0.1 / 3, 0.9, 0.1 / 3, 0.1 / 3])
-    np.testing.assert_allclose(rate(np.array([0.01, 0.5, 0.5])), [0.03, 0.5, 0.5])
-    assert rate(np.array([])).shape == (0,)
-
-
 def test_two_lists_say_nothing():
     """A bootstrap of two lists is never significant, and has no interval."""
     for b in ([0.5, 0.5], [0.5, 0.6]):
