@@ -161,9 +161,7 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
 
     @jax.jit
     @jax.shard_map(
-        mesh=mesh,
-        in_specs=(P("data", "model"), P("data"), P()),
-        out_specs=P("data"),
+        mesh=mesh, in_specs=(P("data", "model"), P("data"), P()), out_specs=P("data")
     )
     def run(items, list_weights, key):
         *arrays, of_items = items
@@ -210,9 +208,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
 
     @jax.jit
     @jax.shard_map(
-        mesh=mesh,
-        in_specs=(P("data"), P("model"), P()),
-        out_specs=P("data"),
+        mesh=mesh, in_specs=(P("data"), P("model"), P()), out_specs=P("data")
     )
     def run(lists, of_items, key):
         queries, relevant_ids, options = lists

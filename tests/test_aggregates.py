@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from marks import long
 from per_lists import MANY, drawn, lists_of, padded, stacked
 
 import jax_rank_metrics as jrm
@@ -17,7 +18,7 @@ BINS = 10
 EDGES = tuple(np.linspace(0, 1, BINS + 1).tolist())
 HISTOGRAM = functools.partial(jrm.PerList.quantiles, bins=BINS)
 KS = {"one": (), "cutoffs": (2,)}
-shapes = pytest.mark.parametrize("k", list(KS))
+shapes = pytest.mark.parametrize("k", [*long("one"), "cutoffs"])
 
 
 def same(first, second):
@@ -31,11 +32,8 @@ def same(first, second):
         np.testing.assert_allclose(first.std_error(), second.std_error(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("k", [pytest.param("one", marks=pytest.mark.long), "cutoffs"])
-@pytest.mark.parametrize(
-    "undefined",
-    ["skip", *(pytest.param(x, marks=pytest.mark.long) for x in ("zero", "one"))],
-)
+@shapes
+@pytest.mark.parametrize("undefined", ["skip", *long("zero", "one")])
 def test_geometric_mean_by_definition(rng, k, undefined):
     """It is exp of the mean logarithm of floored values, with its error by the delta method."""
     lists = drawn(rng, KS[k])
@@ -66,7 +64,8 @@ def test_geometric_means_of_little(rng):
         none = jrm.GeometricMean.empty()
         assert none.compute() == 0 and none.std_error() == np.inf
         assert none.confidence_interval() == (0, np.inf)
-        np.testing.assert_allclose(lists_of([0.25]).geometric_mean().compute(), 0.25)
+        single = lists_of(np.eye(1, MANY)[0] / 4, np.eye(1, MANY)[0])
+        np.testing.assert_allclose(single.geometric_mean().compute(), 0.25)
         zeros = lists_of(np.zeros(MANY)).geometric_mean()
         np.testing.assert_allclose(zeros.compute(), 1e-5, rtol=2e-6)
         assert zeros.std_error() < 1e-8
@@ -101,7 +100,7 @@ def test_quantiles_are_within_a_bin(rng, kind):
 
 
 @shapes
-@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+@pytest.mark.parametrize("undefined", [*long("zero"), "one", "skip"])
 def test_counts_of_bins(rng, k, undefined):
     """Each list of weight > 0 counts once; a value on an edge is in the bin that starts there."""
     lists = drawn(rng, KS[k])

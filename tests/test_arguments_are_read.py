@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import CASES
+from marks import long, long_but
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
@@ -38,9 +39,7 @@ def auc_of_pairs(labels, scores, weights):
     return sum(w * share for w, share in pairs) / sum(w for w, _ in pairs)
 
 
-@pytest.mark.parametrize(
-    "scale", [1, *(pytest.param(x, marks=pytest.mark.long) for x in (1e-12, 1e25))]
-)
+@pytest.mark.parametrize("scale", [1, *long(1e-12, 1e25)])
 def test_auc_weighs_pairs(scale):
     """Values are those of weighted pairs, and of scikit-learn's `sample_weight`."""
     expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
@@ -137,7 +136,9 @@ def check(lists, expected):
         np.testing.assert_allclose(x.values, values, rtol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    "source", long_but([x for x in SOURCES if "first" not in x], SOURCES)
+)
 def test_what_is_not_listed_is_not_judged(source):
     """Without the columns, the listed items are those that were judged, and pooled."""
     make, ties, metrics = SOURCES[source]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long
 from per_lists import FEW, MANY, at, lists_of, mean_of
 
 import jax_rank_metrics as jrm
@@ -99,9 +100,7 @@ def test_undefined_lists():
         np.testing.assert_array_equal(state.counts, plain.counts)
 
 
-@pytest.mark.parametrize(
-    "kind", ["threefry2x32", pytest.param("rbg", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("kind", ["threefry2x32", *long("rbg")])
 def test_any_cut_and_any_order(rng, kind):
     """Batches in any order merge into the state of all lists, with any kind of key."""
     key = jax.random.key(1, impl=kind)
@@ -202,7 +201,7 @@ def test_draws_stay_as_they_are():
     assert jrm.hash_ids(np.array([["q7"], ["ü"]], object)).shape == (2, 1, 2)
 
 
-@pytest.mark.parametrize("x64", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("x64", [False, *long(True)])
 def test_ids_of_64_bits(x64):
     """Ids that differ in any of 64 bits have other draws, in any form and with any x64."""
     ids = [7, 7 + 2**32, 7 - 2**32, 2**63 + 7, 3_000_000_000, 3_000_000_000 - 2**32]
@@ -241,17 +240,9 @@ def test_ids_of_64_bits(x64):
 
 
 @pytest.mark.long
-def test_strings_merge_as_numbers_do(rng):
-    """String ids of batches, in jit or not, give the state of all lists."""
-    lists = lists_of(rng.random(MANY))
+def test_strings_of_several_axes(rng):
+    """They are hashed as those of one axis are."""
     names = [f"query {i}" for i in range(MANY)]
-    at_once, half = boot(lists, names), MANY // 2
-    in_jit = jax.jit(boot)
-    parts = [
-        in_jit(at(lists, slice(i, i + half)), jrm.hash_ids(names[i : i + half]))
-        for i in (half, 0)
-    ]
-    same(jrm.merge(*parts), at_once)
     ones = jnp.ones((2, MANY))
     columns = jrm.PerList(jnp.asarray(rng.random((2, MANY))), ones, ones > 0)
     grid = np.array([names, names[::-1]])

@@ -5,6 +5,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from marks import long
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
@@ -25,7 +26,7 @@ def rejected(comparisons):
 
 
 @pytest.mark.parametrize("test", ["t", "permutation"])
-@pytest.mark.parametrize("lists", [10, pytest.param(30, marks=pytest.mark.long), 100])
+@pytest.mark.parametrize("lists", [10, *long(30, 100)])
 def test_unequal_weights(rng, test, lists):
     """Where weights differ by orders of magnitude, errors stay near 5 %."""
     errors = []
@@ -38,9 +39,7 @@ def test_unequal_weights(rng, test, lists):
     assert of_p < 0.09 and of_interval < 0.09
 
 
-@pytest.mark.parametrize(
-    "lists", [3, 10, *(pytest.param(x, marks=pytest.mark.long) for x in (2, 5, 100))]
-)
+@pytest.mark.parametrize("lists", [3, 10, *long(2, 5, 100)])
 def test_bootstrap_of_few_lists(rng, lists):
     """Type-1 errors of the studentised bootstrap are at most about 5 %.
 
@@ -55,7 +54,7 @@ def test_bootstrap_of_few_lists(rng, lists):
         assert of_p > 0.02
 
 
-@pytest.mark.parametrize("lists", [8, pytest.param(80, marks=pytest.mark.long)])
+@pytest.mark.parametrize("lists", [8, *long(80)])
 def test_bootstrap_of_one_side(rng, lists):
     """One-sided intervals exclude 0 where p is small; the other side is the mirror image."""
     values = rng.exponential(size=(lists, 500)) - 1
@@ -97,15 +96,6 @@ def test_student_of_one_side():
         assert [*p[3:]] == [1, expected, 1]
     one_sided = p_values.student_reach(error, freedom, 0.95, "less")
     np.testing.assert_allclose(one_sided, p_values.student_reach(error, freedom, 0.9))
-
-
-def test_false_discovery_rate_by_hand():
-    """The largest p stays, the next is 0.025 · 4/3; none exceeds that of a larger p."""
-    rate = p_values.false_discovery_rate
-    result = rate(np.array([0.02, 0.9, 0.01, 0.025]))
-    np.testing.assert_allclose(result, [0.1 / 3, 0.9, 0.1 / 3, 0.1 / 3])
-    np.testing.assert_allclose(rate(np.array([0.01, 0.5, 0.5])), [0.03, 0.5, 0.5])
-    assert rate(np.array([])).shape == (0,)
 
 
 def test_two_lists_say_nothing():

@@ -107,8 +107,16 @@ def test_retrieved_lists_are_not_sorted():
     assert sorts == ([], [])
 
 
-@pytest.mark.parametrize("k", [None, 10])
-@pytest.mark.parametrize("ties", [None, "stable", "worst"])
+@pytest.mark.parametrize(
+    "ties, k",
+    [
+        *((None, 10), ("stable", None), ("worst", 10)),
+        *(
+            pytest.param(*x, marks=pytest.mark.long)
+            for x in ((None, None), ("stable", 10), ("worst", None))
+        ),
+    ],
+)
 def test_one_relevant_item_needs_no_order(k, ties):
     """In a step, places of the diagonal are counted: no loop, sort, top-k or branch.
 

@@ -83,6 +83,7 @@ def check_same(actual, expected):
         assert actual[name]["undefined"] == metric["undefined"]
 
 
+@pytest.mark.long
 def test_shard_map(data, expected):
     """Every batch ends with an all-reduce."""
     mesh = make_mesh(8)

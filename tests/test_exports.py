@@ -275,7 +275,7 @@ def test_leaderboard():
     text = jrm.table(BOARD, digits=2)
     assert text.splitlines()[0].split() == ["system", "group", "rank", "mrr", "first"]
     assert [row[:2] for row in rows_of(text)] == [
-        *(["good_1", "a"], ["noisy", "b"], ["bm25", "b"]),
+        *(["good_1", "a"], ["noisy", "b"], ["bm25", "b"])
     ]
     assert "2 [2, 3]  0.35 [0.20, 0.50]   0.00" in text and BOARD._note() in text
     assert json.loads(jrm.table(BOARD, format="json")) == json.loads(

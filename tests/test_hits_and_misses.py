@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES
+from marks import long_but
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
@@ -38,7 +39,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", [*SHARES, *OTHERS])
+SHORT = ("recall", "clusters", "a ratio", "correlations", "small shares")
+
+
+@pytest.mark.parametrize("name", long_but(SHORT, SHARES | OTHERS))
 def test_intervals(name):
     """Wilson's is that of shares alone, by a state and on the host."""
     lists = (SHARES | OTHERS)[name]()

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long_but
 
 import jax_rank_metrics as jrm
 
@@ -17,10 +18,7 @@ Y = np.array([1, 0, 1], np.float32)
 S = np.array([0.1, 0.2, 0.3], np.float32)
 
 
-@pytest.mark.parametrize(
-    "dtype, number",
-    [("int8", 128), ("uint8", 300)],
-)
+@pytest.mark.parametrize("dtype, number", [("int8", 128), ("uint8", 300)])
 @pytest.mark.long
 def test_narrow_segment_ids(dtype, number):
     """The number of lists may exceed the dtype of the segment ids."""
@@ -101,7 +99,7 @@ CALLS = {
 # fmt: on
 
 
-@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("kind", long_but(("rows", "packed"), CALLS))
 def test_nan_that_is_masked_stops_no_debugger(kind):
     """`jax_debug_nans` stops at NaN that a program makes, not at arrays with it."""
     on_device = [jnp.asarray(x) for x in PADDED]
@@ -152,35 +150,26 @@ def test_a_cutoff_beyond_every_list(k, packed):
     np.testing.assert_allclose(by_k, 2 / min(k, 2**31), rtol=1e-6)
 
 
-def wide_arrays():
-    """Returns labels and scores of 8 bytes."""
-    return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
-
-
 @pytest.mark.long
 def test_what_was_made_with_x64_on():
     """Arrays and rankings can be read after x64 is off again, under jit and without."""
     with jax.enable_x64(True):
-        labels, scores = wide_arrays()
-        ids = jnp.array([5, 7])
-        wide_ids = jnp.array([2**40, 7])
+        labels, scores = jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
+        ids, wide_ids = jnp.array([5, 7]), jnp.array([2**40, 7])
         ranking = jrm.rank(labels, scores, k=2)
+    names = ("dcg@2", "ap@1")
     with jax.enable_x64(False):
-        expected = jrm.dcg(Y, S, weights=Y, k=2).compute()
-        for call in (lambda f: f(), lambda f: jax.jit(f)()):
-            actual = call(
-                lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute()
-            )
-            np.testing.assert_allclose(actual, expected, rtol=1e-6)
-        expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=2))
-        as_numpy = jax.tree.map(np.asarray, ranking)
-        for tree in (ranking, as_numpy):
-            for call in (lambda f: f(), lambda f: jax.jit(f)()):
-                measured = call(lambda tree=tree: jrm.measure(("dcg@2", "ap@1"), tree))
-                for name, lists in measured.items():
-                    assert lists.values.dtype == jnp.float32
-                    value = expected[name].values
-                    np.testing.assert_allclose(lists.values, value, rtol=1e-6)
+        expected = jrm.measure(names, jrm.rank(Y, S, k=2))
+        for make in (
+            lambda: jrm.rank(labels, scores, k=2),
+            lambda: ranking,
+            lambda: jax.tree.map(np.asarray, ranking),
+        ):
+            read = lambda make=make: jrm.measure(names, make())  # noqa: E731
+            for name, lists in [*read().items(), *jax.jit(read)().items()]:
+                assert lists.values.dtype == jnp.float32
+                value = expected[name].values
+                np.testing.assert_allclose(lists.values, value, rtol=1e-6)
         assert jrm.recall.of(jrm.rank_ids(ids, [5])).values == 1
         with pytest.raises(ValueError, match="retrieved_ids: .* do not fit int32"):
             jrm.rank_ids(wide_ids, [5])

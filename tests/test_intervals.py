@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long
 from per_lists import lists_of, stacked, state_of
 
 import jax_rank_metrics as jrm
@@ -191,9 +192,7 @@ def coverage(draw, mean, lists, methods, weigh=EQUAL):
     ]
 
 
-@pytest.mark.parametrize(
-    "lists", [*(pytest.param(n, marks=pytest.mark.long) for n in (10, 100, 500)), 30]
-)
+@pytest.mark.parametrize("lists", [*long(10, 100, 500), 30])
 @pytest.mark.parametrize(
     "draw, mean, weigh, lowest, highest",
     [
@@ -244,13 +243,8 @@ def test_the_default_is_better_for_few_lists(draw, mean, lists, method):
         assert advised > 0.93
 
 
-@pytest.mark.parametrize(
-    "kind", [jrm.Mean, pytest.param(jrm.GeometricMean, marks=pytest.mark.long)]
-)
-@pytest.mark.parametrize(
-    "undefined",
-    ["skip", *(pytest.param(x, marks=pytest.mark.long) for x in ("zero", "one"))],
-)
+@pytest.mark.parametrize("kind", [jrm.Mean, *long(jrm.GeometricMean)])
+@pytest.mark.parametrize("undefined", ["skip", *long("zero", "one")])
 def test_numbers_on_the_host_are_those_of_states(kind, undefined):
     """NumPy computes what states do, from the values of lists and from a state."""
     rng = np.random.default_rng(2)

@@ -73,24 +73,18 @@ def test_what_a_total_cannot_tell(problem):
         shares = memberships(items)
         return shares * taste[(0,) * (3 - shares.ndim)]
 
-    for reading, message in (
-        (lambda: undeclared.pool_sum(memberships), "declare so by @jrm.metric.linear"),
-        (lambda: undeclared.expected_sum(memberships, place_fn, (3,)), "declare so"),
-        (lambda: first.pool_max(is_majority), "one by one"),
-        (lambda: places.expected_sum(memberships, place_fn, (3,)), "label 0 are worth"),
-        (
-            lambda: places.expected_sum(
-                label_times_groups, place_fn, (3,), counting=(memberships,)
-            ),
-            "one by one",
-        ),
-        (
-            lambda: places.expected_first(is_majority, jnp.sqrt, (3,)),
-            "label 0 are worth",
-        ),
+    how, counting = (place_fn, (3,)), {"counting": (memberships,)}
+    for message, reading, *arguments in (
+        ("declare so by @jrm.metric.linear", undeclared.pool_sum, memberships),
+        ("declare so", undeclared.expected_sum, memberships, *how),
+        ("one by one", first.pool_max, is_majority),
+        ("label 0 are worth", places.expected_sum, memberships, *how),
+        ("label 0 are worth", places.expected_first, is_majority, jnp.sqrt, (3,)),
     ):
         with pytest.raises(ValueError, match=message):
-            reading()
+            reading(*arguments)
+    with pytest.raises(ValueError, match="one by one"):
+        places.expected_sum(label_times_groups, *how, **counting)
     taste = jnp.ones((1, 1, 3))
     assert first.pool_sum(of_user).shape == (LISTS, 3)
 
@@ -151,7 +145,7 @@ def evaluate(users, **options):
     return jrm.evaluate_users(METRICS, *lists, **options)
 
 
-def rows_of_users(users):
+def rows_of_users(users, metrics=METRICS):
     """Returns the values of rows."""
     queries, items = users["model"]
     labels, seen = np.zeros((2, USERS, 14), np.float32)
@@ -160,15 +154,20 @@ def rows_of_users(users):
             table[row, row_ids] = 1
     groups = np.broadcast_to(users["groups"], (USERS, 14, 2))
     ranking = jrm.rank(labels, queries @ items.T, seen == 0, columns={"groups": groups})
-    return jrm.measure(METRICS, ranking)
+    return jrm.measure(metrics, ranking)
+
+
+def check_values(evaluation, rows):
+    """Asserts the values of rows."""
+    for name, lists in rows.items():
+        values = evaluation.lists[name]
+        np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
+        np.testing.assert_array_equal(values.defined, lists.defined)
 
 
 def check_users(users, evaluation):
     """Asserts the values of rows, and that the rest is of the users that count."""
-    for name, lists in rows_of_users(users).items():
-        values = evaluation.lists[name]
-        np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
-        np.testing.assert_array_equal(values.defined, lists.defined)
+    check_values(evaluation, rows_of_users(users))
     counted = np.array([row not in (2, 6) for row in range(USERS)])
     np.testing.assert_array_equal(evaluation.lists["recall@3"].defined, counted)
     shown = evaluation.items[counted]
@@ -238,11 +237,7 @@ def test_embeddings(users, tmp_path):
     evaluate = functools.partial(
         jrm.evaluate_embeddings, metrics, relevant=users["relevant"], **groups
     )
-    labels = np.zeros((USERS, 14), np.float32)
-    for row, ids in enumerate(users["relevant"]):
-        labels[row, ids] = 1
-    columns = {"groups": np.broadcast_to(users["groups"], (USERS, 14, 2))}
-    rows = jrm.measure(metrics, jrm.rank(labels, queries @ items.T, columns=columns))
+    rows = rows_of_users(users | {"seen": [[]] * USERS}, metrics)
     for evaluation in (
         evaluate(queries, items),
         evaluate(queries, items, block_size=4),
@@ -250,7 +245,4 @@ def test_embeddings(users, tmp_path):
         evaluate(queries, iter([items[:9], items[9:]]), block_size=4),
         evaluate(queries, items, candidates=everything),
     ):
-        for name, lists in rows.items():
-            values = evaluation.lists[name]
-            np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
-            np.testing.assert_array_equal(values.defined, lists.defined)
+        check_values(evaluation, rows)

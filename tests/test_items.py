@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
-from sources import make_mesh
+from sources import check_same, make_mesh
 
 import jax_rank_metrics as jrm
 
@@ -189,22 +189,14 @@ def test_not_retrieved(rng):
     retrieved[2] = False
     scores[~retrieved] = np.nan
     order = stable(labels, scores, mask & retrieved)
-    taken = np.where(
-        order >= 0, np.take_along_axis(labels, np.maximum(order, 0), -1), -1
-    )
-    expected = jrm.measure(
-        (*ALL, "rprec"),
-        jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask),
-    )
+    taken = np.take_along_axis(labels, np.maximum(order, 0), -1)
+    taken = np.where(order >= 0, taken, -1)
+    in_order = jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask)
+    expected = jrm.measure((*ALL, "rprec"), in_order)
     assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
 
     def check(results):
-        for name, lists in results.items():
-            np.testing.assert_allclose(
-                lists.values, expected[name].values, rtol=0, atol=1e-6, err_msg=name
-            )
-            np.testing.assert_array_equal(lists.defined, expected[name].defined, name)
-            np.testing.assert_array_equal(lists.weights, expected[name].weights, name)
+        check_same(results, {name: expected[name] for name in results})
 
     ranking = jrm.rank(labels, scores, mask, k=9, retrieved=retrieved)
     check(jrm.measure(("recall@5", "hit_rate@5"), ranking))
@@ -214,16 +206,11 @@ def test_not_retrieved(rng):
     *flat, options["retrieved"] = flat
     check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **options)))
 
-    def sharded(labels, scores, mask, retrieved):
-        options = {"items_axis": "model", "retrieved": retrieved}
-        return (
-            jrm.measure(("recall@5",), jrm.rank(labels, scores, mask, k=5, **options)),
-            {
-                "mrr@5": jrm.reciprocal_rank.per_list(
-                    labels, scores, mask, k=5, **options
-                )
-            },
-        )
+    def sharded(*arrays):
+        *arrays, retrieved = arrays
+        options = {"k": 5, "items_axis": "model", "retrieved": retrieved}
+        mrr = jrm.reciprocal_rank.per_list(*arrays, **options)
+        return jrm.measure("recall@5", jrm.rank(*arrays, **options)), {"mrr@5": mrr}
 
     for results in over_devices(sharded, labels, scores, mask, retrieved):
         check(results)

@@ -8,6 +8,7 @@ import chex
 import numpy as np
 import polars as pl
 import pytest
+from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _one_off
@@ -185,7 +186,7 @@ def test_values_are_those_of_packed_lists(rng, options):
     )
 
 
-@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+@pytest.mark.parametrize("undefined", [*long("zero", "one"), "skip"])
 def test_states_are_those_of_the_values(rng, undefined):
     """`evaluate` returns the states that the values of `measure` have, in order."""
     joined = jrm.join(*draw(rng), unjudged="skip", missing="skip")

@@ -163,8 +163,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "source, weigh_items",
-    [("ids", False), ("retrieved", False), ("retrieved", True)],
+    "source, weigh_items", [("ids", False), ("retrieved", False), ("retrieved", True)]
 )
 def test_what_was_retrieved(source, weigh_items, rng):
     """Lists in rank order give the values of ranked lists."""
@@ -173,36 +172,23 @@ def test_what_was_retrieved(source, weigh_items, rng):
     scores = np.where(problem.mask, problem.scores, -np.inf)
     ids = np.argsort(-scores, axis=-1, kind="stable")
     kept = np.take_along_axis(problem.mask, ids, axis=-1)
+    how = {"list_weights": problem.list_weights}
     if source == "retrieved":
-        in_order = functools.partial(np.take_along_axis, indices=ids, axis=1)
-        actual = jrm.rank_retrieved(
-            in_order(problem.labels),
-            kept,
-            in_order(problem.weights) if weigh_items else None,
-            pool_labels=problem.labels,
-            pool_mask=problem.mask,
-            pool_weights=problem.weights,
-            columns={
-                name: x[np.arange(LISTS)[:, None], ids]
-                for name, x in problem.row_columns().items()
-            },
-            pool_columns=problem.row_columns(),
-            list_weights=problem.list_weights,
+        arrays = problem.labels, problem.weights, problem.row_columns()
+        names = ("pool_labels", "pool_weights", "pool_columns")
+        how |= dict(zip(names, arrays, strict=True)) | {"pool_mask": problem.mask}
+        labels, weights, how["columns"] = jax.tree.map(
+            lambda x: x[np.arange(LISTS)[:, None], ids], arrays
         )
+        actual = jrm.rank_retrieved(labels, kept, weights, **how)
     else:
-        judged = (problem.relevant_ids >= 0) & np.take_along_axis(
-            problem.mask, np.maximum(problem.relevant_ids, 0), axis=-1
-        )
+        relevant = problem.relevant_ids
+        is_there = np.take_along_axis(problem.mask, np.maximum(relevant, 0), axis=-1)
+        judged = np.where((relevant >= 0) & is_there, relevant, -1)
         problem = problem.for_source("catalog")
-        columns, groups = problem.columns_beside_ids()
-        actual = jrm.rank_ids(
-            np.where(kept, ids, -1),
-            np.where(judged, problem.relevant_ids, -1),
-            problem.relevant_labels,
-            columns=columns,
-            item_groups=groups,
-            list_weights=problem.list_weights,
-        )
+        how["columns"], how["item_groups"] = problem.columns_beside_ids()
+        retrieved = np.where(kept, ids, -1)
+        actual = jrm.rank_ids(retrieved, judged, problem.relevant_labels, **how)
     then = functools.partial(jrm.measure, table(source, None, ks))
     expected = padded(problem, then, k=ks)
     check_same(then(actual), expected)
@@ -227,17 +213,12 @@ def test_packed_ids(problem):
 
     arrays, options = problem.rows(k=KS, ties="best")
     options["columns"] = {name: flat(x) for name, x in options["columns"].items()}
+    flat_arrays, options["num_segments"] = [*map(flat, arrays)], LISTS
     for dtype in (np.int32, np.int64):
-        ranking = jrm.rank(
-            *map(flat, arrays),
-            segment_ids=ids.astype(dtype),
-            num_segments=LISTS,
-            **options,
-        )
+        ranking = jrm.rank(*flat_arrays, segment_ids=ids.astype(dtype), **options)
         check_same(then(ranking), expected)
-    empty = jrm.rank(
-        *(x[:0] for x in map(flat, arrays)), segment_ids=ids[:0], num_segments=LISTS
-    )
+    nothing = (x[:0] for x in flat_arrays)
+    empty = jrm.rank(*nothing, segment_ids=ids[:0], num_segments=LISTS)
     lists = jrm.average_precision.of(empty)
     assert not lists.values.any() and not lists.weights.any()
 

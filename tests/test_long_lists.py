@@ -57,19 +57,6 @@ def test_large_terms_leave_the_sums_before_them():
     np.testing.assert_array_equal(sums[:-1], np.arange(1, 100) / 4)
 
 
-@pytest.mark.long
-def test_padding_of_long_lists_changes_nothing(rng):
-    """Sums do not depend on the chunks into which a long list is cut."""
-    labels, scores, mask = draw(rng, 700)
-    names = ("ndcg", "map", "ndcg@5")
-    actual = jrm.evaluate(names, labels, scores, mask)
-    padding = [(0, 0), (0, 333)]
-    wide = [np.pad(x, padding, constant_values=np.nan) for x in (labels, scores)]
-    wider = jrm.evaluate(names, *wide, np.pad(mask, padding))
-    for name, state in actual.items():
-        np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
-
-
 def test_few_relevant_items_are_counted(rng, monkeypatch):
     """Outside of jit, a CPU counts the places of few relevant items, and sorts nothing."""
     shape, counted = (3, 4200), []

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cases import EVERY, POLICIES, metrics
 from jax.sharding import PartitionSpec as P
+from marks import long_but
 from sources import draw, make_mesh, padded, scored
 from sources import packed as packed_lists
 
@@ -145,10 +146,7 @@ def check(actual, expected, bad=BAD, what=""):
             assert np.asarray(actual[name].defined[bad]).all(), (what, name)
 
 
-@pytest.mark.parametrize(
-    "way",
-    [pytest.param(w, marks=() if w in DEFAULT else pytest.mark.long) for w in WAYS],
-)
+@pytest.mark.parametrize("way", long_but(DEFAULT, WAYS))
 def test_one_nan_in_one_list(way):
     """Eager and jitted, of either sign, wherever it stands among the items."""
     jitted = jax.jit(WAYS[way])

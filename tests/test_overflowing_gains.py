@@ -73,9 +73,7 @@ def test_only_the_list_has_no_value():
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "weights",
-    [None, np.full((LISTS, ITEMS), 2, np.float32)],
-    ids=["", "item-weights"],
+    "weights", [None, np.full((LISTS, ITEMS), 2, np.float32)], ids=["", "item-weights"]
 )
 def test_layouts(weights):
     """Cut rows, packed lists, listed items and lists in rank order."""

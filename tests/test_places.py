@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
+from marks import long
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -76,25 +77,22 @@ def numbers_of_place(place, which):
 def look(ranking, ks, limits=None, factors=FACTORS):
     """Returns all numbers of the places of a ranking, and its first stops."""
     with_limits = (*ks, *(() if limits is None else (jnp.asarray(limits),)))
+
+    def number(place, which):
+        return (*place.counted_above, *place.counted_tied)[which - 1]
+
+    def within(place, k, factor):
+        return factor * place.within(k)
+
+    def discounted(place, k):
+        return place.sum(discount, k)
+
+    of_items = functools.partial(ranking.expected_sum, one_hot)
     return {
-        "place": ranking.expected_sum(
-            one_hot, numbers_of_place, (1, 2), counting=(label_2, label_1)
-        ),
-        "sum": ranking.expected_sum(
-            one_hot, lambda place, k: place.sum(discount, k), with_limits
-        ),
-        "summed": ranking.expected_sum(
-            one_hot,
-            lambda place, which: (*place.counted_above, *place.counted_tied)[which - 1],
-            (1, 2, 3, 4),
-            counting=(grade, outlier),
-        ),
-        "within": ranking.expected_sum(
-            one_hot,
-            lambda place, k, factor: factor * place.within(k),
-            with_limits,
-            per_list=(factors,),
-        ),
+        "place": of_items(numbers_of_place, (1, 2), counting=(label_2, label_1)),
+        "sum": of_items(discounted, with_limits),
+        "summed": of_items(number, (1, 2, 3, 4), counting=(grade, outlier)),
+        "within": of_items(within, with_limits, per_list=(factors,)),
         "first": ranking.expected_first(label_2, discount, with_limits[1:]),
     }
 
@@ -123,15 +121,12 @@ def first_stop(groups, labels, k):
     for group in groups:
         stops = sum(labels[i] >= 2 for i in group)
         if stops:
+            passed = functools.partial(passing, len(group), stops)
             ranks = range(1, min(len(group), k - above) + 1)
             chances = [
-                passing(len(group), stops, j - 1) - passing(len(group), stops, j)
-                for j in ranks
+                (passed(j - 1) - passed(j)) / math.sqrt(above + j) for j in ranks
             ]
-            value = sum(
-                p / math.sqrt(above + j) for j, p in zip(ranks, chances, strict=True)
-            )
-            return value, passing(len(group), stops, max(len(ranks), 0))
+            return sum(chances), passed(max(len(ranks), 0))
         above += len(group)
     return 0.0, 1.0
 
@@ -158,34 +153,25 @@ def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
         all_ks = [items if k is None else k for k in all_ks]
         above, counted, summed = 0, [0, 0], np.zeros(2)
         for group in groups:
-            num_relevant = [
-                sum(labels[row, i] >= level for i in group) for level in (2, 1)
-            ]
-            numbers = np.array([addends(labels[row, i]) for i in group]).sum(0)
-            ranks = range(above + 1, above + len(group) + 1)
+            size, levels = len(group), labels[row, group]
+            num_relevant = [(levels >= level).sum() for level in (2, 1)]
+            numbers = np.array([addends(label) for label in levels]).sum(0)
+            ranks = range(above + 1, above + size + 1)
             for i in group if cut is None or above < cut else ():
-                actual["place"][row, :, i] = (
-                    above,
-                    len(group),
-                    *counted,
-                    *num_relevant,
-                )
+                actual["place"][row, :, i] = (above, size, *counted, *num_relevant)
                 actual["summed"][row, :, i] = (*summed, *numbers)
                 for column, k in enumerate(all_ks):
-                    held = [rank for rank in ranks if rank <= k]
-                    actual["sum"][row, column, i] = sum(
-                        1 / math.sqrt(rank) for rank in held
-                    )
+                    held = [1 / math.sqrt(rank) for rank in ranks if rank <= k]
+                    actual["sum"][row, column, i] = sum(held)
                     actual["within"][row, column, i] = factors[row] * len(held)
             above += len(group)
             counted = [x + y for x, y in zip(counted, num_relevant, strict=True)]
             summed = summed + numbers
         for column, k in enumerate(all_ks[1:]):
-            value, missed = first_stop(groups, labels[row], k)
-            actual["first"][0][row, column], actual["first"][1][row, column] = (
-                value,
-                missed,
-            )
+            for part, number in zip(
+                actual["first"], first_stop(groups, labels[row], k), strict=True
+            ):
+                part[row, column] = number
     return actual
 
 
@@ -198,15 +184,12 @@ def check(actual, expected, only=None):
         }
     numbers = np.asarray(actual["place"]).astype(np.int64)[:, :, None]
     numbers = numbers // 128 ** np.arange(3)[:, None] % 128
-    np.testing.assert_array_equal(
-        numbers.reshape(expected["place"].shape), expected["place"]
-    )
+    numbers = numbers.reshape(expected["place"].shape)
+    np.testing.assert_array_equal(numbers, expected["place"])
     np.testing.assert_array_equal(actual["within"], expected["within"])
-    np.testing.assert_allclose(actual["sum"], expected["sum"], rtol=1e-6, atol=1e-6)
     # Sums of a group are as precise as if nothing larger stood above it.
-    np.testing.assert_allclose(
-        actual["summed"], expected["summed"], rtol=2e-6, atol=2e-6
-    )
+    for name, limit in (("sum", 1e-6), ("summed", 2e-6)):
+        np.testing.assert_allclose(actual[name], expected[name], limit, limit)
     for pair in zip(actual["first"], expected["first"], strict=True):
         np.testing.assert_allclose(*pair, rtol=0, atol=1e-6)
 
@@ -231,13 +214,11 @@ def test_places_of_short_rows(rng):
     """With few ranks, all pairs of items are compared."""
     data = tuple(x[:, :11] for x in draw(rng, tied=True))
     columns = {"one_hot": ONE_HOT[:, :11, :11]}
-    actual = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))(
-        *data
-    )
-    check(actual, loops(*data, (7, None), LIMITS))
+    run = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))
+    check(run(*data), loops(*data, (7, None), LIMITS))
 
 
-@pytest.mark.parametrize("cut", [10, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cut", [10, *long(50)])
 def test_places_across_a_cut(rng, cut):
     """The straddling group counts all items of the pool, with few ranks held and many.
 
@@ -245,13 +226,10 @@ def test_places_across_a_cut(rng, cut):
     """
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
-    actual = jax.jit(
-        lambda *x: look(
-            jrm.rank(*x, k=cut, retrieved=retrieved, columns={"one_hot": ONE_HOT}),
-            (1, 10),
-        )
-    )(labels, scores, mask)
-    check(actual, loops(labels, scores, mask & retrieved, (1, 10), cut=cut))
+    how = {"k": cut, "retrieved": retrieved, "columns": {"one_hot": ONE_HOT}}
+    run = jax.jit(lambda *x: look(jrm.rank(*x, **how), (1, 10)))
+    expected = loops(labels, scores, mask & retrieved, (1, 10), cut=cut)
+    check(run(labels, scores, mask), expected)
 
 
 @pytest.mark.long
@@ -261,16 +239,13 @@ def test_places_of_items_over_devices(rng):
     mesh = make_mesh((4,), ("model",))
 
     @jax.jit
-    @jax.shard_map(
-        mesh=mesh, in_specs=(P(None, "model"), P(None, "model")), out_specs=P()
-    )
-    def run(arrays, column):
-        columns = {"one_hot": column}
-        return look(
-            jrm.rank(*arrays, k=10, items_axis="model", columns=columns), (1, 10)
-        )
+    @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
+    def run(*arrays):
+        *arrays, column = arrays
+        how = {"k": 10, "items_axis": "model", "columns": {"one_hot": column}}
+        return look(jrm.rank(*arrays, **how), (1, 10))
 
-    actual = run((labels, scores, mask), ONE_HOT)
+    actual = run(labels, scores, mask, ONE_HOT)
     check(actual, loops(labels, scores, mask, (1, 10), cut=10))
 
 
@@ -285,17 +260,12 @@ def test_places_of_packed_lists(rng):
     ids[:, 5] = -1
     order = rng.permutation(ids.size)
     flat = [x.reshape(-1)[order] for x in (labels, scores, mask)]
-    hot = ONE_HOT.reshape(-1, ITEMS)[order]
+    how = {"retrieved": retrieved.reshape(-1)[order], "num_segments": LISTS}
+    how["columns"] = {"one_hot": ONE_HOT.reshape(-1, ITEMS)[order]}
 
     @jax.jit
     def run(labels, scores, mask, ids):
-        ranking = jrm.rank(
-            *(labels, scores, mask),
-            segment_ids=ids,
-            num_segments=LISTS,
-            retrieved=retrieved.reshape(-1)[order],
-            columns={"one_hot": hot},
-        )
+        ranking = jrm.rank(labels, scores, mask, segment_ids=ids, **how)
         return look(ranking, (7, None), LIMITS)
 
     actual = run(*flat, ids.reshape(-1)[order])
@@ -306,13 +276,10 @@ def test_places_of_packed_lists(rng):
 def test_places_of_what_was_retrieved(rng):
     """Retrieved items have one rank each; gaps are closed."""
     labels, _, mask = draw(rng, tied=False)
-    actual = jax.jit(
-        lambda *x: look(
-            jrm.rank_retrieved(*x, columns={"one_hot": ONE_HOT}), (7, None), LIMITS
-        )
-    )(labels, mask)
+    rank = functools.partial(jrm.rank_retrieved, columns={"one_hot": ONE_HOT})
+    run = jax.jit(lambda *x: look(rank(*x), (7, None), LIMITS))
     falling = np.broadcast_to(-np.arange(ITEMS), labels.shape)
-    check(actual, loops(labels, falling, mask, (7, None), LIMITS))
+    check(run(labels, mask), loops(labels, falling, mask, (7, None), LIMITS))
 
 
 def test_places_by_counting(rng):
@@ -324,17 +291,15 @@ def test_places_by_counting(rng):
     labels = np.zeros(scores.shape, np.float32)
     np.put_along_axis(labels, relevant, relevant_labels, axis=-1)
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
-    actual = jax.jit(
-        lambda scores, mask: look(
-            jrm.rank_scores(
-                scores, relevant, relevant_labels, item_mask=mask, columns=columns
-            ),
-            (7, None),
-            LIMITS,
-        )
-    )(scores, mask[0])
+
+    @jax.jit
+    def run(scores, mask):
+        how = {"item_mask": mask, "columns": columns}
+        ranking = jrm.rank_scores(scores, relevant, relevant_labels, **how)
+        return look(ranking, (7, None), LIMITS)
+
     expected = loops(labels, scores, mask, (7, None), LIMITS)
-    check(actual, expected, only=labels > 0)
+    check(run(scores, mask[0]), expected, only=labels > 0)
 
 
 def test_places_among_listed_items_of_a_catalogue(rng):
@@ -345,22 +310,16 @@ def test_places_among_listed_items_of_a_catalogue(rng):
     labels = np.zeros(scores.shape, np.float32)
     np.put_along_axis(labels, relevant, listed, axis=-1)
 
+    def of_number(i, place, k):
+        numbers = *place.counted_above, *place.counted_tied
+        return place.within(k) / place.tied * numbers[i]
+
     @jax.jit
     def run(scores):
         ranking = jrm.rank_scores(scores, relevant, listed, k=cut)
-        sums = [
-            ranking.expected_sum(
-                lambda items: items.labels,
-                lambda place, k, i=i: (
-                    place.within(k)
-                    / place.tied
-                    * (*place.counted_above, *place.counted_tied)[i]
-                ),
-                (1, cut),
-                counting=(grade, outlier),
-            )
-            for i in range(4)
-        ]
+        functions = [functools.partial(of_number, i) for i in range(4)]
+        how = {"ks": (1, cut), "counting": (grade, outlier)}
+        sums = [ranking.expected_sum(lambda x: x.labels, f, **how) for f in functions]
         return jnp.stack(sums)
 
     places = loops(labels, scores, labels >= 0, (1, cut), cut=cut)
@@ -408,10 +367,8 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
 
     for stacked_sums, grades, hits in run(labels, scores, mask):
         assert stacked_sums.shape == (LISTS, 2, 2, 1)
-        np.testing.assert_allclose(
-            stacked_sums[..., 0, 0], grades, rtol=1e-5, atol=1e-5
-        )
-        np.testing.assert_allclose(stacked_sums[..., 1, 0], hits, rtol=1e-5, atol=1e-5)
+        expected = np.stack([grades, hits], axis=-1)[..., None]
+        np.testing.assert_allclose(stacked_sums, expected, rtol=1e-5, atol=1e-5)
         assert np.ptp(stacked_sums) > 0
 
 
@@ -445,15 +402,11 @@ def test_large_integer_labels_compare_as_integers(rng):
             "retrieved": jrm.rank_retrieved(labels, mask),
             "ids": jrm.rank_ids(slots, slots, labels),
         }
-        few = jrm.rank_scores(scores, slots[:, :7], labels[:, :7])
-        opa = {
-            name: jrm.ordered_pair_accuracy.of(x).values for name, x in rankings.items()
-        }
-        return opa | {
-            "few": jrm.ordered_pair_accuracy.of(few).values,
-            "tau": jrm.tau.of(rankings["rows"]).values,
-            "rho": jrm.rho.of(rankings["packed"]).values,
-        }
+        rankings["few"] = jrm.rank_scores(scores, slots[:, :7], labels[:, :7])
+        lists = {name: jrm.ordered_pair_accuracy.of(x) for name, x in rankings.items()}
+        lists["tau"] = jrm.tau.of(rankings["rows"])
+        lists["rho"] = jrm.rho.of(rankings["packed"])
+        return {name: x.values for name, x in lists.items()}
 
     expected = run(small)
     for first, dtype in ((1_700_000_001, np.int32), (2**31 - 2, np.uint32)):
@@ -514,13 +467,12 @@ def test_stops_by_chance(rng):
     def run(labels, scores, mask):
         ks = (1, 5, None, jnp.asarray(LIMITS))
         flat = (x.reshape(-1) for x in (labels, scores, mask))
+        how = {"item_mask": mask[0], "ties": "stable"}
         rankings = (
             jrm.rank(labels, scores, mask, ties="stable"),
             jrm.rank(*flat, segment_ids=ids, num_segments=LISTS, ties="stable"),
             jrm.rank_retrieved(labels, mask),
-            jrm.rank_scores(
-                scores, relevant, relevant_labels, item_mask=mask[0], ties="stable"
-            ),
+            jrm.rank_scores(scores, relevant, relevant_labels, **how),
         )
         return [ranking.expected_first(stop, discount, ks) for ranking in rankings]
 
@@ -565,9 +517,7 @@ def test_first_stops_of_huge_groups():
             1 - math.prod((items - n - i) / (items - i) for i in range(stops))
             for n in (k, 2 * k)
         ]
-        np.testing.assert_allclose(
-            actual[f"hr@{k},{2 * k}"], expected, rtol=0, atol=1e-6
-        )
+        np.testing.assert_allclose(actual[f"hr@{k},{2 * k}"], expected, 0, 1e-6)
         sums = {f"mrr@{k}": weighed[:k].sum(), "mrr": weighed.sum()}
         for name, expected in sums.items():
             np.testing.assert_allclose(actual[name], expected, rtol=0, atol=1e-8)
@@ -599,18 +549,12 @@ def test_sums_of_reciprocals_need_no_table():
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, 2_000_001))])
     limit = np.array([1, 5, 2, 9, 8, 10**5, 520, 10**7, 1], np.int32)
     add = places.sum_of_many(above, tied, 2_000_000, jnp.float32)
-    run = jax.jit(
-        lambda limit: [
-            add(jrm.reciprocal_discount, k) for k in (None, 5, 100, 700, limit)
-        ]
-    )
-    ks = (None, 5, 100, 700, limit)
-    for actual, k in zip(run(jnp.asarray(limit)), ks, strict=True):
+    ks = (None, 5, 100, 700)
+    run = jax.jit(lambda x: [add(jrm.reciprocal_discount, k) for k in (*ks, x)])
+    for actual, k in zip(run(jnp.asarray(limit)), (*ks, limit), strict=True):
         ends = above + tied if k is None else np.minimum(above + tied, k)
-        sums = harmonic[ends] - harmonic[np.minimum(above, ends)]
-        np.testing.assert_allclose(
-            np.asarray(actual) / tied, sums / tied, rtol=3e-7, atol=3e-7
-        )
+        means = (harmonic[ends] - harmonic[np.minimum(above, ends)]) / tied
+        np.testing.assert_allclose(np.asarray(actual) / tied, means, 3e-7, 3e-7)
     with jax.enable_x64(True):
         add = places.sum_of_many(above, tied, 2_000_000, jnp.float64)
         actual = add(jrm.reciprocal_discount, None)
@@ -620,10 +564,7 @@ def test_sums_of_reciprocals_need_no_table():
 
 def test_sums_over_millions_of_ranks():
     """Sums over millions of ranks are right beyond the table."""
-    above, tied = (
-        np.array([0, 1_000_000], np.int32),
-        np.array([3_000_000, 500_000], np.int32),
-    )
+    above, tied = np.array([[0, 1_000_000], [3_000_000, 500_000]], np.int32)
     add = places.sum_of_many(above, tied, 3_000_000, jnp.float32)
     (actual,) = jax.jit(lambda: (add(jrm.log2_discount, None),))()
     gains = np.concatenate([[0], np.cumsum(1 / np.log2(np.arange(2, 3_000_002)))])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from cases import FEW, metrics
 from jax import lax
+from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking import data_of
@@ -40,7 +41,7 @@ def test_rows(rng, other_platforms, items, cut, ties):
     compare(other_platforms, ties, labels, scores.astype(np.float32), mask, cut=cut)
 
 
-@pytest.mark.parametrize("cut", [15, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cut", [15, *long(3)])
 def test_order_on_gpu(rng, compiled_with, cut):
     """Floats take the top-k kernel of GPUs, which knows neither NaN nor short lists.
 

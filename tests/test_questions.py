@@ -6,15 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from marks import long
 from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
 
 # Tests of forty lists share the programs of as many samples.
 SAMPLES = 2000
-LONG_TESTS = [
-    pytest.param(x, marks=pytest.mark.long) for x in ("bootstrap", "t", "tukey")
-]
 compare = functools.partial(jrm.compare, samples=SAMPLES)
 
 
@@ -58,7 +56,7 @@ def test_clusters_by_brute_force(rng):
         assert getattr(result, field) == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("test", ["permutation", *LONG_TESTS])
+@pytest.mark.parametrize("test", ["permutation", *long("bootstrap", "t", "tukey")])
 def test_clusters_of_any_form(rng, test):
     """A dict gives clusters to ids of lists, and clusters of one list change nothing."""
     pandas = pytest.importorskip("pandas")
@@ -206,9 +204,7 @@ def test_sides(rng):
     assert "p is for above 0" in repr(jrm.compare(a, b, alternative="greater").only)
 
 
-@pytest.mark.parametrize(
-    "test", ["permutation", pytest.param("bootstrap", marks=pytest.mark.long), "t"]
-)
+@pytest.mark.parametrize("test", ["permutation", *long("bootstrap"), "t"])
 def test_intervals_agree_with_sides(rng, test):
     """An end lies beyond the margin just where p is below 0.05, also for equivalence."""
     a = rng.random((40, 30))

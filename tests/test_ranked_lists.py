@@ -17,14 +17,8 @@ RETRIEVED = {
     "q4": ["g", "x", "y", "x", "e"],
 }
 METRICS = (
-    "recall@2",
-    "precision@3",
-    "ndcg@10",
-    "mrr",
-    "map",
-    "bpref",
-    "err",
-    "judged@3",
+    *("recall@2", "precision@3", "ndcg@10", "mrr"),
+    *("map", "bpref", "err", "judged@3"),
 )
 NUMBERS = {x: i for i, x in enumerate("abcdefgxy")}
 IGNORED = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -75,13 +69,9 @@ def by_numbers(repeats="keep"):
     return jrm.measure(METRICS, ranking)
 
 
-def values_of(lists):
-    return {name: np.asarray(x.values) for name, x in lists.items()}
-
-
 def check_same(lists, reference):
-    for name, values in values_of(reference).items():
-        np.testing.assert_allclose(values_of(lists)[name], values, 1e-6, err_msg=name)
+    for name, x in reference.items():
+        np.testing.assert_allclose(lists[name].values, x.values, 1e-6, err_msg=name)
 
 
 @IGNORED
@@ -95,14 +85,10 @@ def test_a_join_is_a_ranking_of_ids(repeats):
 
 def test_what_a_repeat_leaves_behind():
     """The third of [c, c, a] has the third rank, or the second."""
-    values = {
-        repeats: jrm.recall.of(
-            jrm.rank_ids({"q": ["c", "c", "a"]}, {"q": ["a", "c"]}, repeats=repeats),
-            k=2,
-        ).values.tolist()
-        for repeats in ("keep", "remove")
-    }
-    assert values == {"keep": [0.5], "remove": [1.0]}
+    sides = {"q": ["c", "c", "a"]}, {"q": ["a", "c"]}
+    for repeats, value in (("keep", 0.5), ("remove", 1)):
+        ranking = jrm.rank_ids(*sides, repeats=repeats)
+        assert jrm.recall.of(ranking, k=2).values.tolist() == [value]
 
 
 @IGNORED
@@ -133,18 +119,14 @@ def test_files_of_lists(tmp_path, name):
 def test_files_of_nothing_but_lists(tmp_path, suffix):
     frames = []
     for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
-        path = tmp_path / f"lists.{suffix}"
-        rows = [*lists.values()]
-        path.write_text(
-            "\n".join(map(json.dumps, rows)) if suffix == "jsonl" else json.dumps(rows)
-        )
+        path, rows = tmp_path / f"lists.{suffix}", [*lists.values()]
+        documents = rows if suffix == "jsonl" else [rows]
+        path.write_text("\n".join(map(json.dumps, documents)))
         frames.append(read(path))
-    joined = jrm.join(*frames)
-    assert joined.query_ids.to_list() == [0, 1, 2, 3]
-    check_same(joined.measure(METRICS), by_numbers())
-    check_same(
-        jrm.join([*GOLD.values()], [*RETRIEVED.values()]).measure(METRICS), by_numbers()
-    )
+    for sides in (frames, ([*GOLD.values()], [*RETRIEVED.values()])):
+        joined = jrm.join(*sides)
+        assert joined.query_ids.to_list() == [0, 1, 2, 3]
+        check_same(joined.measure(METRICS), by_numbers())
 
 
 def test_columns_of_lists(tmp_path):
@@ -204,11 +186,8 @@ def test_remarks():
     assert len(joined.remarks) == 3
     assert all(x in y for x, y in zip(starts, joined.remarks, strict=True))
     lists = joined.measure("recall")["recall"]
-    assert lists.values.tolist() == [0, 1, 0] and lists.defined.tolist() == [
-        False,
-        True,
-        True,
-    ]
+    assert lists.values.tolist() == [0, 1, 0]
+    assert lists.defined.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("as_dicts", (False, True))
@@ -225,9 +204,8 @@ def test_remark_on_ids_that_print_alike(as_dicts):
 @IGNORED
 def test_a_query_that_a_side_lacks():
     """An empty list is an answer; a query that is not there at all is none."""
-    assert "1 skipped" in repr(
-        jrm.join(GOLD, {"q1": ["b"], "q2": [], "q4": []}, missing="skip")
-    )
+    run = {"q1": ["b"], "q2": [], "q4": []}
+    assert "1 skipped" in repr(jrm.join(GOLD, run, missing="skip"))
     joined = jrm.join({"q1": ["b"]}, {"q1": ["b"], "q9": []}, unjudged="skip")
     assert joined.query_ids.to_list() == ["q1"]
 
@@ -235,10 +213,8 @@ def test_a_query_that_a_side_lacks():
 @IGNORED
 def test_a_query_of_nothing_at_all():
     """A query without judgements or documents counts as one without anything relevant."""
-    gold, retrieved = (
-        {"q1": [], "q2": [], "q3": ["a"]},
-        {"q1": [], "q2": ["b"], "q3": []},
-    )
+    gold = {"q1": [], "q2": [], "q3": ["a"]}
+    retrieved = {"q1": [], "q2": ["b"], "q3": []}
     lists = jrm.join(gold, retrieved).measure(("recall", "ndcg", "judged@5"))
     for values in lists.values():
         assert values.weights.tolist() == [1, 1, 1]
@@ -254,9 +230,7 @@ def test_documents_of_chunks(is_dict):
     for run in (chunks, dict(zip(chunks, (4.0, 3.0, 2.0, 1.0), strict=True))):
         for doc_id, rank in (("b", 1), ("c", 2), ("d", 3)):
             joined = jrm.join({"q": [doc_id]}, {"q": run}, document=document)
-            assert joined.measure("mrr")["mrr"].values.tolist() == [
-                np.float32(1 / rank)
-            ]
+            assert joined.measure("mrr")["mrr"].values == np.float32(1 / rank)
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long
 from per_lists import MANY, at, drawn, exact, mean_of, padded
 
 import jax_rank_metrics as jrm
@@ -41,7 +42,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shapes", list(SHAPES))
+@pytest.mark.parametrize("shapes", [*long("plain", "above"), "both", "below"])
 def test_mean_and_error_equal_float64(rng, shapes):
     """To seven digits, with cutoffs of the numerator, of the denominator or of both."""
     a, b = two(rng, *SHAPES[shapes])
@@ -62,11 +63,11 @@ def test_mean_and_error_equal_float64(rng, shapes):
 
 GROUPS, IDS = np.arange(MANY) % 3, np.arange(MANY)
 STATES = {
-    "quantiles": lambda x: x.quantiles((0, 0.5, 1, 2)),
     "groups": lambda x: x.by(GROUPS, 3),
     "host": lambda x: HostSums.of_lists(x, jrm.Mean).state(),
 }
 MORE_STATES = {
+    "quantiles": lambda x: x.quantiles((0, 0.5, 1, 2)),
     "skip": lambda x: x.mean("skip"),
     "one": lambda x: x.mean("one"),
     "geometric": lambda x: x.geometric_mean(0.1),
@@ -74,9 +75,7 @@ MORE_STATES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [*STATES, *(pytest.param(x, marks=pytest.mark.long) for x in MORE_STATES)]
-)
+@pytest.mark.parametrize("name", [*STATES, *long(*MORE_STATES)])
 def test_states_are_those_of_each_cutoff(rng, name):
     """Every state of a ratio is, at each cutoff, that of its column by itself."""
     lists = jrm.PerList.over(*two(rng, (2,), (2,)))

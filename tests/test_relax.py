@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE
+from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -330,9 +331,7 @@ def test_nothing_to_rank(shape):
     assert not values.any() and values.shape == shape[:1]
 
 
-@pytest.mark.parametrize(
-    "is_packed", [False, pytest.param(True, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("is_packed", [False, *long(True)])
 def test_memory(is_packed):
     """Values and gradients hold few blocks of comparisons at a time, never all pairs."""
     shape, options = (64, 2000), {"relax": SOFT}

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 import pytest
+from marks import long
 from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
@@ -49,7 +50,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("name", JOINS)
-@pytest.mark.parametrize("condensed", [False, True])
+@pytest.mark.parametrize("condensed", [False, *long(True)])
 def test_join_and_the_command(tmp_path, name, condensed):
     """Each says it once, and the result keeps it for `check`."""
     qrels, run, text = JOINS[name]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.shares import cutoff_of
@@ -45,9 +46,7 @@ def draw(rng, topics=2):
 
 
 @pytest.mark.parametrize(
-    "metrics",
-    [READERS, pytest.param(WITH_CUTOFFS, marks=pytest.mark.long)],
-    ids=["readers", "all"],
+    "metrics", [READERS, *long(WITH_CUTOFFS)], ids=["readers", "all"]
 )
 def test_metrics_at_a_share_and_at_ranks(rng, metrics):
     """At a share, a list has the value that it has at the rank where the share ends."""

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long
 from per_lists import state_of
 
 import jax_rank_metrics as jrm
@@ -252,9 +253,7 @@ def test_a_long_perfect_order_correlates_exactly():
         assert lists.values.tolist() == [1, -1]
 
 
-@pytest.mark.parametrize(
-    "p", [0.998, *(pytest.param(p, marks=pytest.mark.long) for p in (0.99, 0.9999))]
-)
+@pytest.mark.parametrize("p", [0.998, *long(0.99, 0.9999)])
 def test_long_lists_of_patient_users(p):
     """Powers of a chance near 1 hold seven digits however long the list is."""
     size = 4_000

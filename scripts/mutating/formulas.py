@@ -163,7 +163,7 @@ MUTANTS = (
         "_formulas/adjusted_for_chance.py",
         "ratio.defined & defined",
         "ratio.defined",
-        "tests/test_realistic_ranks.py::test_ratios_of_sums_merge",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "propensity-scored sums are not divided list by list",

@@ -65,6 +65,13 @@ def judged():
     return jrm.prediction_powered(HUMAN, JUDGE)
 
 
+def resampled(values, samples=20):
+    """Makes a `Bootstrap` of zeros that is shaped as that of these values."""
+    lists, ids = lists_of(values), np.arange(len(values))
+    shapes = jax.eval_shape(lambda: jrm.bootstrap(lists, ids, samples=samples))
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+
+
 def heavy(weights):
     """Makes values of lists of these weights."""
     return lists_of(np.arange(len(weights)) % 3, weights)
@@ -182,6 +189,14 @@ CASES = {
     "a leaderboard without a direction": (ValueError, "neither direction", lambda: jrm.leaderboard({x: {"num_retrieved": y} for x, y in BOARD.items()})),
     "a leaderboard with the direction of another": (ValueError, "not a metric", lambda: jrm.leaderboard(BOARD, lower="mrr")),
     "a leaderboard of undefined lists": (ValueError, "undefined", lambda: jrm.leaderboard(BOARD, undefined="none")),
+    "a leaderboard of other lists": (ValueError, "'b'] has 2; pass ids=", lambda: jrm.leaderboard({"a": BOARD["a"], "b": BOARD["b"][:2]})),
+    **rows_of("a leaderboard of cutoffs", ValueError, "several cutoffs", jrm.leaderboard, {x: y[:, None] for x, y in BOARD.items()}, dict.fromkeys("ab", resampled(np.ones((3, 2))))),
+    "a leaderboard without ids of a system": (ValueError, "ids hold no 'b'", lambda: jrm.leaderboard(BOARD, ids={"a": [1, 2, 3]})),
+    "a leaderboard of NaN": (ValueError, "not finite", lambda: jrm.leaderboard({"a": BOARD["a"], "b": BOARD["b"] * np.nan})),
+    "a leaderboard of few seeds": (ValueError, "fewer than three seeds", lambda: jrm.leaderboard({"a": jrm.Seeds(np.eye(3)), "b": jrm.Seeds(np.eye(3)[:2])})),
+    "a leaderboard of values and resamples": (ValueError, "only some values are Bootstrap", lambda: jrm.leaderboard({"a": resampled(BOARD["a"]), "b": BOARD["b"]})),
+    "a leaderboard of resamples with ids": (TypeError, "of values alone", lambda: jrm.leaderboard(dict.fromkeys("ab", resampled(BOARD["a"])), ids=dict.fromkeys("ab", [1, 2, 3]))),
+    "a leaderboard of tasks with ids of systems": (TypeError, "{task: ids}", lambda: jrm.leaderboard({x: {"t": y} for x, y in BOARD.items()}, ids=dict.fromkeys("ab", [1, 2, 3]))),
     # systems
     "a system of text": (TypeError, "values", lambda: jrm.Systems({"a": "x"})),
     "a system of one number": (ValueError, "values", lambda: jrm.Systems({"mrr": 0.5})),
@@ -227,7 +242,7 @@ CASES = {
     "a judge of NaN": (ValueError, "not finite", lambda: jrm.prediction_powered(HUMAN, JUDGE | {"q1": np.nan})),
     "a judge of cutoffs": (ValueError, "cutoffs", lambda: jrm.prediction_powered(measured(HUMAN), evaluation_of({"mrr": lists_of(np.ones((40, 2)))}, users=list(JUDGE)))),
     "a judge with clusters of some lists": (ValueError, "clusters", lambda: jrm.prediction_powered(HUMAN, JUDGE, clusters={"q1": 1})),
-    **rows_of("judges for values", TypeError, "PredictionPowered", lambda f: f({"a": judged(), "b": judged()}), jrm.compute, lambda x: jrm.compare(x, x)),
+    **rows_of("judges for values", TypeError, "PredictionPowered", lambda f: f({"a": judged(), "b": judged()}), jrm.compute, lambda x: jrm.compare(x, x), jrm.leaderboard),
     "Wilson's interval of a judge": (ValueError, "knows no judge", lambda: jrm.table({"new": {"mrr": judged()}}, method="wilson")),
     "a table of judges that compares": (TypeError, "needs the values of every list", lambda: jrm.table({x: {"mrr": judged()} for x in ("old", "new")}, compare="old")),
     **rows_of("a test with a judge", ValueError, "pass 't' or 'bootstrap'", lambda x: jrm.compare(PEOPLE, judge=JUDGES, test=x), "permutation", "tukey", "mcnemar"),

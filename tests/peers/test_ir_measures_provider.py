@@ -14,12 +14,7 @@ with warnings.catch_warnings():
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
-from jax_rank_metrics.adapters.ir_measures import (
-    Provider,
-    _name_of,
-    provider,
-    register,
-)
+from jax_rank_metrics.adapters.ir_measures import Provider, _name_of, provider, register
 
 pd = LateImport("pandas")
 pytestmark = pytest.mark.filterwarnings("default")
