@@ -182,8 +182,8 @@ from jax_rank_metrics._gains import log2_rank_discount as log2_rank_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
 from jax_rank_metrics._inputs.list_ids import hash_ids as hash_ids
-from jax_rank_metrics._inputs.pack import pack as pack
-from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
+from jax_rank_metrics._inputs.list_ids import pack as pack
+from jax_rank_metrics._inputs.padding import pad_lists as pad_lists
 from jax_rank_metrics._metrics.metric import Metric as Metric
 from jax_rank_metrics._metrics.metric import metric as metric
 from jax_rank_metrics._places.place import Place as Place

@@ -17,7 +17,7 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._command.options import Format, Options, check, note, write_out
+from jax_rank_metrics._command.request import Format, Options, check, note, write_out
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import FAMILIES, SETS
 
@@ -218,9 +218,9 @@ def app() -> "typer.Typer":
         options = Options(**locals())
         with _errors_as_lines():
             check(options)
-            from jax_rank_metrics._command import evaluate as command
+            from jax_rank_metrics._command import measuring
 
-            command.evaluate(options)
+            measuring.evaluate(options)
 
     @commands.command()
     def demo(

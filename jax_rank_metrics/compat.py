@@ -9,7 +9,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
-from jax_rank_metrics._inputs.pack import numbered
+from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._types import Gain, Labels, Mask, Weights
 

@@ -12,7 +12,7 @@ from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _one_off
-from jax_rank_metrics._inputs.blocks import make_blocks
+from jax_rank_metrics._inputs.padding import make_blocks
 
 OPTIONS = [
     {"ties": ties, "depth": depth, "missing": missing}

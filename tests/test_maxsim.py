@@ -17,8 +17,7 @@ from padded_tokens import padded
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._sources.token_items import TokenItems
-from jax_rank_metrics._sources.tokens import maxsim, packed, padded_width
+from jax_rank_metrics._sources.tokens import TokenItems, maxsim, packed, padded_width
 
 DIMS = 6
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._inputs.padding import next_size
 
 Y = np.array([0, 1, 1, 0, 0], np.float32)
 S = np.array([0.9, 0.5, 0.7, 0.1, 0.2], np.float32)

@@ -1,8 +1,7 @@
 """`jrm.check`: finds values that are legal, but probably not intended.
 
-    check.py    the public function: which arguments belong together; it imports what files
-                and drivers return, which import the remarks
-    drivers.py  reads arguments of drivers
+    check.py    the public function: which arguments belong together, those of drivers too;
+                it imports what files and drivers return, which import the remarks
     values.py   reads the arguments, raises on values that no caller can intend, and
                 hands lists over to the remarks
     remarks.py  the remarks: one function for each common mistake

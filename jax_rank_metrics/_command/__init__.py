@@ -1,9 +1,8 @@
 """The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
 
-    options.py      the options, their checks that need no JAX, and names for runs
+    request.py      the options, their checks that need no JAX, and the metrics they ask for
     words.py        the words after -m, which may be sets of measures
-    evaluate.py     from options to output: reading, measuring, notes on stderr
-    request.py      metrics with the options of the whole call
+    measuring.py    from options to output: reading, measuring, notes on stderr
     report.py       values of runs as text, CSV, JSON, lines of trec_eval, and plots
 
 `jax_rank_metrics.cli` declares the options, and `_files` reads the files. The

@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.interactions import Vocabulary
-from jax_rank_metrics._inputs.pack import numbered
+from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean

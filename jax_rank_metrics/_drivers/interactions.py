@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._inputs.pack import numbered
+from jax_rank_metrics._inputs.list_ids import numbered
 
 
 @dataclasses.dataclass(frozen=True)

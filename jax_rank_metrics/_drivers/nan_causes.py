@@ -10,7 +10,7 @@ import numpy as np
 
 from jax_rank_metrics._drivers.devices import is_global
 from jax_rank_metrics._sources.host_blocks import HostBlocks
-from jax_rank_metrics._sources.token_items import TokenItems
+from jax_rank_metrics._sources.tokens import TokenItems
 
 # How messages name what numbers make NaN, beside NaN itself.
 INFINITIES = "inf − inf and inf/inf are nan"

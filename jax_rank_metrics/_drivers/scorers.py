@@ -29,8 +29,8 @@ from jax_rank_metrics._sources.similarities import (
     SimilarityName,
     read_similarity,
 )
-from jax_rank_metrics._sources.token_items import TokenItems
 from jax_rank_metrics._sources.tokens import (
+    TokenItems,
     Tokens,
     maxsim,
     packed,

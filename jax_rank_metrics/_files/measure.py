@@ -11,7 +11,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._files.frames import polars
 from jax_rank_metrics._files.sides import Sides, labels_of
 from jax_rank_metrics._gains import overflow_message
-from jax_rank_metrics._inputs.blocks import make_blocks
+from jax_rank_metrics._inputs.padding import make_blocks
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._metrics.run import Reading, check_columns, raise_refused, read
 from jax_rank_metrics._metrics.spec import Bound

@@ -10,7 +10,7 @@ import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars, remarks_on_lists
-from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._inputs.padding import next_size
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,16 +2,11 @@
 
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
-    items.py    the items of lists: labels, masks, weights, ids and columns
-    attributes.py  attributes of queries and items, for functions of both
+    items.py    the items of lists: labels, masks, weights, ids, columns and attributes
     labelled.py Series, frames and dicts in the order of ids; masks of NumPy
     libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported
-    list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
-    list_weights.py  the weights of lists on the host, by id
-    pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
-    pad.py      `jrm.pad_lists`: ragged lists as padded arrays
-    ragged.py   ragged lists of ids of any kind, by query
-    blocks.py   lists of any number and length as blocks of a few fixed shapes
+    list_ids.py ids of lists of any kind, `jrm.hash_ids` and `jrm.pack`; weights by id
+    padding.py  lists of any length: `jrm.pad_lists`, ids by query, blocks of few shapes
 
 What is known at trace time raises, inside `jax.jit` or not. The message names the
 argument, shows its value or both shapes, and says what to pass instead. What depends on
@@ -38,8 +33,7 @@ from jax_rank_metrics._inputs.arrays import rounded_threshold as rounded_thresho
 from jax_rank_metrics._inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._inputs.arrays import unsharded as unsharded
-from jax_rank_metrics._inputs.attributes import attributes as attributes
-from jax_rank_metrics._inputs.attributes import without_lists as without_lists
+from jax_rank_metrics._inputs.items import attributes as attributes
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._inputs.items import check_distinct as check_distinct
 from jax_rank_metrics._inputs.items import columns as columns
@@ -54,6 +48,7 @@ from jax_rank_metrics._inputs.items import repeated as repeated
 from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers
+from jax_rank_metrics._inputs.items import without_lists as without_lists
 from jax_rank_metrics._inputs.labelled import by_ids as by_ids
 from jax_rank_metrics._inputs.labelled import by_items as by_items
 from jax_rank_metrics._inputs.labelled import by_items_of_rows as by_items_of_rows
@@ -72,7 +67,7 @@ from jax_rank_metrics._inputs.libraries import is_series as is_series
 from jax_rank_metrics._inputs.libraries import is_sparse as is_sparse
 from jax_rank_metrics._inputs.libraries import is_torch_tensor as is_torch_tensor
 from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
-from jax_rank_metrics._inputs.list_weights import weights_of_lists as weights_of_lists
+from jax_rank_metrics._inputs.list_ids import weights_of_lists as weights_of_lists
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names
 from jax_rank_metrics._inputs.options import cutoffs as cutoffs
@@ -90,5 +85,5 @@ from jax_rank_metrics._inputs.options import positive as positive
 from jax_rank_metrics._inputs.options import positive_integer as positive_integer
 from jax_rank_metrics._inputs.options import prng_key as prng_key
 from jax_rank_metrics._inputs.options import rank_cutoffs as rank_cutoffs
-from jax_rank_metrics._inputs.ragged import padded_ids as padded_ids
-from jax_rank_metrics._inputs.ragged import ragged_lists as ragged_lists
+from jax_rank_metrics._inputs.padding import padded_ids as padded_ids
+from jax_rank_metrics._inputs.padding import ragged_lists as ragged_lists

@@ -15,14 +15,9 @@ may be made block by block:
     then `first_ranks`; or, without a depth, a second pass of the stream, which counts what
     ranks above each relevant item, and `places`; `rank_both` makes both of one first pass
 
-`rank_listed` ranks or counts by whether `catalog.depth` is None. `rank_labelled` ranks the
-items of one block by `jrm.rank`, and streams more of them.
-
-Two routes count places where ranks were asked for. `few_relevant` is for long lists on one
-CPU, outside of `jax.jit`, since it looks at the labels; `read_lists` tries it.
-`_may_count` (catalog.py) is for a k inside a program, with one relevant id in each list, or
-up to four where scores are few, and one block; `measure_ranking` (`_metrics`) tries it.
-Neither knows whether places are all that metrics read: where they need more,
+Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
+CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for a
+k inside a program, few relevant ids and one block. Where metrics read more than places,
 `UnknownPlaceError` makes both rank.
 
 Three things are called places. `jrm.rank_places` takes numbers that a caller counted,
@@ -39,16 +34,14 @@ is the theory of ties, from which formulas read any of them.
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
-    checked_catalog.py  their checked arguments
     sharded_catalog.py  catalogues sharded by type, which each device ranks a part of
     attributes.py  `jrm.by_attributes`: labels that a function derives from attributes
-    labelled.py   catalogues with such labels: as rows, or streamed in blocks
+    labelled_catalog.py  catalogues with such labels: as rows, or streamed in blocks
     item_groups.py  memberships of the items of a catalogue, and their totals
     blocks.py     a catalogue, and its scores in blocks
     similarities.py  scores by product, cosine, distance, differing bits, or a function
     products.py   products of vectors, equal for equal items
-    tokens.py     `jrm.Tokens`, and their scores by late interaction
+    tokens.py     `jrm.Tokens` and their scores by late interaction; tokens on the host
     host_blocks.py  items that the host reads one part after the other
-    token_items.py  items with tokens, which the host groups by their lengths
     streams.py    the two ways through the blocks: the first ranks, or counting places
 """

@@ -7,7 +7,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._inputs.pack import numbered
+from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
 from jax_rank_metrics._types import Undefined
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._inputs.blocks import make_blocks
+from jax_rank_metrics._inputs.padding import make_blocks
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean

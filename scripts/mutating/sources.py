@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     Mutant(
         "known ids numbered as they appear",
-        "_inputs/pack.py",
+        "_inputs/list_ids.py",
         "return Packing(new_numbers[packed.segment_ids]",
         "return Packing(packed.segment_ids",
         "tests/test_ragged.py::test_pack_by_a_vocabulary",
@@ -103,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "first stops without the stops that tie",
-        "_sources/labelled.py",
+        "_sources/labelled_catalog.py",
         "first.dropped + 1",
         "first.dropped",
         "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last block of a width is shorter",
-        "_sources/token_items.py",
+        "_sources/tokens.py",
         "            yield TokenBlock.of(group, width, size)\n        self.num_items",
         "            yield TokenBlock.of(group, width, len(group))\n        self.num_items",
         "tests/test_maxsim.py::test_blocks_hold_equally_many_items",

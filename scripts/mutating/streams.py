@@ -180,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "items above the first stop are those of one device",
-        "_sources/labelled.py",
+        "_sources/labelled_catalog.py",
         "counts = lax.psum(counts, axis)",
         "counts = lax.pmax(counts, axis)",
         "tests/test_streams.py::test_devices_that_share_a_catalogue[labels]",

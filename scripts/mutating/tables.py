@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "unknown names without a suggestion",
-        "_calls/suggestions.py",
+        "_calls/names.py",
         "n=3, cutoff=0.6",
         "n=3, cutoff=0.99",
         "tests/test_errors.py::test_bad_calls[errors.results: unknown letters]",

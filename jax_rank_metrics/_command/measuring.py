@@ -1,4 +1,4 @@
-"""Runs the command `jax-rank-metrics evaluate`, from its options to its output."""
+"""`jax-rank-metrics evaluate`: reads files, joins and measures them."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
-from jax_rank_metrics._command.options import STDIN, Options, note, write_out
+from jax_rank_metrics._command.request import STDIN, Options, note, write_out
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read, read_tagged
