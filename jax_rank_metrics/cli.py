@@ -17,7 +17,7 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._command.request import Format, Options, check, note, write_out
+from jax_rank_metrics._command.arguments import Format, Options, check, note, write_out
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import FAMILIES, SETS
 

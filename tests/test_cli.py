@@ -16,7 +16,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command import request
-from jax_rank_metrics._command.request import run_names
+from jax_rank_metrics._command.arguments import run_names
 from jax_rank_metrics._command.words import DEFAULT, not_measured
 from jax_rank_metrics._trec import OFFICIAL
 

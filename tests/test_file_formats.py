@@ -12,7 +12,7 @@ import pytest
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._command.request import run_names
+from jax_rank_metrics._command.arguments import run_names
 
 pd = LateImport("pandas")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import names, suggestions
+from jax_rank_metrics._calls import names
 
 LABELS = np.array([[3, 0, 1, 2], [0, 0, 1, 0]], np.int32)
 SCORES = np.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]], np.float32)
@@ -173,7 +173,7 @@ def test_flat_names_every_cutoff():
 
 def test_functions_in_answers_exist():
     """Each function that an answer names is public, and no metric has its name."""
-    for name, where in suggestions._ELSEWHERE.items():
+    for name, where in names._ELSEWHERE.items():
         assert name not in names.NAMES
         [function] = re.findall(r"jrm\.(\w+)", where.format(name))
         assert callable(getattr(jrm, function))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
-from jax_rank_metrics._command.request import STDIN, Options, note, write_out
+from jax_rank_metrics._command.arguments import STDIN, Options, note, write_out
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read, read_tagged

@@ -1,4 +1,4 @@
-"""What is known of the items of lists: labels, masks, weights, ids, columns, attributes."""
+"""The items of lists, checked: labels, masks, weights, ids, columns and attributes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -16,8 +16,8 @@ may be made block by block:
     ranks above each relevant item, and `places`; `rank_both` makes both of one first pass
 
 Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
-CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for a
-k inside a program, few relevant ids and one block. Where metrics read more than places,
+CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for
+a k inside a program, few relevant ids and one block. Where metrics read more than places,
 `UnknownPlaceError` makes both rank.
 
 Three things are called places. `jrm.rank_places` takes numbers that a caller counted,

@@ -1,0 +1,241 @@
+"""Checks the options of `jax-rank-metrics evaluate` that can be checked without JAX."""
+
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from jax_rank_metrics._choices import (
+    ComparisonTest,
+    DuplicatesOfQrels,
+    Missing,
+    QrelsFormat,
+    Repeats,
+    RunFormat,
+    Unjudged,
+)
+from jax_rank_metrics._command import words
+from jax_rank_metrics._messages import short
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._trec import RUN_LINES
+
+Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
+
+# The formats that can hold the values of every query, and comparisons.
+_PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
+_COMPARISON_FORMATS = tuple(name for name in get_args(Format) if name != "trec")
+
+STDIN = Path("-")
+
+
+class Options(NamedTuple):
+    """The arguments and options of the command, as `cli` declares them."""
+
+    qrels: Path
+    runs: list[Path]
+    metric: list[str] | None
+    trec: bool
+    complete: bool
+    level: float | None
+    depth: int | None
+    judged_only: bool
+    missing: Missing | None
+    unjudged: Unjudged | None
+    duplicates: DuplicatesOfQrels
+    repeats: Repeats
+    format: Format
+    qrels_format: QrelsFormat | None
+    run_format: RunFormat | None
+    qrels_columns: str | None
+    run_columns: str | None
+    per_query: bool
+    compare: ComparisonTest | None
+    baseline: str | None
+    confidence: float
+    plot: Path | None
+    weights: Path | None
+
+    @property
+    def words(self) -> list[str]:
+        """The words after `-m`, none by default."""
+        return self.metric or []
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [
+            path for path in (self.qrels, *self.runs, self.weights) if path is not None
+        ]
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The path of each run, by its name in the results."""
+        names = run_names(
+            [Path("stdin") if path == STDIN else path for path in self.runs]
+        )
+        return dict(zip(names, self.runs, strict=True))
+
+    @property
+    def baseline_run(self) -> str:
+        """The name of the run that others are compared with, by default the first.
+
+        Raises:
+            ValueError: if `--baseline` is neither the name of a run nor its file, or the
+                file of several.
+        """
+        paths = self.paths
+        if self.baseline is None or self.baseline in paths:
+            return self.baseline or next(iter(paths))
+        file = Path(self.baseline)
+        names = [name for name, path in paths.items() if path == file]
+        names = names or [name for name, x in paths.items() if x.name == self.baseline]
+        if len(names) != 1:
+            relation = "may be any" if names else "is none"
+            raise ValueError(
+                f"--baseline {self.baseline} {relation} of {', '.join(names or paths)}"
+            )
+        return names[0]
+
+
+def note(text: str) -> None:
+    """Prints a message on stderr as one line, after the name of the command.
+
+    Line breaks and other white space in the message become single spaces.
+    """
+    print(f"jax-rank-metrics: {short(' '.join(text.split()))}", file=sys.stderr)
+
+
+def write_out(text: str) -> None:
+    """Writes a text to stdout; letters that its encoding lacks are escaped.
+
+    Raises:
+        OSError: if not all of it is written. Streams without a buffer would write a part,
+            and say nothing.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OSError("stdout is closed; there is nowhere to write the results")
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):  # a stream in memory
+        stream.write(text)
+        return
+    stream.flush()
+    data = text.encode(stream.encoding or "utf-8", "backslashreplace")
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+
+
+def check(options: Options) -> None:
+    """Checks options against each other and against the files that are there.
+
+    Raises:
+        ValueError: with the option to change, if options contradict each other.
+        FileNotFoundError: if a file does not exist.
+    """
+    _check_choices(options)
+    if options.plot is not None:
+        _check_plot(options.plot)
+    _ = options.baseline_run  # raises, as two of the next lines do
+    if options.level is not None and not 0 < options.level < math.inf:
+        raise ValueError(f"--level is {options.level}; pass a number above 0")
+    words.metric_names(options.words, options.trec)
+    for name in RUN_LINES:
+        if name in options.words and options.format != "trec":
+            raise ValueError(f"-m {name} is a line of --format trec, not a metric")
+    for path in options.files:
+        if path != STDIN:
+            _check_file(path, options.words)
+
+
+def _check_file(path: Path, words: Sequence[str]) -> None:
+    """Raises FileNotFoundError if there is no file; the message says if a -m is missing."""
+    try:
+        path.stat()
+    except FileNotFoundError as error:
+        if (
+            not words
+            or re.fullmatch(r"[\w-]+(?:\.\d+)?(?:@[\d.,%]*)?", str(path)) is None
+        ):
+            raise
+        raise FileNotFoundError(
+            f"{error}; if it is a metric, pass -m for each, as in -m {words[-1]} -m {path}"
+        ) from error
+
+
+def _check_choices(options: Options) -> None:
+    """Raises ValueError if options contradict each other, or a number is out of range."""
+    format = options.format
+    for is_set, option, formats in (
+        (options.per_query, "--per-query", _PER_QUERY_FORMATS),
+        (options.compare is not None, "--compare", _COMPARISON_FORMATS),
+    ):
+        if is_set and format not in formats:
+            raise ValueError(
+                f"{option} goes with --format {', '.join(formats)}, not {format}"
+            )
+    if options.per_query and options.compare and format == "csv":
+        raise ValueError("--format csv is one table; pass --per-query or --compare")
+    if options.compare and len(options.runs) < 2:
+        raise ValueError("--compare needs two runs or more")
+    if options.complete and options.missing not in (None, "zero"):
+        raise ValueError(
+            f"--complete and --missing {options.missing}; pass one of them"
+        )
+    if not 0 < options.confidence < 1:
+        raise ValueError(
+            f"--confidence is {options.confidence}; pass a number between 0 and 1"
+        )
+    if options.weights is not None and format == "trec":
+        raise ValueError(
+            "--weights goes with other formats; trec_eval weighs no queries"
+        )
+    if options.files.count(STDIN) > 1:
+        raise ValueError("- is given twice; only one file can be read from stdin")
+
+
+def _check_plot(path: Path) -> None:
+    """Raises ValueError if matplotlib cannot write a figure to this path."""
+    import_optional("matplotlib", "--plot", "plots")
+    if not path.parent.is_dir():
+        raise ValueError(f"--plot {path}: there is no folder {path.parent}")
+    backends = import_optional("matplotlib.backend_bases", "--plot", "plots")
+    endings = backends.FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in endings:
+        raise ValueError(
+            f"--plot {path}: figures are not written as {path.suffix!r}; pass a file "
+            f"with one of the extensions {', '.join(sorted(endings))}"
+        )
+
+
+def run_names(paths: Sequence[Path]) -> list[str]:
+    """Returns a name for each run: that of its file, without extensions such as `.run.gz`.
+
+    If names are equal, all of them begin with as many folders as distinguish them. If only
+    the extensions differ, names keep these. An extension contains a letter: `.9` is none.
+
+    Raises:
+        ValueError: if a path is given twice.
+
+    >>> run_names([Path("x/bm25.run.gz"), Path("x/k1=0.9")])
+    ['bm25', 'k1=0.9']
+    >>> run_names([Path("x/bm25.run"), Path("y/bm25.run")])
+    ['x/bm25', 'y/bm25']
+    >>> run_names([Path("x/bm25.run"), Path("x/bm25.csv")])
+    ['bm25.run', 'bm25.csv']
+    """
+    stems = [
+        path.with_name(
+            re.sub(r"(\.\w*[a-z]\w*)?(\.(gz|zstd?))?$", "", path.name, flags=re.I)
+        )
+        for path in paths
+    ]
+    for candidates in (stems, paths):
+        for depth in range(1, max(len(path.parts) for path in candidates) + 1):
+            names = ["/".join(path.parts[-depth:]) for path in candidates]
+            if len({*names}) == len(names):
+                return names
+    raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")
