@@ -90,7 +90,7 @@ class CountedPlaces:
                 )
             if not self.reads_prefix_sums:
                 # Items tie where equally many score higher, so that `above` is their key.
-                pairs = few_ranks.Pairs.of(self.above, line.exists)
+                pairs = few_ranks.Pairs(self.above, line.exists)
                 return read_groups(pairs.groups(line.amounts), values)
             return tie_groups.read_runs(
                 line,

@@ -101,7 +101,7 @@ class TieRuns:
         )
 
     def _read_pairs(self, summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
-        pairs = few_ranks.Pairs.of(self.keys, self.items.exists)
+        pairs = few_ranks.Pairs(self.keys, self.items.exists)
         groups, values = pairs.groups(summands.amounts), summands.values
         if summands.straddling is not None:
             groups, values = self._with_straddling(groups, values, summands.straddling)
