@@ -138,9 +138,9 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
 
 
-def is_small(x: jax.Array) -> bool:
-    """Whether all of `x` is read sooner than a branch around its reading is compiled."""
-    return isinstance(x.size, int) and x.size <= _SMALL
+def is_small(x: jax.Array, times: int = 1) -> bool:
+    """Whether `x` is read that many times sooner than what avoids it is compiled."""
+    return isinstance(x.size, int) and x.size * times <= _SMALL
 
 
 # Makes one entry of the entries of an item and of items before it; associative.

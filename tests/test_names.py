@@ -9,6 +9,7 @@ import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls import names
+from jax_rank_metrics._metrics import metric as metric_module
 
 LABELS = np.array([[3, 0, 1, 2], [0, 0, 1, 0]], np.int32)
 SCORES = np.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]], np.float32)
@@ -178,3 +179,27 @@ def test_functions_in_answers_exist():
         [function] = re.findall(r"jrm\.(\w+)", where.format(name))
         assert callable(getattr(jrm, function))
         assert function == name or callable(getattr(jrm.Exposure, name))
+
+
+def test_names_mean_what_was_registered_last(monkeypatch):
+    """A cell of a notebook that runs again replaces its metric, whose name was read."""
+    monkeypatch.setattr(metric_module, "NAMES", registered := dict(names.NAMES))
+    monkeypatch.setattr(names, "NAMES", registered)
+
+    def register(threshold):
+        def read_twice(ranking):
+            hits = ranking.expected_sum(
+                lambda items: items.relevant(threshold), jrm.positions(), (None,)
+            )
+            return ranking.per_list(hits[..., 0], True)
+
+        return jrm.metric()(read_twice)
+
+    for threshold in (1, 2):
+        spec = register(threshold).spec
+        assert names.parse("read_twice").spec is spec
+        assert names.parse("read_twice") is names.parse("read_twice")
+    monkeypatch.undo()
+    names._parsed.cache_clear()
+    with pytest.raises(ValueError, match="'read_twice' is unknown"):
+        names.parse("read_twice")

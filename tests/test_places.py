@@ -17,6 +17,7 @@ from marks import long
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._places import few_ranks, few_ranks_cpu
 from jax_rank_metrics._places import place as places
 
 LISTS, ITEMS, RELEVANT = 5, 96, 9
@@ -417,6 +418,36 @@ def test_large_integer_labels_compare_as_integers(rng):
     # Floats cannot tell these labels apart.
     labels = (small + 1_700_000_000).astype(np.float32)
     assert jrm.tau(labels, scores, mask).compute() == 0
+
+
+@pytest.mark.parametrize("items", [1, 5, 32])
+def test_bits_of_integers_give_what_pairs_give(rng, items):
+    """Tie groups of a few items on CPU are those of pairs, with all that they add up."""
+    keys = -np.sort(-rng.integers(-2, 3, (LISTS, items)).astype(np.int32), -1)
+    keys[0], keys[1] = 0, -np.arange(items)
+    exists = np.arange(items) < rng.integers(0, items + 1, (LISTS, 1))
+    exists[:2] = True
+    amounts = [x * exists for x in rng.integers(-1, 2, (2, LISTS, items))]
+    amounts = [amounts[0] > 0, amounts[1].astype(np.int32), amounts[0] / np.float32(3)]
+
+    @jax.jit
+    def run(keys, exists, *amounts):
+        pairs = few_ranks.Pairs(keys, exists).groups(amounts)
+        return pairs, few_ranks_cpu.groups_of(keys, exists, amounts)
+
+    pairs, bits = run(keys, exists, *amounts)
+    for expected, actual in zip(*map(jax.tree.leaves, (pairs, bits)), strict=True):
+        np.testing.assert_allclose(actual[exists], expected[exists], atol=1e-6)
+        assert np.ptp(expected[exists]) > 0 or items == 1
+
+
+def test_sums_over_a_few_ranks():
+    """Sums of a table are those of loops, for places that begin or end beyond it."""
+    values = 1 / np.sqrt(np.arange(1, 10, dtype=np.float32))
+    above, end = (x.reshape(-1) for x in np.indices((12, 12), np.int32))
+    run = jax.jit(lambda above, end: few_ranks_cpu.sum_of_few(values, above, end))
+    expected = [values[a:e].sum() for a, e in zip(above, end, strict=True)]
+    np.testing.assert_allclose(run(above, end), expected, rtol=1e-6)
 
 
 def test_unsigned_labels_compare_as_integers():

@@ -11,8 +11,8 @@ import jax
 
 from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs, _trec
-from jax_rank_metrics._messages import short_errors
-from jax_rank_metrics._metrics.metric import NAMES, Metric
+from jax_rank_metrics._messages import short, short_errors
+from jax_rank_metrics._metrics.metric import AFTER_REGISTRATION, NAMES, Metric
 from jax_rank_metrics._metrics.spec import SHARED, Bound
 from jax_rank_metrics._share import share
 from jax_rank_metrics._states.geometric import GeometricMean
@@ -122,7 +122,6 @@ _GRAMMAR = re.compile(
 )
 
 
-@short_errors()
 def parse(text: object) -> Bound:
     """Returns the metric that a name stands for, bound to the options in the name.
 
@@ -136,9 +135,15 @@ def parse(text: object) -> Bound:
         TypeError: if it is not a string, or the metric has no such option.
     """
     if not isinstance(text, str):
-        raise TypeError(
-            f"metrics holds {text!r}; pass names, or a dict of names to metrics"
-        )
+        message = f"metrics holds {text!r}; pass names, or a dict of names to metrics"
+        raise TypeError(short(message))
+    return _parsed(text)
+
+
+@functools.lru_cache(maxsize=1024)
+@short_errors()
+def _parsed(text: str) -> Bound:
+    """Returns what `parse` does, once until another metric is registered."""
     match = _GRAMMAR.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -179,6 +184,9 @@ def parse(text: object) -> Bound:
                 cure = "it after @"
             raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
     return bound._replace(name=text, state=STATES.get(name, Mean))
+
+
+AFTER_REGISTRATION.append(_parsed.cache_clear)
 
 
 def name_and_options(text: str) -> tuple[str, dict[str, object]]:

@@ -206,6 +206,9 @@ def _form(
 # Every registered name, in lower case.
 NAMES: dict[str, Metric[...]] = {}
 
+# Called when a name gets a metric, which may be another one than before.
+AFTER_REGISTRATION: list[Callable[[], None]] = []
+
 
 def metric(
     *,
@@ -325,3 +328,5 @@ def _register(names: Sequence[str], registered: Metric[...]) -> None:
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
     NAMES.update((name.lower(), registered) for name in names)
+    for forget in AFTER_REGISTRATION:
+        forget()

@@ -4,44 +4,39 @@ Throughout, five items with the keys 9 7 7 7 4 serve as the example, as in `tie_
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._places.place import Place, at_first_ranks
+from jax_rank_metrics._places import few_ranks_cpu
+from jax_rank_metrics._places.place import Place, at_first_ranks, sum_of_many
 from jax_rank_metrics._places.tie_groups import TieGroups
 from jax_rank_metrics._types import Cut, PositionFn
 
 
 class Pairs(NamedTuple):
-    """Which items tie, and which stand above which; true for pairs of items alone.
+    """Items in rank order of which all pairs are compared, or their bits on CPU.
 
-    Items stand in front, `[items, items, *lists]`, so that compilers vectorise over lists.
-    Axis 0 is the item whose group is sought, axis 1 the one compared with it.
+    In pairs, items stand in front, `[items, items, *lists]`, so that compilers vectorise
+    over lists. Axis 0 is the item whose group is sought, axis 1 the one compared with it.
     """
 
-    tied: jax.Array  # bool, both items have the same key
-    above: jax.Array  # bool, the compared item has a better key
-
-    @classmethod
-    def of(cls, keys: jax.Array, exists: jax.Array) -> "Pairs":
-        """Compares items in rank order, `[*lists, items]`."""
-        both_exist = _compared(exists) & _sought(exists)
-        tied = (_compared(keys) == _sought(keys)) & both_exist
-        slots = jnp.broadcast_to(_arithmetic.iota(keys), keys.shape)
-        return cls(tied, (_compared(slots) < _sought(slots)) & both_exist & ~tied)
+    keys: jax.Array  # [*lists, items]
+    exists: jax.Array  # [*lists, items] bool
 
     def groups(self, amounts: Sequence[jax.Array]) -> TieGroups:
         """Returns the groups of the items, with `amounts` added up; see `TieGroups`."""
-        return TieGroups(
-            _add_up(self.above),
-            _add_up(self.tied),
-            tuple(_add_up(self.above, x) for x in amounts),
-            tuple(_add_up(self.tied, x) for x in amounts),
-        )
+        find = _groups_of
+        if not self._is_small:
+            find = partial(
+                lax.platform_dependent, cpu=few_ranks_cpu.groups_of, default=_groups_of
+            )
+        return TieGroups(*find(*self, tuple(amounts)))
 
     def place(self, groups: TieGroups, dtype: DTypeLike) -> Place:
         """Returns places of items that hold the first ranks, one rank after the other.
@@ -50,13 +45,45 @@ class Pairs(NamedTuple):
         of ranks is summed over its place by the same comparisons: in the example, items
         2 to 4 have the place 2 + 3 + 4 each.
         """
+        size, axes = self.keys.shape[-1], self.keys.ndim
+        sum_on_cpu = sum_of_many(groups.above, groups.tied, size, dtype)
 
         def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-            items = self.tied.shape[0]
-            values = at_first_ranks(position_fn, items, k, dtype, self.tied.ndim - 1)
-            return _add_up(self.tied, values)
+            def sum_of_tied() -> jax.Array:
+                values = at_first_ranks(position_fn, size, k, dtype, axes)
+                return _add_up(_tied(*self), values)
+
+            if self._is_small:
+                return sum_of_tied()
+            return lax.platform_dependent(
+                cpu=lambda: sum_on_cpu(position_fn, k), default=sum_of_tied
+            )
 
         return groups.place(dtype, place_sum)
+
+    @property
+    def _is_small(self) -> bool:
+        return _arithmetic.is_small(self.keys, self.keys.shape[-1])
+
+
+def _groups_of(
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
+) -> tuple[Any, ...]:
+    tied = _tied(keys, exists)
+    slots = jnp.broadcast_to(_arithmetic.iota(keys), keys.shape)
+    both_exist = _compared(exists) & _sought(exists)
+    above = (_compared(slots) < _sought(slots)) & both_exist & ~tied
+    return (
+        _add_up(above),
+        _add_up(tied),
+        tuple(_add_up(above, x) for x in amounts),
+        tuple(_add_up(tied, x) for x in amounts),
+    )
+
+
+def _tied(keys: jax.Array, exists: jax.Array) -> jax.Array:
+    both_exist = _compared(exists) & _sought(exists)
+    return (_compared(keys) == _sought(keys)) & both_exist
 
 
 def _sought(x: jax.Array) -> jax.Array:

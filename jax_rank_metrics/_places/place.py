@@ -11,9 +11,10 @@ import numpy as np
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _mesh
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._places import few_ranks_cpu
 from jax_rank_metrics._types import Cut, PositionFn
 from jax_rank_metrics._while_tracing import constant
 
@@ -28,6 +29,7 @@ _STEP = 64
 
 # Up to this many items, all pairs are compared, and up to this many ranks are compared with
 # places: accelerators would otherwise start a kernel for each step, or gather from tables.
+# For a CPU, few_ranks_cpu.py says what is done instead.
 FEW_RANKS = 32
 
 # The sum of a function of ranks over those ranks of a place that are at most k.
@@ -205,15 +207,25 @@ def _sum_of_few(
     max_rank: int,
     dtype: DTypeLike,
 ) -> jax.Array:
-    """Sums over the ranks above + 1 … end of which none is beyond `max_rank`.
+    """Sums over the ranks above + 1 … end of which none is beyond `max_rank`."""
+    values = _values(position_fn, max_rank, jnp.dtype(dtype))
+    by_comparisons = functools.partial(_sum_by_comparisons, values)
+    if _arithmetic.is_small(above, max_rank):
+        return by_comparisons(above, end)
+    on_cpu = functools.partial(few_ranks_cpu.sum_of_few, values)
+    return lax.platform_dependent(above, end, cpu=on_cpu, default=by_comparisons)
 
-    Each rank is compared with both bounds, which fuses with what reads the sum; a table
-    would be gathered from, twice.
+
+def _sum_by_comparisons(
+    values: np.ndarray, above: jax.Array, end: jax.Array
+) -> jax.Array:
+    """Compares each rank with both bounds, which fuses with what reads the sum.
+
+    From a table, an accelerator would gather the sums one by one.
     """
-    axes = (1,) * above.ndim
     # Ranks stand in front, so that compilers vectorise over items.
-    rank = np.arange(1, max_rank + 1, dtype=np.int32).reshape(-1, *axes)
-    values = _values(position_fn, max_rank, jnp.dtype(dtype)).reshape(-1, *axes)
+    values = values.reshape(-1, *(1,) * above.ndim)
+    rank = np.arange(1, len(values) + 1, dtype=np.int32).reshape(values.shape)
     is_inside = (above[None] < rank) & (rank <= end[None])
     return jnp.sum(jnp.where(is_inside, values, np.zeros_like(values)), axis=0)
 

@@ -186,7 +186,7 @@ class Ranked:
         """Returns the tie groups, what makes places of them, and what these are worth."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            pairs = Pairs.of(self._tie_keys, self.items.exists)
+            pairs = Pairs(self._tie_keys, self.items.exists)
             return pairs.groups([x.of_items for x in amounts]), pairs.place, worth
         groups, place_sum, worth = tie_groups.of_runs(
             self.layout, self._continues, worth, amounts, rank_sums, combine

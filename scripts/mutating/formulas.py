@@ -18,6 +18,13 @@ MUTANTS = (
         "tests/test_places.py::test_places_of_short_rows",
     ),
     Mutant(
+        "the last tie group on CPU has no end",
+        "_places/few_ranks_cpu.py",
+        "~(_ALL >> (_BITS - keys.shape[-1])) | 1",
+        "1",
+        "tests/test_places.py::test_bits_of_integers_give_what_pairs_give",
+    ),
+    Mutant(
         "the first stop counts all tied items as stops",
         "_places/first_stop.py",
         "is_tied, is_tied & stop)",
