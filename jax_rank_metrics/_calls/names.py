@@ -190,7 +190,7 @@ AFTER_REGISTRATION.append(_parsed.cache_clear)
 
 
 def name_and_options(text: str) -> tuple[str, dict[str, object]]:
-    """Parts the name of a metric, in lower case, from the options in its parentheses.
+    """Splits the name of a metric, in lower case, from the options in its parentheses.
 
     >>> name_and_options("map(rel=1)@5"), name_and_options("MAP")
     (('map', {'relevance_threshold': 1}), ('map', {}))

@@ -39,7 +39,7 @@ class Judgements(NamedTuple):
 
     relevant: SparseRows | None
     exclude: SparseRows | None
-    listed: "Listed | None" = None
+    listed: "CandidateLists | None" = None
     label_fn: LabelFn | None = None
     query_attributes: Arrays = None
     item_attributes: Arrays = None
@@ -54,7 +54,7 @@ class Judgements(NamedTuple):
         """Returns the judgements of ids, as sparse rows `[queries, items]`."""
         listed = None
         if candidates is not None:
-            listed = Listed.of(candidates, relevant, seen)
+            listed = CandidateLists.of(candidates, relevant, seen)
         return cls(relevant, seen, listed)
 
     @property
@@ -75,7 +75,7 @@ class Judgements(NamedTuple):
                 check_known_items(name, rows, queries, num_items, QUERY)
 
 
-class Listed(NamedTuple):
+class CandidateLists(NamedTuple):
     """The candidates of all queries and their relevant items, as sparse rows.
 
     Both have the same entries, sorted by id.
@@ -95,7 +95,7 @@ class Listed(NamedTuple):
         candidates: SparseRows,
         relevant: SparseRows,
         excluded: SparseRows | None,
-    ) -> "Listed":
+    ) -> "CandidateLists":
         """Joins candidates and relevant items, without those that leave the lists.
 
         Args:

@@ -18,7 +18,7 @@ from jax_rank_metrics._files.source import (
     quote_line,
     unpacked,
 )
-from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, Parsed, lines_of
+from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, ParsedRows, lines_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +71,7 @@ def _format_without_names(line: str, value: Value) -> str | None:
 
 def delimited(
     source: Source, data: bytes, separator: str, choose: Choose, value: Value
-) -> Parsed:
+) -> ParsedRows:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     pl = polars("reading files")
     try:
@@ -118,7 +118,7 @@ def delimited(
             f"{source}, {location(row)}: more fields than the first line has"
         )
     columns = [pl.nth(index).alias(header[index]) for index in indices]
-    return Parsed(body.select(columns), location)
+    return ParsedRows(body.select(columns), location)
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
@@ -156,7 +156,7 @@ def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
     )
 
 
-def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
+def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
     A key that an object lacks is null in its row; one that all of them lack is an error.
@@ -199,7 +199,7 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
     indices = _indices(source, frame.columns, choose)
     frame = frame.select(pl.nth(indices))
     _check_objects(source, data, frame, location)
-    return Parsed(frame, location)
+    return ParsedRows(frame, location)
 
 
 def _check_objects(
@@ -217,7 +217,7 @@ def _check_objects(
         source: The file.
         data: Its content.
         frame: What was read, with the columns as they are called in the file.
-        location: See `Parsed`.
+        location: See `ParsedRows`.
     """
     keys = [json.dumps(name, ensure_ascii=False) for name in frame.columns]
     if rb"\u" not in data and all(
@@ -250,7 +250,7 @@ def _check_objects(
                 ) from error
 
 
-def parquet(source: Source, choose: Choose) -> Parsed:
+def parquet(source: Source, choose: Choose) -> ParsedRows:
     """Returns the columns of a Parquet file; the others are not loaded.
 
     A packed file is unpacked in memory, although Parquet packs its own columns.
@@ -272,7 +272,7 @@ def parquet(source: Source, choose: Choose) -> Parsed:
             raise ValueError(
                 f"{source}: truncated or corrupt Parquet file ({error})"
             ) from error
-    return Parsed(frame.select(columns), lambda row: f"row {row}")
+    return ParsedRows(frame.select(columns), lambda row: f"row {row}")
 
 
 class _Pairs(list[tuple[Any, object]]):
@@ -292,7 +292,7 @@ def _holds_lists(line: bytes) -> bool:
     return type(value) is list or (bool(lists) and all(type(x) is list for x in lists))
 
 
-def _lists_by_line(source: Source, data: bytes) -> Parsed:
+def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
     """Returns the lists of documents in the lines of a file, each a list or by query.
 
     Lists alone are those of the queries 0, 1, ….
@@ -322,7 +322,7 @@ def _listed(
     queries: Sequence[object],
     lists: Sequence[object],
     location: Callable[[int], str],
-) -> Parsed:
+) -> ParsedRows:
     """Returns a frame of queries and the lists of their documents.
 
     Raises:
@@ -339,10 +339,10 @@ def _listed(
     frame = polars("reading files").DataFrame(
         [series(str(source), name, values) for name, values in columns.items()]
     )
-    return Parsed(frame, location)
+    return ParsedRows(frame, location)
 
 
-def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
+def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
     """Returns the rows of `{query: {document: number}}`, or of lists of documents.
 
     Raises:
@@ -401,4 +401,4 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
         ]
     except UnicodeEncodeError as error:
         raise ValueError(f"{source}: {half_character(error)}") from error
-    return Parsed(pl.DataFrame([*ids, numbers.alias("number")]), location)
+    return ParsedRows(pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -188,7 +188,7 @@ class Documents(NamedTuple):
     list_weights: jax.Array  # [lists]
 
 
-class Known(NamedTuple):
+class PlaceProperties(NamedTuple):
     """Properties of all places together, static in programs."""
 
     ties: str  # "tied" if any documents tie, else "none"
@@ -218,7 +218,7 @@ def measure_places(
             overflows.
     """
     check_columns(bounds, COLUMNS, allow_unread=True)
-    known = Known(
+    known = PlaceProperties(
         "tied" if (places.tied[places.retrieved] > 1).any() else "none",
         next(ranks for ranks in MAX_RANKS if (places.num_retrieved <= ranks).all()),
     )
@@ -273,7 +273,7 @@ def raise_overflowing(
 
 
 def _measure_block(
-    documents: Documents, *, bounds: tuple[Bound, ...], known: Known
+    documents: Documents, *, bounds: tuple[Bound, ...], known: PlaceProperties
 ) -> Reading:
     labels, above, tied, exists, retrieved, judged, num_retrieved, weights = documents
     dtype = _inputs.float_dtype(labels, weights).name
@@ -290,13 +290,13 @@ _program = one_off_jit(_measure_block, ("bounds", "known"))
 
 @functools.lru_cache(maxsize=256)
 def _readable(
-    bounds: tuple[Bound, ...], known: Known, documents: Documents
+    bounds: tuple[Bound, ...], known: PlaceProperties, documents: Documents
 ) -> tuple[Bound, ...]:
     """Returns the metrics that can be read from places, which tracing them tells.
 
     Args:
         bounds: The metrics.
-        known: See `Known`.
+        known: See `PlaceProperties`.
         documents: The shapes and dtypes of a block.
     """
     try:

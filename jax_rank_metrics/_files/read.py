@@ -337,7 +337,7 @@ def _columns_among(
 
 def _parsed_text(
     source: Source, data: bytes, format: str, choose: columnar.Choose, value: Value
-) -> text.Parsed:
+) -> text.ParsedRows:
     """Returns the columns of ids and of `value` of a file, before `cleaned`.
 
     Args:

@@ -301,8 +301,8 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
 
     Returns:
         None unless all ids are strings and all numbers are real and legal, and float64
-        distinguishes the scores. Whoever makes frames of the dicts then learns what is
-        wrong, if anything is.
+        distinguishes the scores. On None the caller builds frames, whose checks report the
+        error if there is one.
     """
     pl = polars("jrm.join")
     judged, retrieved = _strings_only(qrels), _strings_only(run)

@@ -34,7 +34,7 @@ _NUMBER = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
 _NUMERIC = "rank", "score"  # columns of numbers
 
 
-class Parsed(NamedTuple):
+class ParsedRows(NamedTuple):
     """The rows of a file, with functions that take the index of a row, from 0."""
 
     frame: "pl.DataFrame"
@@ -156,7 +156,7 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
     return lines.filter(pl.col("text").str.strip_chars(_BLANKS) != "")
 
 
-def fields(source: Source, data: bytes, form: Form) -> Parsed:
+def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     """Returns the columns of the form, without blank lines and comments; see `_comments`.
 
     Columns are strings, except for ranks and scores where all of them are numbers.
@@ -175,7 +175,7 @@ def fields(source: Source, data: bytes, form: Form) -> Parsed:
             return _matched_fields(source, data, form)
         frames.append(frame)
         start = end
-    return Parsed(
+    return ParsedRows(
         pl.concat(frames),
         location=lambda row: quote_line(row + 1, data),
         line=lambda row: data.split(b"\n", row + 1)[row].decode(),
@@ -241,7 +241,7 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
     return is_comment
 
 
-def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
+def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     """Returns the same for lines that match the pattern of the form, with any blanks."""
     lines = lines_of(source, data)
     groups = lines["text"].str.extract_groups(form.pattern)
@@ -264,10 +264,10 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
         row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
             raise ValueError(f"{source}, {location(row)}: {reason}")
-    return Parsed(frame, location, lambda row: lines["text"][row])
+    return ParsedRows(frame, location, lambda row: lines["text"][row])
 
 
-def without_ranks(source: Source, parsed: Parsed) -> Parsed:
+def without_ranks(source: Source, parsed: ParsedRows) -> ParsedRows:
     """Returns a run without its ranks, which scores determine.
 
     Raises:
@@ -285,7 +285,9 @@ def without_ranks(source: Source, parsed: Parsed) -> Parsed:
     return parsed._replace(frame=parsed.frame.drop("rank"))
 
 
-def ranks_as_scores(source: Source, parsed: Parsed, first_rank: int = 1) -> Parsed:
+def ranks_as_scores(
+    source: Source, parsed: ParsedRows, first_rank: int = 1
+) -> ParsedRows:
     """Returns rows whose scores are ranks with scores instead, which fall with the rank.
 
     Raises:
@@ -299,7 +301,7 @@ def ranks_as_scores(source: Source, parsed: Parsed, first_rank: int = 1) -> Pars
     return parsed._replace(frame=parsed.frame.with_columns(score=scores))
 
 
-def with_item_ids(parsed: Parsed) -> Parsed:
+def with_item_ids(parsed: ParsedRows) -> ParsedRows:
     """Returns the rows with the index of each, from 0, in a new column doc_id.
 
     Ids of queries become int64, but remain strings if one of them exceeds 64 bits.

@@ -50,7 +50,7 @@ def as_frame(value: Any, purpose: str) -> Any:
 def _is_of(value: object, library: str, *class_names: str) -> bool:
     """Whether a value is of a class of a library, which a caller may have imported.
 
-    Nobody has an object of a library before its import.
+    If the library is not imported, the value cannot be of one of its classes.
     """
     module = sys.modules.get(library)
     classes = tuple(getattr(module, name, ()) for name in class_names)

@@ -24,7 +24,7 @@ MIN_BITS, MAX_BITS = 8, 20
 _ROUNDING_OF_AUC, _ROUNDING_OF_PRECISION = 2.0**-19, 2.0**-18
 
 
-class Bounded(NamedTuple):
+class NumberBounds(NamedTuple):
     """A number, and the interval that holds what all scores would give."""
 
     value: jax.Array
@@ -77,7 +77,7 @@ class Pooled(State):
         return _totals(canonical(self).sums).round()[..., 1]
 
     @abc.abstractmethod
-    def _bounded(self, totals: jax.Array) -> Bounded:
+    def _bounded(self, totals: jax.Array) -> NumberBounds:
         """Computes the number and its bounds, from the sums of both classes, `[2]`."""
 
     def compute(self) -> jax.Array:
@@ -118,7 +118,7 @@ class PooledRocAuc(Pooled):
     PooledRocAuc(0.750, 0.750 to 0.750, 1 list, 0 undefined)
     """
 
-    def _bounded(self, totals: jax.Array) -> Bounded:
+    def _bounded(self, totals: jax.Array) -> NumberBounds:
         shares = ratio(self.sums.round(), totals[..., None])
         above = ratio(_sums_above(self.sums).round(), totals[..., None])
         positive, negative = jnp.unstack(shares, axis=-2)
@@ -126,7 +126,7 @@ class PooledRocAuc(Pooled):
         # are ties, of which the exact scores may have any number in order.
         in_order = _sum(negative * above[..., 0, :])
         tied = _sum(negative * positive)
-        return Bounded(
+        return NumberBounds(
             value=jnp.minimum(in_order + tied / 2, 1),
             low=in_order - _ROUNDING_OF_AUC,
             high=in_order + tied + _ROUNDING_OF_AUC,
@@ -152,7 +152,7 @@ class PooledAveragePrecision(Pooled):
     '0.833'
     """
 
-    def _bounded(self, totals: jax.Array) -> Bounded:
+    def _bounded(self, totals: jax.Array) -> NumberBounds:
         hits, misses = jnp.unstack(self.sums.round(), axis=-2)
         hits_above, misses_above = jnp.unstack(_sums_above(self.sums).round(), axis=-2)
         items, items_above = hits + misses, hits_above + misses_above
@@ -164,7 +164,7 @@ class PooledAveragePrecision(Pooled):
         # The share of hits among the other items of the bin, as a hit sees it.
         share = ratio(hits - 1, items - 1)
         all_hits = jnp.ones_like(share)
-        return Bounded(
+        return NumberBounds(
             value=jnp.minimum(mean(items_above, items, share), 1),
             # The hits of each bin are its last items, or its first.
             low=mean(items_above + misses, hits, all_hits) - _ROUNDING_OF_PRECISION,
@@ -228,7 +228,7 @@ def _sums_above(x: FloatPair) -> FloatPair:
 
 
 @jax.jit
-def _numbers(state: Pooled) -> Bounded:
+def _numbers(state: Pooled) -> NumberBounds:
     totals = _totals(state.sums).round()
     value, low, high, defined = state._bounded(totals)
 
@@ -238,7 +238,7 @@ def _numbers(state: Pooled) -> Bounded:
 
     is_unknown = jnp.any(jnp.isnan(totals), axis=-1)
     defined = defined | is_unknown
-    return Bounded(clipped(value), clipped(low), clipped(high), defined)
+    return NumberBounds(clipped(value), clipped(low), clipped(high), defined)
 
 
 @jax.jit
