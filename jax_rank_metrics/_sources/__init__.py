@@ -34,11 +34,10 @@ is the theory of ties, from which formulas read any of them.
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
-    sharded_catalog.py  catalogues sharded by type, which each device ranks a part of
     attributes.py  `jrm.by_attributes`: labels that a function derives from attributes
     labelled_catalog.py  catalogues with such labels: as rows, or streamed in blocks
     item_groups.py  memberships of the items of a catalogue, and their totals
-    blocks.py     a catalogue, and its scores in blocks
+    blocks.py     a catalogue, its scores in blocks, and its parts on devices
     similarities.py  scores by product, cosine, distance, differing bits, or a function
     products.py   products of vectors, equal for equal items
     tokens.py     `jrm.Tokens` and their scores by late interaction; tokens on the host

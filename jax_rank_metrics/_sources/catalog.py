@@ -20,13 +20,12 @@ from jax_rank_metrics._sources.attributes import (
     label_dtype,
     read_attributes,
 )
-from jax_rank_metrics._sources.blocks import Catalog, Scorer
+from jax_rank_metrics._sources.blocks import Catalog, Scorer, map_catalog_shards
 from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled,
     rank_labelled_twice,
 )
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,

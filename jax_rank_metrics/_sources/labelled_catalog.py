@@ -20,9 +20,8 @@ from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._sources.attributes import refuse_numbers
-from jax_rank_metrics._sources.blocks import Block, Catalog
+from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.streams import Stream
 
 

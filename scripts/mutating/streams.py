@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "devices draw the ties of the first lists",
-        "_sources/sharded_catalog.py",
+        "_sources/blocks.py",
         "catalog = dataclasses.replace(catalog, drawn_seeds=catalog.seeds)",
         "catalog = dataclasses.replace(catalog, drawn_seeds=None)",
         "tests/test_streams.py::test_random_ties_of_global_arrays",
