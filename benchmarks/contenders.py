@@ -35,6 +35,7 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     def states(labels: jax.Array, scores: jax.Array, mask: Any = None) -> Any:
         names = {
             "ndcg@10": ("ndcg@10",),
+            "ndcg@k": (f"ndcg@{work.k}",),
             "five@10": FIVE,
             "ndcg": ("ndcg",),
             "ap": ("ap",),
@@ -78,7 +79,7 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     labels, mask = data.get("labels"), data.get("mask")
     if labels is None:
         labels = np.eye(len(scores), dtype=np.float32)
-    k = 10 if "@" in work.task else labels.shape[-1]
+    k = work.k if "@" in work.task else labels.shape[-1]
     discounts = 1 / np.log2(np.arange(2, k + 2))
 
     def order() -> tuple[np.ndarray, np.ndarray]:
@@ -137,6 +138,7 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         "mrr": mrr,
         "in-batch": in_batch,
         "ndcg@10": lambda: ndcg(*order()).mean(),
+        "ndcg@k": lambda: ndcg(*order()).mean(),
         "ndcg": lambda: ndcg(*order()).mean(),
         "five@10": five,
         "ap": ap,
@@ -207,12 +209,13 @@ def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         return jax.lax.sort((ids, -scores, labels), num_keys=2)
 
     def top(labels: jax.Array, scores: jax.Array) -> Any:
-        return jax.lax.top_k(scores, 10), jax.lax.top_k(labels, 10)
+        return jax.lax.top_k(scores, work.k), jax.lax.top_k(labels, work.k)
 
     def sort(labels: jax.Array, scores: jax.Array) -> Any:
         return jax.lax.sort((-scores, labels), num_keys=1)
 
     tasks = {"catalog": catalog, "packed": packed, "ndcg@10": top, "five@10": top}
+    tasks |= {"ndcg@k": top}
     tasks |= {"in-batch": lambda scores: jax.lax.sort(scores, dimension=-1)}
     run = jax.jit(tasks.get(work.task, sort))
     return lambda: jax.block_until_ready(run(**arrays))
@@ -278,7 +281,7 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     import jax.numpy as jnp
     import rax as library
 
-    if work.task in ("catalog", "eager") or work.policy != "expected":
+    if work.task in ("catalog", "eager", "ndcg@k") or work.policy != "expected":
         return None
     arrays = {name: jnp.asarray(value) for name, value in data.items()}
     if work.task == "train":
@@ -390,7 +393,7 @@ def torchmetrics(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     if work.masked or work.policy != "expected":
         return None
-    if work.task in ("catalog", "train", "eager"):
+    if work.task in ("catalog", "train", "eager", "ndcg@k"):
         return None
     k = {"top_k": 10} if "@" in work.task else {}
     names = {
@@ -431,7 +434,7 @@ def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     if work.masked or work.policy != "expected":
         return None
-    if work.task in ("catalog", "packed", "train", "eager"):
+    if work.task in ("catalog", "packed", "train", "eager", "ndcg@k"):
         return None
     if work.shape[0] * work.shape[1] > 2_000_000:
         return None  # minutes and gigabytes of dictionaries

@@ -16,8 +16,9 @@ class Workload:
         task: The task that contenders implement: "ndcg@10", "five@10", "ndcg", "ap",
             "packed", "catalog", "train" (ndcg@10 and mrr inside the train step of the
             demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff),
-            "in-batch" (ndcg@10 and mrr where query i should find item i), and "pooled"
-            (one ROC AUC of all items, which are clicks and sigmoids).
+            "in-batch" (ndcg@10 and mrr where query i should find item i), "pooled"
+            (one ROC AUC of all items, which are clicks and sigmoids), and "ndcg@k", which
+            this package, NumPy and bare JAX implement alone.
         shape: Lists and items; for "pooled" items; for "catalog" queries, items and
             dimensions; for "packed" lists and the longest list; for "train" images in a
             batch, each of which is a candidate for all others, and the width of the
@@ -25,6 +26,7 @@ class Workload:
         ties: The share of items whose score another item of the list has too.
         masked: Whether a fifth of the items is padding.
         policy: The tie policy, for contenders that have a choice.
+        k: The cutoff of "ndcg@k".
     """
 
     task: str
@@ -32,11 +34,13 @@ class Workload:
     ties: float = 0.0
     masked: bool = False
     policy: str = "expected"
+    k: int = 10
 
     @property
     def name(self) -> str:
         """A unique and readable name, which heads the row."""
-        parts = [self.task, "×".join(f"{n:,}" for n in self.shape)]
+        task = self.task.replace("@k", f"@{self.k}")
+        parts = [task, "×".join(f"{n:,}" for n in self.shape)]
         parts += [f"{self.ties:.0%} ties"] if self.ties else []
         parts += ["mask"] if self.masked else []
         parts += [self.policy] if self.policy != "expected" else []
@@ -131,6 +135,7 @@ def workloads() -> list[Workload]:
         *(Workload("ndcg@10", wide, ties=t) for t in (0.01, 0.9)),
         *(Workload("ndcg@10", wide, ties=t, policy="stable") for t in (0.01, 0.9)),
         *(Workload("ndcg@10", wide, ties=t, policy="random") for t in (0, 0.01, 0.9)),
+        *(Workload("ndcg@k", shape, k=k) for shape in SHAPES for k in (20, 32, 100)),
         *(Workload("five@10", shape) for shape in SHAPES),
         *(
             Workload(task, shape, policy=policy)

@@ -5,6 +5,7 @@ python scripts/figures.py    writes docs/_static/*.svg
 They are transparent, and their greys can be read on white and on black.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -220,12 +221,30 @@ def question_map() -> None:
     (STATIC / "which-metric.svg").write_text("\n".join(parts) + "\n")
 
 
+def cutoffs() -> None:
+    """Draws the time of metrics over k that `benchmarks/cutoffs.py` measured."""
+    record = json.loads((STATIC.parents[1] / "benchmarks" / "cutoffs.json").read_text())
+    figure, axes = plt.subplots(1, len(record), figsize=(8, 3), layout="constrained")
+    for ax, (lists, rows) in zip(axes, record.items(), strict=True):
+        for name, times in rows.items():
+            style = "--" if name.startswith("NumPy") else "-"
+            ks = list(map(int, times))
+            ax.plot(ks, list(times.values()), f"o{style}", markersize=3, label=name)
+        ax.set(title=f"{lists} scores", xlabel="k", ylabel="milliseconds")
+        ax.set(ylim=(0, None), xscale="log")
+        ax.set_xticks(shown := (5, 10, 20, 32, 50, 100), map(str, shown), minor=False)
+        ax.xaxis.minorticks_off()
+    axes[0].legend()
+    save(figure, "cutoffs")
+
+
 def main() -> None:
     """Writes every figure."""
     matplotlib.use("agg")
     with plt.rc_context(STYLE):
         home()
         families()
+        cutoffs()
     question_map()
 
 
