@@ -172,10 +172,9 @@ def compared(
         unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
     _warn_of_few_samples(samples, in_family, question)
     # Wins are of lists, also where clusters were compared.
-    counts = lists.weights > 0
+    counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
-        np.sum(counts & mask, axis=0).tolist()
-        for mask in (lists.signs > 0, lists.signs == 0, lists.signs < 0)
+        np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
     )
     # By whether lower is better: a list in which b is lower is then its win.
     wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
