@@ -37,6 +37,10 @@ from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seeds import summary_of
 from jax_rank_metrics._states.weights import differ
 
+# Effective numbers of lists below which resamples mislead where weights differ, and below
+# which they mean nothing.
+FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
+
 
 class Question(NamedTuple):
     """The options of a call of `compare`, which hold for all of its comparisons."""
@@ -103,11 +107,6 @@ class Subject(NamedTuple):
     metric: int = 0  # the number of the metric and the cutoff
     in_family: bool = True
     names: tuple[Any, ...] = (None,) * 5  # in the order of `NAME_FIELDS`
-
-
-# Effective numbers of lists below which resamples mislead where weights differ, and below
-# which they mean nothing.
-FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 
 def compared(

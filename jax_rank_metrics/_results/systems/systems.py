@@ -47,6 +47,10 @@ Values: TypeAlias = object
 Path = tuple[Hashable, ...]
 # Results under the keys that led to the input.
 Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
+FIX_RUNS = (
+    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
+    "dicts"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,12 +141,6 @@ def task_of(path: Path) -> Hashable:
     """Returns the task of a path: all keys but the last, which names the metric."""
     tasks = path[:-1]
     return tasks[0] if len(tasks) == 1 else tasks or None
-
-
-FIX_RUNS = (
-    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
-    "dicts"
-)
 
 
 class Systems:
