@@ -9,6 +9,7 @@ weight of one system change places with those of the other. Where there are few 
 all of them are tried.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -433,15 +434,15 @@ _count = one_off_jit(_count_random, ("draw", "reached", "samples", "patterns"), 
 
 
 def random_sums(
-    chunks: jax.Array, key: jax.Array, draw: Draw, patterns: int
+    chunks: jax.Array, key: jax.Array, patterns: int, draw: Draw
 ) -> jax.Array:
     """Sums over all lists under random patterns, `[patterns, columns]`.
 
     Args:
         chunks: `[chunks, rows, columns]`, the terms of all lists.
         key: A typed PRNG key.
+        patterns: Number of patterns.
         draw: Sums over the lists of a chunk: `flipped_sums` or `permuted_sums`.
-        patterns: Their number.
     """
     count, _, columns = chunks.shape
 
@@ -453,14 +454,6 @@ def random_sums(
 
     start = jnp.zeros((patterns, columns), chunks.dtype)
     return lax.scan(add_chunk, start, (jnp.arange(count, dtype=jnp.uint32), chunks))[0]
-
-
-def _flips(chunks: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    return random_sums(chunks, key, flipped_sums, patterns)
-
-
-def _orders(chunks: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    return random_sums(chunks, key, permuted_sums, patterns)
 
 
 def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Array]:
@@ -499,6 +492,10 @@ def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     values = jnp.broadcast_to(terms.T[:, None, :], (systems, *words.shape))
     remaining = jnp.arange(systems, 0, -1, dtype=jnp.int32)
     return lax.scan(draw, (values, words), remaining)[1].T
+
+
+_flips = functools.partial(random_sums, draw=flipped_sums)
+_orders = functools.partial(random_sums, draw=permuted_sums)
 
 
 def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
