@@ -591,7 +591,7 @@ def _baseline_and(
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
     of_a, of_b = read(a, names[0]), read(b, names[1])
-    if len(by_system(of_a)) > 1:
+    if len({x.system for x in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
