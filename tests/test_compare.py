@@ -64,7 +64,7 @@ def test_signs_are_fair(rng):
     x = rng.normal(size=(1500, 1)).astype(np.float32)
     padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
     key, flips = jax.random.key(0), randomised.flipped_sums
-    sums = randomised.random_sums(jnp.asarray(padded), key, flips, 5024)
+    sums = randomised.random_sums(jnp.asarray(padded), key, 5024, flips)
     sums = np.asarray(sums)[:5000, 0]
     scale = np.sqrt((x.astype(np.float64) ** 2).sum())
     assert sums.shape == (5000,) and len(np.unique(sums)) > 4900

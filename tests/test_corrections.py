@@ -49,7 +49,7 @@ def test_pseudo_values_are_derivatives(rng):
 def test_chunks_have_signs_of_their_own():
     """Two lists in two chunks have both signs alike in half of all patterns."""
     ones, key = jnp.ones((2, 1, 1)), random.key(0)
-    sums = randomised.random_sums(ones, key, randomised.flipped_sums, 64)
+    sums = randomised.random_sums(ones, key, 64, randomised.flipped_sums)
     assert {*np.asarray(sums).ravel().tolist()} == {-2, 0, 2}
 
 

@@ -18,7 +18,7 @@ How 5 systems × 3 metrics × 300 lists become comparisons with the first system
     pairs_of         12 pairs: the records a and b of one metric of two systems
     Record.lists     `ListValues` in NumPy, `[1 seed, 300, 1 cutoff]`, read when asked for
     in_one_order     the 300 lists of b in the order of those of a, by their ids
-    differences_of   `Differences` b − a; side by side `[300 lists, 12 comparisons]`
+    Differences      a and b side by side, `[2, 300 lists, 12 comparisons]`, and b − a
     compared         takes these, a `Subject` for each column (which systems, which metric,
                      which direction), and the `Question`: the options of the call
     tested           p and the reach of the interval, of all columns that share a test

@@ -13,6 +13,23 @@ from jax_rank_metrics._results.sheet import (
     note_of,
 )
 
+_ESCAPES = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # A row that starts with one of these would be an argument of the row above.
+    "[": "{[}",
+    "*": "{*}",
+    "†": r"\dag{}",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
 
 class _Style(NamedTuple):
     """The marks of a format."""
@@ -142,25 +159,7 @@ _MARKDOWN = _Style(("**", "**"), "<sup>{}</sup>", "", _markdown)
 _HTML = _Style(("<b>", "</b>"), "<sup>{}</sup>", "\N{FIGURE SPACE}", html.escape)
 
 
-_ESCAPES = {
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # A row that starts with one of these would be an argument of the row above.
-    "[": "{[}",
-    "*": "{*}",
-    "†": r"\dag{}",
-    "≤": r"$\leq$",
-    "±": r"$\pm$",
-    "–": "--",
-}
-
-
-class _Column:
+class _LatexColumn:
     """A column of numbers, which takes several columns of a `tabular`.
 
     The digits before the point and those after it have a column each, which meet at the
@@ -217,7 +216,7 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
         caption: LaTeX of the caption.
         label: The label by which a text refers to the table.
     """
-    columns = [_Column(cells) for cells in sheet.columns()]
+    columns = [_LatexColumn(cells) for cells in sheet.columns()]
     formats = "l" * len(sheet.name_headings) + "".join(x.format for x in columns)
     names = [_escape(name) for name in sheet.name_headings]
     headings = [
@@ -231,7 +230,7 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
         # Space between the rows of a name and those of the next.
         if rows and has_groups and labels[0]:
             rows.append(r"\addlinespace")
-        texts = map(_Column.text, columns, cells)
+        texts = map(_LatexColumn.text, columns, cells)
         rows.append(_row([*map(_escape, labels), *texts]))
     note = _escape(note_of(sheet, "bold"))
     body = [
@@ -258,7 +257,7 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
     return "\n".join([*top, *body, r"\end{table}"])
 
 
-def _group_headings(sheet: Sheet, columns: Sequence[_Column]) -> Iterator[str]:
+def _group_headings(sheet: Sheet, columns: Sequence[_LatexColumn]) -> Iterator[str]:
     """Yields a row of the headings that columns share, and the rules below it."""
     if not any(group for group, _ in sheet.headings):
         return

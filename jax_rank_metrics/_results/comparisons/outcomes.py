@@ -37,6 +37,10 @@ from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seeds import summary_of
 from jax_rank_metrics._states.weights import differ
 
+# Effective numbers of lists below which resamples mislead where weights differ, and below
+# which they mean nothing.
+FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
+
 
 class Question(NamedTuple):
     """The options of a call of `compare`, which hold for all of its comparisons."""
@@ -105,11 +109,6 @@ class Subject(NamedTuple):
     names: tuple[Any, ...] = (None,) * 5  # in the order of `NAME_FIELDS`
 
 
-# Effective numbers of lists below which resamples mislead where weights differ, and below
-# which they mean nothing.
-FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
-
-
 def compared(
     lists: Differences,
     subjects: Sequence[Subject],
@@ -172,10 +171,9 @@ def compared(
         unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
     _warn_of_few_samples(samples, in_family, question)
     # Wins are of lists, also where clusters were compared.
-    counts = lists.weights > 0
+    counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
-        np.sum(counts & mask, axis=0).tolist()
-        for mask in (lists.signs > 0, lists.signs == 0, lists.signs < 0)
+        np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
     )
     # By whether lower is better: a list in which b is lower is then its win.
     wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
@@ -330,10 +328,25 @@ def tested(
     """
     if question.test == "tukey":
         return _tukey(columns, subjects, question)
-    outcomes = [
-        _refuted(question, columns, summary, is_family, *hypothesis)
-        for hypothesis in question.hypotheses()
-    ]
+    options = question.key, question.samples
+    outcomes = []
+    for shift, side in question.hypotheses():
+        if question.test == "bootstrap":
+            outcome = _bootstrap(question, columns, summary, shift, side)
+        elif question.test == "t":
+            mean = summary.mean + shift
+            outcome = Outcome(student_p(mean, summary.error, summary.freedom, side))
+        elif question.test == "mcnemar":
+            # A list that does not count is as one in which both systems agree.
+            changes = np.where(columns.weights > 0, columns.values, 0)
+            outcome = Outcome(mcnemar_test(changes, side, question.mid_p))
+        elif columns.are_ratios.any():
+            outcome = swap_test([*columns.ratios.values()], *options, side, shift)
+        else:
+            terms = columns.weights * (columns.values + shift)
+            with_max = is_family and question.correction == "maxT"
+            outcome = sign_flip_test(terms, *options, side, question.mid_p, with_max)
+        outcomes.append(outcome)
     reach = outcomes[0].reach
     # Each hypothesis has resampled one side of it; the interval of equivalence has two.
     if question.test == "bootstrap" and len(outcomes) > 1:
@@ -341,32 +354,6 @@ def tested(
     # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
     p = np.max([outcome.p for outcome in outcomes], axis=0)
     return outcomes[0]._replace(p=p, reach=reach)
-
-
-def _refuted(
-    question: Question,
-    columns: Differences,
-    summary: Summary,
-    is_family: bool,
-    shift: float,
-    side: Alternative,
-) -> Outcome:
-    """Tests a hypothesis about shifted differences; arguments as of `tested`."""
-    if question.test == "bootstrap":
-        return _bootstrap(question, columns, summary, shift, side)
-    if question.test == "t":
-        mean = summary.mean + shift
-        return Outcome(student_p(mean, summary.error, summary.freedom, side))
-    if question.test == "mcnemar":
-        # A list that does not count is as one in which both systems agree.
-        changes = np.where(columns.weights > 0, columns.values, 0)
-        return Outcome(mcnemar_test(changes, side, question.mid_p))
-    options = question.key, question.samples, side
-    if columns.are_ratios.any():
-        return swap_test([*columns.ratios.values()], *options, shift)
-    terms = columns.weights * (columns.values + shift)
-    with_max = is_family and question.correction == "maxT"
-    return sign_flip_test(terms, *options, question.mid_p, with_max)
 
 
 def _bootstrap(

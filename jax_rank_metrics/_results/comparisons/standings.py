@@ -22,6 +22,9 @@ from jax_rank_metrics._results.sheet import (
 from jax_rank_metrics._results.systems.list_values import listing
 from jax_rank_metrics._states.weights import ROUNDING
 
+SPLITS = 1000  # random splits of the lists in halves
+BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
+
 
 class Stability(NamedTuple):
     """The agreement of two experiments, each with half of the lists.
@@ -201,10 +204,6 @@ def _letters_of(group: int) -> str:
         group, letter = divmod(group - 1, 26)
         name = chr(ord("a") + letter) + name
     return name
-
-
-SPLITS = 1000  # random splits of the lists in halves
-BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
 
 
 def drawn_errors(

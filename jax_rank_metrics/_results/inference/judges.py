@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._results.inference.p_values import student_reach
 from jax_rank_metrics._results.inference.weighted_means import (
     Summary,
     WeightedMean,
@@ -13,7 +12,11 @@ from jax_rank_metrics._results.inference.weighted_means import (
 )
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._states.clusters import join_clusters
-from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.intervals import (
+    checked_level,
+    student_quantiles,
+    symmetric,
+)
 from jax_rank_metrics._states.show import numbers_text
 from jax_rank_metrics._types import Number
 
@@ -103,9 +106,8 @@ class PredictionPowered:
 
 
 def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, Any]:
-    freedom = np.maximum(np.asarray(freedom, float), 0)
-    reach = student_reach(np.asarray(error), freedom, checked_level(level))
-    ends = np.stack([mean - reach, mean + reach])
+    quantiles = student_quantiles(np.asarray(freedom, float), checked_level(level))
+    ends = np.stack(symmetric(mean, np.asarray(error), quantiles, np))
     low, high = ends if np.ndim(mean) else ends.tolist()
     return low, high
 

@@ -9,6 +9,7 @@ weight of one system change places with those of the other. Where there are few 
 all of them are tried.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +100,7 @@ def sign_flip_test(
     # No share depends on the unit, but float32 sums do: they may over- or underflow.
     terms = terms / np.maximum(largest, np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
-    two_sided = alternative == "two-sided"
+    two_sided = np.array(alternative == "two-sided")
     sums = np.abs(terms.sum(0)) if two_sided else terms.sum(0)
     slack = ROUNDING * np.abs(terms).sum(0)
     thresholds, scaling = [_thresholds(sums, slack, mid_p)], ()
@@ -111,9 +112,8 @@ def sign_flip_test(
         scaling = order, scales[order]
         ratio_slack = (scales * slack).max(initial=0)
         thresholds.append(_thresholds(ratios[order], ratio_slack, mid_p))
-    reached = _reached_on_either_side if two_sided else _reached_above
-    arguments = np.stack(thresholds), *scaling
-    shares, drawn = _shares(_flips, reached, terms, arguments, key, samples)
+    arguments = np.stack(thresholds), two_sided, *scaling
+    shares, drawn = _shares(_flips, _reached_by_sums, terms, arguments, key, samples)
     # [thresholds, comparisons]: of two thresholds each counts half.
     p, p_max = shares[0].mean(0), None
     if with_max:
@@ -283,15 +283,20 @@ def _differences(terms: np.ndarray, system: int, rounding: float) -> np.ndarray:
     return np.where(np.abs(differences) <= rounding * size, 0, differences)
 
 
-def _reached_above(
-    xp: ModuleType, sums: Numbers, thresholds: Numbers, *scaling: Numbers
+def _reached_by_sums(
+    xp: ModuleType,
+    sums: Numbers,
+    thresholds: Numbers,
+    two_sided: Numbers,
+    *scaling: Numbers,
 ) -> Numbers:
     """Which sums reach thresholds, `[patterns, kinds, thresholds, comparisons]`.
 
     There is one kind of sums, `[kinds, thresholds, comparisons]` of thresholds, or, with an
     order of comparisons and the scale of each, a second one: the largest of each scaled sum
-    and all that come after it.
+    and all that come after it. If it is two-sided, sums are distances from 0.
     """
+    sums = xp.where(two_sided, xp.abs(sums), sums)
     statistics = [sums]
     if scaling:
         order, scales = scaling
@@ -302,13 +307,6 @@ def _reached_above(
             largest = np.maximum.accumulate(scaled[:, ::-1], axis=1)
             statistics.append(largest[:, ::-1])
     return xp.stack(statistics, axis=1)[:, :, None] >= thresholds[None]
-
-
-def _reached_on_either_side(
-    xp: ModuleType, sums: Numbers, thresholds: Numbers, *scaling: Numbers
-) -> Numbers:
-    """As `_reached_above`, of distances from 0."""
-    return _reached_above(xp, xp.abs(sums), thresholds, *scaling)
 
 
 def _reached_by_pairs(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
@@ -436,15 +434,15 @@ _count = one_off_jit(_count_random, ("draw", "reached", "samples", "patterns"), 
 
 
 def random_sums(
-    chunks: jax.Array, key: jax.Array, draw: Draw, patterns: int
+    chunks: jax.Array, key: jax.Array, patterns: int, draw: Draw
 ) -> jax.Array:
     """Sums over all lists under random patterns, `[patterns, columns]`.
 
     Args:
         chunks: `[chunks, rows, columns]`, the terms of all lists.
         key: A typed PRNG key.
+        patterns: Number of patterns.
         draw: Sums over the lists of a chunk: `flipped_sums` or `permuted_sums`.
-        patterns: Their number.
     """
     count, _, columns = chunks.shape
 
@@ -456,14 +454,6 @@ def random_sums(
 
     start = jnp.zeros((patterns, columns), chunks.dtype)
     return lax.scan(add_chunk, start, (jnp.arange(count, dtype=jnp.uint32), chunks))[0]
-
-
-def _flips(chunks: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    return random_sums(chunks, key, flipped_sums, patterns)
-
-
-def _orders(chunks: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    return random_sums(chunks, key, permuted_sums, patterns)
 
 
 def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Array]:
@@ -502,6 +492,10 @@ def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     values = jnp.broadcast_to(terms.T[:, None, :], (systems, *words.shape))
     remaining = jnp.arange(systems, 0, -1, dtype=jnp.int32)
     return lax.scan(draw, (values, words), remaining)[1].T
+
+
+_flips = functools.partial(random_sums, draw=flipped_sums)
+_orders = functools.partial(random_sums, draw=permuted_sums)
 
 
 def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:

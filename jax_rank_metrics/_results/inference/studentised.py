@@ -293,7 +293,7 @@ def judged_bootstrap(
     is_other = ~is_labelled & (lists.other_weights > 0).any(1)
     change, error = (
         np.asarray(x)
-        for x in _resampled(
+        for x in _resampled_estimates(
             terms[is_labelled], terms[is_other], seeds_of(key, samples + 1)
         )
     )
@@ -304,7 +304,7 @@ def judged_bootstrap(
 
 
 @jax.jit
-def _resampled(
+def _resampled_estimates(
     labelled: jax.Array, unlabelled: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Changes of the estimates by resampling, and their errors, `[samples, columns]`.

@@ -10,7 +10,7 @@ from jax_rank_metrics._results.comparisons.comparisons import Comparison, p_text
 from jax_rank_metrics._results.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text, fixed_point
-from jax_rank_metrics._results.systems.differences import differences_of
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.direction import is_lower_better
 from jax_rank_metrics._results.systems.list_values import in_one_order, is_by_list
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
@@ -87,7 +87,7 @@ def differences(
         for x, name in zip(records, ("a", "b"), strict=True)
     )
     check_seed_counts((of_a, of_b))
-    list_differences = differences_of(*in_one_order((of_a, of_b), ids), undefined=None)
+    list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "

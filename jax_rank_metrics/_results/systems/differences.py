@@ -165,13 +165,28 @@ class Differences:
     def of_pairs(
         cls, lists: Sequence[ListValues], undefined: Undefined | None
     ) -> "Differences":
-        """The differences of all pairs of the values `[a, b, a, b, …]`, side by side."""
+        """The differences of pairs of systems, side by side, of every list and cutoff.
+
+        Args:
+            lists: The values `[a, b, a, b, …]`, with the same lists in one order.
+            undefined: As for `compare`: None is the choice that a or b was measured with,
+                or "zero" if neither has one.
+
+        Raises:
+            ValueError: if cutoffs or weights of a and b differ; if they were measured with
+                different choices of `undefined`; if a value that counts is not finite, or a
+                weight is infinite.
+        """
         pairs = zip(lists[::2], lists[1::2], strict=True)
-        metrics = [differences_of(*sides, undefined) for sides in pairs]
+        metrics = [_of_pair(*sides, undefined) for sides in pairs]
         parts = [x._arrays() for x in metrics]
         arrays: dict[str, Any] = {
             x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]
         }
+        # A side without any weight has no ratio, and then no list counts.
+        weights = arrays["side_weights"]
+        arrays["side_weights"] = np.where((weights > 0).any(1).all(0), weights, 0)
+        arrays["sides"] = _without_noise(arrays["sides"], arrays["noise"])
         seeds = tuple(of_column for x in metrics for of_column in x.seeds)
         return cls(**arrays, seeds=seeds)
 
@@ -258,24 +273,8 @@ class Differences:
         )
 
 
-def differences_of(
-    a: ListValues, b: ListValues, undefined: Undefined | None
-) -> Differences:
-    """The difference b − a of every list at every cutoff.
-
-    A difference that rounding alone may explain becomes 0, a tie.
-
-    Args:
-        a: The baseline.
-        b: The compared system, with the same lists in one order.
-        undefined: As for `compare`: None is the choice that a or b was measured with, or
-            "zero" if neither has one.
-
-    Raises:
-        ValueError: if cutoffs or weights differ; if a and b were measured with
-            different choices of `undefined`; if a value that counts is not finite, or a
-            weight is infinite.
-    """
+def _of_pair(a: ListValues, b: ListValues, undefined: Undefined | None) -> Differences:
+    """Reads both sides of a metric at every cutoff, as `Differences.of_pairs`."""
     if a.weights.shape[1] != b.weights.shape[1] or a.has_cutoffs != b.has_cutoffs:
         raise ValueError(f"{a.name} and {b.name} have different cutoffs")
     undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
@@ -301,11 +300,9 @@ def differences_of(
     rounding = max(a.rounding, b.rounding)
     noise = rounding * np.abs(sides).max(0)
     weights = np.stack([weights_a, weights_b if are_ratios else weights_a])
-    # A side without any weight has no ratio, and then no list counts.
-    weights = np.where((weights > 0).any(1).all(0), weights, 0)
     columns = range(sides.shape[2])
     return Differences(
-        _without_noise(sides, noise),
+        sides,
         weights,
         noise,
         np.full(len(columns), rounding),

@@ -228,13 +228,12 @@ def in_one_order(
             "which lists belong together; pass both as a Series or a dict of ids to "
             "values, or both as arrays, with ids="
         )
-    for x in unnamed if ids is None else ():
-        if x.list_count != first.list_count:
-            raise ValueError(
-                f"{first.name} has {first.list_count} lists and {x.name} has "
-                f"{x.list_count}; pass ids=, which say which of them belong together, or "
-                "values of the same lists"
-            )
+    elif unequal := [x for x in unnamed if x.list_count != first.list_count]:
+        raise ValueError(
+            f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
+            f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
+            "or values of the same lists"
+        )
     return [x.in_order_of(first) for x in lists]
 
 

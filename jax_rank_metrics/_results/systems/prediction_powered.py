@@ -21,6 +21,9 @@ from jax_rank_metrics._results.systems.systems import (
 from jax_rank_metrics._states.weights import differ
 from jax_rank_metrics._types import Undefined
 
+# Values, weights, and how far rounding may move a value, `[lists, columns]` each.
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 
 def prediction_powered(
     human: Values,
@@ -115,10 +118,6 @@ def _powered(
         other_lists=int(np.max(means.other_lists)),
         undefined=int(is_undefined.sum()),
     )
-
-
-# Values, weights, and how far rounding may move a value, `[lists, columns]` each.
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def judged_records(human: Values, judge: Values) -> list[tuple[Record, Record]]:

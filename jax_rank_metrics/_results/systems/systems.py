@@ -47,6 +47,10 @@ Values: TypeAlias = object
 Path = tuple[Hashable, ...]
 # Results under the keys that led to the input.
 Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
+FIX_RUNS = (
+    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
+    "dicts"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,12 +141,6 @@ def task_of(path: Path) -> Hashable:
     """Returns the task of a path: all keys but the last, which names the metric."""
     tasks = path[:-1]
     return tasks[0] if len(tasks) == 1 else tasks or None
-
-
-FIX_RUNS = (
-    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
-    "dicts"
-)
 
 
 class Systems:
@@ -593,7 +591,7 @@ def _baseline_and(
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
     of_a, of_b = read(a, names[0]), read(b, names[1])
-    if len(by_system(of_a)) > 1:
+    if len({x.system for x in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )

@@ -52,6 +52,10 @@ from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 Rows = Literal["runs", "metrics"]
+# The fields of an `Estimate`, in the order of the columns of CSV.
+_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
+DAGGER = "†"
+_SAME_VALUES = "pass the result of compare for the values in this table"
 
 
 class Table(str):
@@ -211,10 +215,6 @@ _WRITERS = {
     "csv": lambda sheet: csv_of_records(sheet.records),
     "json": lambda sheet: json_of(sheet.document or sheet.records),
 }
-
-
-# The fields of an `Estimate`, in the order of the columns of CSV.
-_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
 
 
 class Marks(NamedTuple):
@@ -439,10 +439,6 @@ def _records(
         for run, means in collection.runs.items()
         for metric, estimate in means.items()
     ]
-
-
-DAGGER = "†"
-_SAME_VALUES = "pass the result of compare for the values in this table"
 
 
 def marks_of(
