@@ -1,7 +1,5 @@
 """The order of rows, wherever their items are."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 
@@ -14,25 +12,12 @@ from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
 
-class Ordered(NamedTuple):
-    """Items in rank order; missing items come last.
-
-    Shapes:
-        candidates: `[*lists, depth]`.
-        straddles: `[*lists]` bool, whether an item without a rank may tie with the last
-            item that has one; None where every item has one.
-    """
-
-    candidates: Candidates
-    straddles: jax.Array | None
-
-
 def order_rows(
     raw: RawCandidates,
     order: ItemOrder,
     depth: int | None,
     items_axis: AxisNames | None = None,
-) -> Ordered:
+) -> tuple[Candidates, jax.Array | None]:
     """Orders the first `depth` ranks of every list.
 
     Args:
@@ -40,43 +25,35 @@ def order_rows(
         order: How items compare.
         depth: How many ranks to order, or None for all.
         items_axis: Mesh axes over whose devices the items of every list are cut.
+
+    Returns:
+        The items `[*lists, depth]` in rank order, missing ones last; and whether an item
+        without a rank may tie with the last that has one, `[*lists]` bool, or None where
+        every item has one.
     """
     size = raw.scores.shape[-1]
     if items_axis is not None:
         assert depth is not None
-        part = order_local(raw, order, min(depth + 1, size)).candidates
+        part = order_local(raw, order, min(depth + 1, size))[0]
         return order_local(gather_candidates(part, items_axis), order, depth)
     num_parts = _num_parts(raw.scores, depth)
     if num_parts == 1:
         return order_local(raw, order, depth)
     assert depth is not None
-    parts = order_local(_split(raw.read(), num_parts), order, depth + 1).candidates
+    parts = order_local(_split(raw.read(), num_parts), order, depth + 1)[0]
     return order_local(_merge(parts), order, depth)
 
 
 def order_local(
-    raw: RawCandidates | Candidates,
-    order: ItemOrder,
-    depth: int | None,
-    use_top_k: bool | None = None,
-) -> Ordered:
-    """Orders device-local items as `order_rows` does.
-
-    Args:
-        raw: The items of every list.
-        order: How items compare.
-        depth: How many ranks to order, or None for all.
-        use_top_k: Whether to order by a top-k where the scores allow it; None decides
-            by what is faster.
-    """
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int | None
+) -> tuple[Candidates, jax.Array | None]:
+    """Orders device-local items as `order_rows` does."""
     scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
     size = scores.shape[-1]
     is_cut = depth is not None and depth < size
-    if use_top_k is None:
-        use_top_k = depth is not None and top_k.is_faster(scores, depth)
-    if use_top_k and depth is not None and is_cut and _keys.has_digit(order.dtype):
-        top = top_k.top_ranks(raw, order, depth)
-        return Ordered(raw.ranked(top.keys, top.indices), top.straddles)
+    if depth is not None and is_cut and _keys.has_digit(order.dtype):
+        if top_k.is_faster(scores, depth):
+            return top_k.top_ranks(raw, order, depth)
     candidates = raw.read()
     items = candidates.items
     # Labels are never negative: the sort carries one array instead of two.
@@ -106,7 +83,7 @@ def order_local(
         integer_labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
-    return Ordered(Candidates(keys, ids, ranked, candidates.seeds), straddles)
+    return Candidates(keys, ids, ranked, candidates.seeds), straddles
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:

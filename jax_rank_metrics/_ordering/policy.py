@@ -18,8 +18,7 @@ class Policy(NamedTuple):
     see `metric`.
 
     Attributes:
-        name: As users pass it, after `resolve`; or "unread", where no metric of a call
-            reads the order within tie groups. Sources without scores have "none" where
+        name: As users pass it, after `resolve`. Sources without scores have "none" where
             nothing ties, and "tied" where the order within tie groups is unknown.
     """
 
@@ -67,16 +66,8 @@ class Policy(NamedTuple):
 
     @property
     def keeps_index_order(self) -> bool:
-        """Whether tied items stay in index order: "stable", "expected" and "unread"."""
+        """Whether tied items stay in index order: "stable" and "expected"."""
         return not self.reads_labels and not self.is_hashed
-
-    def where_unread(self) -> "Policy":
-        """Returns the policy for calls in which nothing reads the order of tied items.
-
-        It is "unread", which breaks no ties, if formulas read tie groups under this
-        policy, and otherwise this policy itself.
-        """
-        return Policy("unread") if self.is_grouped else self
 
     def seeds(self, key: jax.Array | None, lists: tuple[int, ...]) -> jax.Array | None:
         """Draws `[*lists, 2]` uint32 that make hashes random, where the policy is."""

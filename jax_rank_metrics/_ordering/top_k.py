@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,21 +37,17 @@ def is_long(size: int, depth: int) -> bool:
     return size > top_k_cpu.SHORT and depth * _BLOCK * 8 <= size
 
 
-class TopRanks(NamedTuple):
-    """Which items hold the first ranks of every list."""
-
-    keys: jax.Array  # [*lists, depth], of the scores; the least one at missing items
-    indices: jax.Array  # [*lists, depth], along the axis of items
-    straddles: jax.Array  # [*lists] bool, whether a tie may reach beyond the last rank
-
-
 def top_ranks(
     raw: RawCandidates | Candidates, order: ItemOrder, depth: int
-) -> TopRanks:
-    """Finds the items of the first `depth` ranks, for scores that have a digit.
+) -> tuple[Candidates, jax.Array]:
+    """Gathers the items of the first `depth` ranks, for scores that have a digit.
 
     A top-k leaves ties in index order. Where they stand in another order, a branch puts
     them into it.
+
+    Returns:
+        The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
+        `[*lists]` bool.
     """
     # One rank more than asked for shows whether the last rank ties with it.
     keys, indices = top_keys(raw, order, depth + 1)
@@ -61,7 +56,7 @@ def top_ranks(
     straddles = is_tied[..., -1]
     keys, indices = keys[..., :depth], indices[..., :depth]
     if order.policy.keeps_index_order:
-        return TopRanks(keys, indices, straddles)
+        return raw.ranked(keys, indices), straddles
 
     def settle() -> jax.Array:
         # Reads the items anew, so that nothing is computed where no tie asks for it.
@@ -72,7 +67,7 @@ def top_ranks(
 
     # Items that tie have the same key, so that only their indices change.
     indices = lax.cond(_mesh.unvmap_any(is_tied), settle, lambda: indices)
-    return TopRanks(keys, indices, straddles)
+    return raw.ranked(keys, indices), straddles
 
 
 def top_keys(
@@ -107,21 +102,11 @@ def top_keys(
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
     def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        x = _floats_on_cpu(raw, depth)
+        x = top_k_cpu.floats_of(raw.read().keys)
         x, indices = _top_k_on_cpu(x[..., :0], x, depth)
         return top_k_cpu.integers_of(x), indices
 
     return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
-
-
-def _floats_on_cpu(raw: RawCandidates | Candidates, depth: int) -> jax.Array:
-    """Returns the keys of items as float32 that a top-k on CPU orders as they are."""
-    if isinstance(raw, RawCandidates) and raw.scores.dtype == jnp.float32:
-        # Blocks would read scores twice, and with them all that is made of them.
-        if not is_long(raw.scores.shape[-1], depth):
-            exists = raw.items.retrieved_items().exists
-            return top_k_cpu.floats_of_scores(lax.stop_gradient(raw.scores), exists)
-    return top_k_cpu.floats_of(raw.read().keys)
 
 
 def _settled(

@@ -18,26 +18,9 @@ from jax_rank_metrics import _mesh
 SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
 
 
-_INFINITY = 0x7F800000  # the bits of inf, and its key
-
-
 def floats_of(key: jax.Array) -> jax.Array:
     """Returns float32 that a top-k on CPU orders as these int32."""
     return lax.bitcast_convert_type(_flipped(key), jnp.float32)
-
-
-def floats_of_scores(scores: jax.Array, exists: jax.Array) -> jax.Array:
-    """Returns `floats_of` the keys of float32 scores, in fewer steps.
-
-    The bits of floats from 0 on stay what they are, and those below 0 become one less:
-    the key −1 is −0. Bits are compared as integers, since 0.0 equals −0.0 and, to some
-    processors, every subnormal.
-    """
-    info = jnp.iinfo(jnp.int32)
-    bits = lax.bitcast_convert_type(scores, jnp.int32)
-    bits = jnp.where(bits == info.min, 0, bits + (bits >> 31))
-    bits = jnp.where(jnp.isnan(scores), _INFINITY + 1, bits)
-    return lax.bitcast_convert_type(jnp.where(exists, bits, -1), jnp.float32)
 
 
 def integers_of(x: jax.Array) -> jax.Array:

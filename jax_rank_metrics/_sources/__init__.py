@@ -6,7 +6,7 @@ may be made block by block:
     jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► rank_packed
                                                       ├─ relax ────────► rank_softly
                                the type says sharded: ├─ few_relevant ─► rank_few ──┐
-                               each of these by shard └─ else ─────────► rank_rows  │
+                               each of these by shard └─ else ────────► _rank_rows  │
                                                                                     │
     rank_catalog, rank_scores ──► Catalog ──► rank_blocks ─┬─ ids ──► rank_listed ◄─┘
                                                            └─ labels ► rank_labelled
@@ -24,10 +24,9 @@ Three things are called places. `jrm.rank_places` takes numbers that a caller co
 `Stream.places` makes a ranking of those that a stream counted, and the package `_places`
 is the theory of ties, from which formulas read any of them.
 
-    rank.py       `jrm.rank`; rows, packed lists, soft places, few relevant items, shards
+    rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices
     list_arguments.py  the arguments of `rank`: declared once, and checked
     lists.py      parts of several sources: relevant items by id, weights
-    rows.py       lists as rows, whole or with their items cut over devices
     few_relevant.py  long rows with few relevant items, which a CPU counts
     packed.py     lists one after the other
     soft.py       lists whose items have soft places, for training

@@ -32,7 +32,9 @@ class Depth(NamedTuple):
 
     def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
         """Returns how items with scores of this dtype compare under a policy."""
-        return ItemOrder(policy.where_unread() if self.in_groups else policy, dtype)
+        if self.in_groups and policy.is_grouped:
+            policy = Policy("stable")  # breaks no ties
+        return ItemOrder(policy, dtype)
 
 
 class Relevant(NamedTuple):

@@ -138,7 +138,7 @@ MUTANTS = (
     ),
     Mutant(
         "thresholds are not rounded as labels are",
-        "_sources/rows.py",
+        "_sources/rank.py",
         "label_dtype=raw_items.label_dtype",
         "label_dtype=None",
         "tests/test_inputs.py::test_thresholds_of_every_source",
