@@ -179,7 +179,7 @@ class Differences:
         """
         pairs = zip(lists[::2], lists[1::2], strict=True)
         metrics = [_of_pair(*sides, undefined) for sides in pairs]
-        parts = [x._arrays() for x in metrics]
+        parts = [x.arrays() for x in metrics]
         arrays: dict[str, Any] = {
             x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]
         }
@@ -193,13 +193,14 @@ class Differences:
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
         arrays: dict[str, Any] = {
-            name: x[..., columns] for name, x in self._arrays().items()
+            name: x[..., columns] for name, x in self.arrays().items()
         }
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
 
-    def _arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
+        """The arrays that have a column for each comparison, by their names."""
         fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
         return {name: vars(self)[name] for name in fields}
 

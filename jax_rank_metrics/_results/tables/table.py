@@ -52,6 +52,8 @@ from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 Rows = Literal["runs", "metrics"]
+# One baseline or several, or comparisons of runs, also by collection.
+Baselines = str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None
 # The fields of an `Estimate`, in the order of the columns of CSV.
 _FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
 DAGGER = "†"
@@ -74,11 +76,7 @@ class Table(str):
 def table(
     results: Values | Leaderboard | Comparisons | Comparison,
     *,
-    compare: str
-    | Sequence[str]
-    | Comparisons
-    | Mapping[Any, Comparisons]
-    | None = None,
+    compare: Baselines = None,
     format: Format = "text",
     level: Number = 0.95,
     method: IntervalMethod = "auto",
@@ -258,11 +256,7 @@ class _Collection(NamedTuple):
 def sheet_of_means(
     results: Values,
     *,
-    compare: str
-    | Sequence[str]
-    | Comparisons
-    | Mapping[Any, Comparisons]
-    | None = None,
+    compare: Baselines = None,
     level: Number = 0.95,
     method: IntervalMethod = "auto",
     digits: int = 3,
