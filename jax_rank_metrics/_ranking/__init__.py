@@ -1,13 +1,13 @@
 """Rankings, which every formula reads: items with places, and the pool of judged items.
 
-    a source   makes   RankingData        arrays alone: crosses jit, vmap and pickle
-    jrm.rank   returns Ranking(data)      the reader: its only child is the data
-    a call     makes   View(data)         for one trace: the memo that its metrics share
-    a metric   gets    Ranking(data, view)  where the view reads ties as the metric does
-    a verb     calls   a function of the view, such as `sums.expected`
+    a source   makes   RankingData       arrays, which cross jit, vmap and pickle
+    jrm.rank   returns Ranking(data)     the reader: its only child is the data
+    a call     makes   data.traced()     for one trace: with what its metrics share
+    a metric   gets    Ranking(data)     of data that read ties as the metric does
+    a verb     calls   a function of the data, such as `sums.expected`
 
 Formulas never name an axis, so that they hold for every layout. A ranking that is read
-outside of a metric makes a new view in each verb. `residual` gives a metric a view with
+outside of a metric makes a new memo in each verb. `residual` gives a metric data with
 other labels, which the verbs put into every function of items. `Ranking.items` are ids in
 rank order, for callers; `Items` are labels and columns, all that a formula's functions see.
 
@@ -32,7 +32,8 @@ fall back to all ranks. So every check of unlisted items must raise it.
 
 The data, and what it holds:
 
-    data.py         `RankingData`: items with places, the pool, and facts on lists
+    data.py         `RankingData`: items with places, the pool, facts on lists, and, while
+                    it is traced, how a metric reads them
     pool.py         the pool of judged items, and its scores
     ranked.py       items that have places, whichever way these are known
     straddle.py     the tie group that straddles the cut
@@ -40,10 +41,9 @@ The data, and what it holds:
 The reader:
 
     ranking.py      `Ranking`: the verbs, documented
-    view.py         `View`: the data as one metric reads it, while it is traced
     memo.py         results that the metrics of one call share
 
-The verbs, as functions of a view:
+The verbs, as functions of the data:
 
     items.py        items as formulas read them
     labels.py       other labels than those passed
@@ -71,6 +71,5 @@ from jax_rank_metrics._ranking.ranking import Ranking as Ranking
 from jax_rank_metrics._ranking.ranking import counted_data_of as counted_data_of
 from jax_rank_metrics._ranking.ranking import data_of as data_of
 from jax_rank_metrics._ranking.ranking import of_totals as of_totals
-from jax_rank_metrics._ranking.ranking import view_of as view_of
+from jax_rank_metrics._ranking.ranking import traced_data as traced_data
 from jax_rank_metrics._ranking.ranking import with_labels as with_labels
-from jax_rank_metrics._ranking.view import View as View

@@ -8,9 +8,9 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
 # Gains that differ by less than this share of the larger differ by rounding alone.
@@ -18,7 +18,7 @@ _EQUAL = 1e-6
 
 
 def ideal_sum(
-    view: View,
+    data: RankingData,
     topics_fn: ItemFn,
     kept_share: float,
     position_fn: PositionFn,
@@ -32,7 +32,7 @@ def ideal_sum(
     rank where no item gains anything.
 
     Args:
-        view: The lists, whose pool is at hand.
+        data: The lists, whose pool is at hand.
         topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
         kept_share: The share of a topic's gain that remains after each item with the topic.
         position_fn: What ranks 1, 2, … are worth.
@@ -44,7 +44,7 @@ def ideal_sum(
     Raises:
         ValueError: if items are cut over devices, or only relevant ones are held.
     """
-    pool, dtype = view.data.judged_pool(), view.data.dtype
+    pool, dtype = data.judged_pool(), data.dtype
     layout = pool.layout
     if not layout.has_whole_lists:
         raise UnknownPlaceError(
@@ -56,7 +56,7 @@ def ideal_sum(
     has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]
     slots = _arithmetic.iota(items.exists)
     topics_to_items = jax.vmap(layout.broadcast_to_items, in_axes=-1, out_axes=-1)
-    depth, max_items = _inputs.deepest(ks), view.data.max_items
+    depth, max_items = _inputs.deepest(ks), data.max_items
     assert max_items is not None
     depth = max_items if depth is None else min(depth, max_items)
 
@@ -79,7 +79,7 @@ def ideal_sum(
         any_gain = _mesh.unvmap_any(best_gain > 0)
         return rank + 1, any_gain, remaining & ~chosen, topic_counts, sums
 
-    lists = view.data.list_exists.shape
+    lists = data.list_exists.shape
     zeros = [jnp.zeros((*lists, n), dtype) for n in (has_topic.shape[-1], len(ks))]
     start = _mesh.match_varying((items.exists, *zeros), (has_topic, items.exists))
     return lax.while_loop(

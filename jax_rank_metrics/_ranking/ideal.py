@@ -10,9 +10,9 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.tie_groups import sum_of_slots
+from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn, item_values
 from jax_rank_metrics._ranking.unlisted import check_alike, check_unlisted
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
 _LABELS = ("sorted", None)  # the key of the best order of labels in the memo
@@ -22,15 +22,15 @@ _BestOrder = tuple[jax.Array, RankedLayout]
 
 
 def ideal_sum(
-    view: View,
+    data: RankingData,
     item_fn: ItemFn,
     position_fn: PositionFn,
     ks: Sequence[Cut],
     monotone: bool,
 ) -> jax.Array:
     """Computes `Ranking.ideal_sum`."""
-    values, layout = _best_values(view, item_fn, ks, monotone)
-    held, dtype = view.data.held, view.data.dtype
+    values, layout = _best_values(data, item_fn, ks, monotone)
+    held, dtype = data.held, data.dtype
     if held is not None and layout.is_rectangular:
         # Pad to the number of ranks held, so that a list in its best order adds up
         # the same terms in the same order as its ideal, and has exactly its value.
@@ -42,21 +42,21 @@ def ideal_sum(
     terms = [
         jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in cutoffs
     ]
-    return view.sums_to_cutoffs(layout, terms)
+    return data.sums_to_cutoffs(layout, terms)
 
 
 def ideal_first(
-    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> jax.Array:
     """Computes `Ranking.ideal_first`."""
-    labels, layout = _sorted_values(view, None, ks)
+    labels, layout = _sorted_values(data, None, ks)
     exists = labels > 0
-    stop = item_values(stop_fn, ItemArrays(labels, exists), view.data.dtype)
+    stop = item_values(stop_fn, ItemArrays(labels, exists), data.dtype)
     return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
 
 
 def ideal_gained(
-    view: View, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
+    data: RankingData, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
 ) -> jax.Array:
     """Sums the gains of the pool's best order up to the rank of each item.
 
@@ -64,7 +64,7 @@ def ideal_gained(
     3 5 5 at the ranks 1, 2 and 3, whatever stands there.
 
     Args:
-        view: The lists.
+        data: The lists.
         gain_fn: From `Items`, the gain of each, not negative.
         ks: Cutoffs; beyond the deepest, entries mean nothing.
         monotone: As for `Ranking.ideal_sum`.
@@ -72,40 +72,42 @@ def ideal_gained(
     Returns:
         `[*lists, held]`, along the items.
     """
-    ranks = view.held_through(ks).in_one_order()
-    above, _ = ranks.above_and_tied(view.memo)
-    gains, layout = _best_values(view, gain_fn, ks, monotone)
+    ranks = data.held_through(ks).in_one_order()
+    above, _ = ranks.above_and_tied(data.memo)
+    gains, layout = _best_values(data, gain_fn, ks, monotone)
     return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
 
 
-def largest_label(view: View) -> jax.Array:
+def largest_label(data: RankingData) -> jax.Array:
     """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
 
     It is read off the best order if another metric has asked for that.
     """
-    if (known := view.memo.known(_LABELS)) is not None:
+    if (known := data.memo.known(_LABELS)) is not None:
         _, labels, layout = known
         return layout.max(layout.first_ranks(labels, 1))
-    part = view.data.pool or view.data.held
+    part = data.pool or data.held
     assert part is not None
     return part.layout.max(part.items.read().labels)
 
 
 def _best_values(
-    view: View, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
+    data: RankingData, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
 ) -> _BestOrder:
     """Returns the values of `ideal_sum` in the best order, as `_sorted_values` does.
 
     Functions that rise with labels share the order of labels.
     """
     if not monotone:
-        return _sorted_values(view, item_fn, ks)
-    labels, layout = _sorted_values(view, None, ks)
+        return _sorted_values(data, item_fn, ks)
+    labels, layout = _sorted_values(data, None, ks)
     sorted_items = ItemArrays(labels, labels > 0)
-    return item_values(item_fn, sorted_items, view.data.dtype), layout
+    return item_values(item_fn, sorted_items, data.dtype), layout
 
 
-def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _BestOrder:
+def _sorted_values(
+    data: RankingData, item_fn: ItemFn | None, ks: Sequence[Cut]
+) -> _BestOrder:
     """Returns the largest values of the pool, descending, as deep as the cutoffs.
 
     The values are labels where `item_fn` is None. A deeper result that another metric
@@ -114,13 +116,13 @@ def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _Be
     depth = _inputs.deepest(ks)
 
     def make() -> tuple[int | None, jax.Array, RankedLayout]:
-        pool = view.data.judged_pool()
+        pool = data.judged_pool()
         items = pool.items.read()
         values = items.labels
         if item_fn is not None:
-            check_unlisted(view, item_fn)
-            check_alike(view, item_fn)
-            values = item_values(item_fn, items, view.data.dtype)
+            check_unlisted(data, item_fn)
+            check_alike(data, item_fn)
+            values = item_values(item_fn, items, data.dtype)
         return depth, *pool.layout.largest(values, items.exists, depth)
 
     def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
@@ -128,5 +130,5 @@ def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _Be
         return known[0] is None or (depth is not None and depth <= known[0])
 
     key = _LABELS if item_fn is None else ("sorted", item_fn)
-    _, values, layout = view.memo.best(key, serves, make)
+    _, values, layout = data.memo.best(key, serves, make)
     return layout.first_ranks(values, depth), layout

@@ -153,7 +153,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists that a metric refuses pass",
-        "_ranking/view.py",
+        "_ranking/data.py",
         "refused.get(reason, False) | lists",
         "refused.get(reason, False) & lists",
         "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",
@@ -182,7 +182,7 @@ MUTANTS = (
     Mutant(
         "groups of the listed items taken for those of all",
         "_ranking/unlisted.py",
-        "is_partial = GROUPS in view.data.partial_columns",
+        "is_partial = GROUPS in data.partial_columns",
         "is_partial = False",
         "tests/test_errors.py::test_bad_calls[errors.metrics: ndkl of listed groups]",
     ),
