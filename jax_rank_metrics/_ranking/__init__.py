@@ -34,9 +34,9 @@ The data, and what it holds:
 
     data.py         `RankingData`: items with places, the pool, facts on lists, and, while
                     it is traced, how a metric reads them
-    pool.py         the pool of judged items, and its scores
+    pool.py         the pool of judged items, with its scores or not, and the tie group that
+                    straddles the cut
     ranked.py       items that have places, whichever way these are known
-    straddle.py     the tie group that straddles the cut
 
 The reader:
 

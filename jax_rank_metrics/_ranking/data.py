@@ -14,7 +14,7 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.pool import Pool, PoolScores, StopFinder
+from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import (
     NO_ORDER,
     RANK_MORE,
@@ -54,8 +54,6 @@ class RankingData:
         list_exists: `[*lists]` bool, whether any item of the list was judged.
         list_weights: `[*lists]`; None where the weights of items, if any, imply it.
         ties: The name of the tie policy; "none" or "tied" where there were no scores.
-        pool_scores: The scores of the pool, or what reads them again; None where they
-            are unknown or of no use.
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None where they are counted in the pool.
         cut: The number of ranks held of every list; None if all.
@@ -82,7 +80,6 @@ class RankingData:
     list_exists: jax.Array
     list_weights: jax.Array | None
     ties: str | None
-    pool_scores: StopFinder | None = None
     known_relevant: jax.Array | None = None
     cut: int | None = None
     partial_columns: tuple[str, ...] = ()
@@ -297,8 +294,7 @@ class RankingData:
                     + ("" if k is None else " or deeper")
                 )
         if held is None:
-            assert self.pool_scores is not None
-            raise UnknownPlaceError(self.pool_scores.order_error)
+            raise UnknownPlaceError(self.judged_pool().order_error)
         return held if self.in_groups else held.in_one_order()
 
     def group_across_cut(
@@ -317,14 +313,11 @@ class RankingData:
             return None, [None] * len(item_fns)
         # What items are worth is often what places count, and is then summed once.
         distinct = tuple(dict.fromkeys(item_fns))
-        scores = self.pool_scores
-        # A stream of blocks cannot look up a key; its straddle knows what ties.
-        scores = scores if isinstance(scores, PoolScores) else None
         pool, dtype = self.judged_pool(), self.dtype
         # In a list with fewer items than ranks, the last key is that of no item; nothing
         # straddles there, and `straddle.lists` is false.
         last_key = held.keys[..., -1]
-        find = partial(held.straddle.group, last_key, pool, scores, distinct, dtype)
+        find = partial(held.straddle.group, last_key, pool, distinct, dtype)
         # Without cutoffs: every metric reads the one rank at which the ranking was cut.
         tied, totals = self.memo.once(("straddling", distinct), find)
         totals = dict(zip(distinct, totals, strict=True))

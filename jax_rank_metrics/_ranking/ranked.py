@@ -20,7 +20,7 @@ from jax_rank_metrics._places.soft import SoftScores
 from jax_rank_metrics._places.tie_groups import Amount, RankSum, TieGroups
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.straddle import Straddle
+from jax_rank_metrics._ranking.pool import Straddle
 
 
 class UnknownPlaceError(ValueError):

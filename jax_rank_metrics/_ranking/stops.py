@@ -53,13 +53,13 @@ def _first_stop(
 def _find_first_stop(
     data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    scores = data.pool_scores
-    if scores is not None and (data.held is None or not data.reaches(ks)):
-        pool, in_groups = data.judged_pool(), data.in_groups
+    pool, is_held = data.pool, data.held is not None and data.reaches(ks)
+    if pool is not None and pool.finds_stops and not is_held:
+        in_groups = data.in_groups
         return data.memo.once(
-            # Without cutoffs: scores find the stop at whatever rank it is.
+            # Without cutoffs: the pool finds the stop at whatever rank it is.
             ("first stop", stop_fn, in_groups),
-            lambda: scores.first_stop(pool, stop_fn, in_groups),
+            lambda: pool.first_stop(stop_fn, in_groups),
         )
     held = data.held_through(ks)
     group_size, (stops_of_group,) = data.group_across_cut(held, (stop_fn,))

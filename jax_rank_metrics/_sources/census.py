@@ -11,8 +11,7 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.pools import Counted
 from jax_rank_metrics._ordering.candidates import Candidates
-from jax_rank_metrics._ranking.pool import Pool
-from jax_rank_metrics._ranking.straddle import Straddle
+from jax_rank_metrics._ranking.pool import Pool, Straddle
 from jax_rank_metrics._types import AxisNames
 
 # How many different labels a list may have; bools have two.

@@ -48,7 +48,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
     data, overflows = _first_ranks(catalog)
     _check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.
-    return dataclasses.replace(data, pool_scores=StreamedStops(catalog))
+    return dataclasses.replace(data, pool=StreamedPool.of(data.pool, catalog))
 
 
 def rank_labelled_twice(
@@ -67,8 +67,7 @@ def rank_labelled_twice(
     stops = RankingData(
         held=None,
         # Totals of the pool do not depend on ties, so that one census serves both.
-        pool=first_ranks.pool,
-        pool_scores=StreamedStops(uncut),
+        pool=StreamedPool.of(first_ranks.pool, uncut),
         length=first_ranks.length,
         list_exists=first_ranks.list_exists,
         list_weights=first_ranks.list_weights,
@@ -80,14 +79,25 @@ def rank_labelled_twice(
 
 
 @pytree()
-class StreamedStops:
-    """Finds first stops in a catalogue, by streaming it twice.
+class StreamedPool(Pool):
+    """A pool that finds first stops in its catalogue, by streaming that twice.
 
     The first time finds the best item that stops, and how many others tie with it. The
     second one counts the items that rank above it.
     """
 
     catalog: Catalog
+
+    @classmethod
+    def of(cls, pool: Pool | None, catalog: Catalog) -> "StreamedPool":
+        """Adds the catalogue of the items to a pool."""
+        assert pool is not None
+        return cls(pool.items, pool.layout, catalog)
+
+    @property
+    def finds_stops(self) -> bool:
+        """True: the catalogue is read again."""
+        return True
 
     @property
     def order_error(self) -> str:
@@ -101,11 +111,8 @@ class StreamedStops:
             f"all items are {where}; pass a cutoff, such as map@100 or k=100{cure}"
         )
 
-    def first_stop(
-        self, pool: Pool, stop_fn: ItemFn, in_groups: bool
-    ) -> first_stop.FirstStop:
-        """Finds the first item that stops; see `PoolScores.first_stop`."""
-        del pool
+    def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
+        """Finds the first item that stops; see `Pool.first_stop`."""
         stream, axis = Stream.of(self.catalog), self.catalog.items_axis
         if in_groups:
             stream = stream.under("expected")  # without tie-breaks

@@ -12,7 +12,7 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import PoolScores
+from jax_rank_metrics._ranking.pool import ScoredPool
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
     ListOptions,
@@ -93,7 +93,7 @@ def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
 def _rank_without_inputs(
     lists: ScoredLists, depth: Depth
 ) -> tuple[RankingData, jax.Array | None]:
-    """Returns the data without its pool and the scores of the pool, and its seeds.
+    """Returns the data without the arrays of its pool, and the seeds of that.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
     compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
@@ -102,13 +102,12 @@ def _rank_without_inputs(
     """
 
     def without_inputs(data: RankingData) -> tuple[RankingData, jax.Array | None]:
-        pool, pool_scores = data.pool, data.pool_scores
-        if pool is None or not isinstance(pool_scores, PoolScores):
+        pool = data.pool
+        if not isinstance(pool, ScoredPool):
             return data, None
         # Static fields stay: a layout, the name of the tie policy.
-        pool, scores = jax.tree.map(lambda _: None, (pool, pool_scores))
-        data = dataclasses.replace(data, pool=pool, pool_scores=scores)
-        return data, pool_scores.seeds
+        without_arrays = jax.tree.map(lambda _: None, pool)
+        return dataclasses.replace(data, pool=without_arrays), pool.seeds
 
     return read_lists(lists, depth, without_inputs)
 
@@ -237,15 +236,10 @@ def rank(
     depth = Depth(_inputs.deepest(_inputs.rank_cutoffs(k)))
     lists = checked(labels, scores, mask, weights, key, **options)
     data, seeds = _rank_without_inputs(lists, depth)
-    pool, pool_scores = data.pool, data.pool_scores
-    if pool is None or not isinstance(pool_scores, PoolScores):
+    if not isinstance(data.pool, ScoredPool):
         return Ranking(data)
     raw_items, scores = _shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
-    data = dataclasses.replace(
-        data,
-        pool=dataclasses.replace(pool, items=raw_items),
-        pool_scores=dataclasses.replace(pool_scores, scores=scores, seeds=seeds),
-    )
-    return Ranking(data)
+    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores, seeds=seeds)
+    return Ranking(dataclasses.replace(data, pool=pool))

@@ -13,9 +13,8 @@ from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.pool import ScoredPool, Straddle
 from jax_rank_metrics._ranking.ranked import Ranked
-from jax_rank_metrics._ranking.straddle import Straddle
 from jax_rank_metrics._sources.lists import Depth, has_nan
 from jax_rank_metrics._types import AxisNames
 
@@ -79,8 +78,7 @@ def rank_rows(
     assert pool_size is not None
     return RankingData(
         held=held,
-        pool=Pool(raw_items, layout),
-        pool_scores=PoolScores(scores, seeds, policy.name, items_axis),
+        pool=ScoredPool(raw_items, layout, scores, seeds, policy.name, items_axis),
         length=length,
         list_exists=pool_size > 0,
         list_weights=list_weights,
