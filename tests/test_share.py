@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking.shares import cutoff_of
+from jax_rank_metrics._ranking.totals import cutoff_of
 from jax_rank_metrics.testing import COLUMNS
 
 LENGTHS = (1, 3, 8, 13, 13)

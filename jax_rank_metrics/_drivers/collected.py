@@ -21,7 +21,7 @@ from jax_rank_metrics._drivers.batches import QueryParts
 from jax_rank_metrics._drivers.checkpoints import Saved, are_equal, refuse_changed
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
 from jax_rank_metrics._drivers.step import Fault, Measured
-from jax_rank_metrics._formulas.exposure import exposure
+from jax_rank_metrics._formulas.catalog_exposure import exposure
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import all_reduce

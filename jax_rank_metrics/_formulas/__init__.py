@@ -27,8 +27,8 @@
     profiles.py               a list beside its user's profile: popularity lift, …
     serendipity.py            relevant items that nobody would have expected
     diversity.py              how different the items of a list are
-    exposure.py               what all lists recommend together
-    pooled.py                 all items as one list, as a state: one AUC, one precision
+    catalog_exposure.py       what all lists recommend together
+    one_list.py               all items as one list, as a state: one AUC, one precision
     group_exposures.py        what groups of items get over all lists, as a state
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets

@@ -11,7 +11,7 @@ from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, traced_data
-from jax_rank_metrics._ranking.items import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
+from jax_rank_metrics._ranking.item_fns import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
 from jax_rank_metrics._ranking.totals import mean_item_weight
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number

@@ -27,8 +27,8 @@ from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, stops, traced_data
-from jax_rank_metrics._ranking.ideal import ideal_gained
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.best_order import ideal_gained
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number, RecallDenominator
 

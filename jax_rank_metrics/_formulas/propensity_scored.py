@@ -20,7 +20,7 @@ from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking, traced_data
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cutoffs,

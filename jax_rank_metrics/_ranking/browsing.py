@@ -18,7 +18,7 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._places.place import is_within, positions
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_values
+from jax_rank_metrics._ranking.item_fns import ItemFn, Items, item_values
 from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking, traced_data
 from jax_rank_metrics._types import Cut, PositionFn

@@ -12,7 +12,7 @@ from jax_rank_metrics._places.by_value import (
     places_by_value,
 )
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_order_values
+from jax_rank_metrics._ranking.item_fns import ItemFn, Items, item_order_values
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._ranking.unlisted import check_unlisted
 

@@ -12,7 +12,7 @@ from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import (

@@ -15,7 +15,7 @@ from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_predicate
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts, item_predicate
 from jax_rank_metrics._types import AxisNames
 
 

@@ -11,16 +11,15 @@ from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ranking import (
+    best_order,
     concordance,
-    ideal,
     stops,
     sums,
     totals,
     unknown_values,
 )
 from jax_rank_metrics._ranking.data import Dependencies, RankingData
-from jax_rank_metrics._ranking.items import ItemFn
-from jax_rank_metrics._ranking.labels import relabelling
+from jax_rank_metrics._ranking.item_fns import ItemFn, relabelling
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -301,7 +300,7 @@ class Ranking:
         """
         _check_position_fn("ideal_sum", position_fn)
         data = self._traced_for("ideal_sum")
-        return ideal.ideal_sum(data, item_fn, position_fn, ks, monotone)
+        return best_order.ideal_sum(data, item_fn, position_fn, ks, monotone)
 
     def ideal_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
@@ -319,7 +318,7 @@ class Ranking:
         """
         _check_position_fn("ideal_first", position_fn)
         data = self._traced_for("ideal_first")
-        return ideal.ideal_first(data, stop_fn, position_fn, ks)
+        return best_order.ideal_first(data, stop_fn, position_fn, ks)
 
     def __reduce__(self) -> tuple[type["Ranking"], tuple[RankingData]]:
         """Pickles the data alone."""

@@ -8,7 +8,12 @@ import jax.numpy as jnp
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
+from jax_rank_metrics._ranking.item_fns import (
+    ItemFn,
+    Items,
+    item_predicate,
+    item_values,
+)
 from jax_rank_metrics._ranking.ranked import NO_FIRST_STOP
 from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn

@@ -15,7 +15,7 @@ from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._places.tie_groups import Amount
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts, item_values
 from jax_rank_metrics._ranking.unlisted import check_unlisted, unlisted_value
 from jax_rank_metrics._types import Cut
 

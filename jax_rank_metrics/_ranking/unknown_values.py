@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._gains import MONOTONE_GAINS, gains_of
+from jax_rank_metrics._ranking.best_order import largest_label
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.ideal import largest_label
-from jax_rank_metrics._ranking.items import Items, item_predicate
+from jax_rank_metrics._ranking.item_fns import Items, item_predicate
 from jax_rank_metrics._types import Gain
 
 

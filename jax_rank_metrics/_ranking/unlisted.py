@@ -20,7 +20,7 @@ import numpy as np
 
 from jax_rank_metrics._items import GROUPS, ItemArrays
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, item_amounts
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts
 from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._while_tracing import constant
 

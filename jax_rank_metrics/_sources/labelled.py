@@ -17,7 +17,7 @@ from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, item_predicate
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.census import too_many_labels
