@@ -37,18 +37,7 @@
     matched_ids.py            matches two lists by their ids
     item_tables.py            looks up ids in tables over the items
 
-A metric of labels is built in three steps from `building_blocks.py`:
-
-1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
-   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
-   metrics of one call that pass the same function to the same verb share its result, so a
-   function that depends on options is made by `by_options`.
-2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
-   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
-   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
-3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
-   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
-   defined and has no threshold; `ranking.per_list(…)` for everything else.
+A metric of labels is built in the three steps that `building_blocks.py` opens with.
 """
 
 # Whoever imports this package has registered the names of all metrics.

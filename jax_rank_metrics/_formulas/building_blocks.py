@@ -1,4 +1,18 @@
-"""Building blocks of formulas over labels; the package docstring shows their use."""
+"""Building blocks of formulas over labels.
+
+A metric of labels is built in three steps:
+
+1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
+   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
+   metrics of one call that pass the same function to the same verb share its result, so a
+   function that depends on options is made by `by_options`.
+2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
+   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
+   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
+3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
+   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
+   defined and has no threshold; `ranking.per_list(…)` for everything else.
+"""
 
 from collections.abc import Callable, Sequence
 

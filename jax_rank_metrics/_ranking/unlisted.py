@@ -134,7 +134,7 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     return values
 
 
-class _Recorded(Mapping[str, jax.Array]):
+class _ColumnReads(Mapping[str, jax.Array]):
     """Columns that remember which of them were read."""
 
     def __init__(self, columns: Mapping[str, jax.Array]) -> None:
@@ -155,7 +155,7 @@ class _Recorded(Mapping[str, jax.Array]):
 
 def _reads_groups(data: RankingData, item_fn: ItemFn) -> bool:
     """Whether a function of items reads the column of groups."""
-    columns = _Recorded(jax.tree.map(jnp.asarray, _columns(data, 1)))
+    columns = _ColumnReads(jax.tree.map(jnp.asarray, _columns(data, 1)))
     dtype = data.dtype
 
     def value_of() -> jax.Array:
