@@ -30,6 +30,7 @@ from jax_rank_metrics._formulas.adjusted_for_chance import (
 from jax_rank_metrics._formulas.adjusted_for_chance import (
     adjusted_reciprocal_rank as adjusted_reciprocal_rank,
 )
+from jax_rank_metrics._formulas.catalog_exposure import exposure as exposure
 from jax_rank_metrics._formulas.counts import judged as judged
 from jax_rank_metrics._formulas.counts import (
     num_nonrelevant_retrieved as num_nonrelevant_retrieved,
@@ -54,7 +55,6 @@ from jax_rank_metrics._formulas.early_recognition import (
 )
 from jax_rank_metrics._formulas.early_recognition import log_auc as log_auc
 from jax_rank_metrics._formulas.early_recognition import rie as rie
-from jax_rank_metrics._formulas.exposure import exposure as exposure
 from jax_rank_metrics._formulas.exposure_fairness import (
     attention_weighted_rank_fairness as attention_weighted_rank_fairness,
 )
@@ -122,6 +122,10 @@ from jax_rank_metrics._formulas.nearest_neighbors import (
 from jax_rank_metrics._formulas.ntcir import o_measure as o_measure
 from jax_rank_metrics._formulas.ntcir import p_plus as p_plus
 from jax_rank_metrics._formulas.ntcir import q_measure as q_measure
+from jax_rank_metrics._formulas.one_list import (
+    pooled_average_precision as pooled_average_precision,
+)
+from jax_rank_metrics._formulas.one_list import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.order_agreement import gauc as gauc
 from jax_rank_metrics._formulas.order_agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,
@@ -129,10 +133,6 @@ from jax_rank_metrics._formulas.order_agreement import (
 from jax_rank_metrics._formulas.order_agreement import rho as rho
 from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
 from jax_rank_metrics._formulas.order_agreement import tau as tau
-from jax_rank_metrics._formulas.pooled import (
-    pooled_average_precision as pooled_average_precision,
-)
-from jax_rank_metrics._formulas.pooled import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.popularity import novelty as novelty
 from jax_rank_metrics._formulas.popularity import popularity as popularity
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
@@ -188,7 +188,7 @@ from jax_rank_metrics._metrics.metric import Metric as Metric
 from jax_rank_metrics._metrics.metric import metric as metric
 from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
-from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
+from jax_rank_metrics._places.soft_places import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
 from jax_rank_metrics._results.comparisons.compare import compare as compare

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
@@ -12,13 +12,17 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True)
-def pytree(*static: str) -> Callable[[type[T]], type[T]]:
+def pytree(
+    *static: str, of_trace: Collection[str] = ()
+) -> Callable[[type[T]], type[T]]:
     """Makes a class a frozen dataclass, a pytree, and serialisable by `jax.export`.
 
     Args:
         *static: Names of the fields that are part of the tree structure; all others are
             leaves. Their values must be hashable and survive JSON: strings, numbers,
             bools, None, and flat tuples of these.
+        of_trace: Names of the fields that belong to the trace in which they were set. They
+            are no part of the tree: what is made of its leaves has the defaults.
     """
 
     def register(cls: type[T]) -> type[T]:
@@ -26,7 +30,7 @@ def pytree(*static: str) -> Callable[[type[T]], type[T]]:
         has_no_repr = cls.__repr__ is object.__repr__
         cls = dataclasses.dataclass(frozen=True, repr=has_no_repr)(cls)
         names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-        dynamic = [name for name in names if name not in static]
+        dynamic = [name for name in names if name not in (*static, *of_trace)]
 
         def aux_of(tree: T) -> tuple[Any, ...]:
             return tuple(getattr(tree, name) for name in static)

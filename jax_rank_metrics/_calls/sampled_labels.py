@@ -15,7 +15,7 @@ from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Ranked, RankingData, View, expected_worth
+from jax_rank_metrics._ranking import Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
@@ -235,7 +235,7 @@ def _exact(
     assert data.pool is not None and data.held is not None
     pool, held, items = data.pool, data.held, data.pool.items.read()
     probabilities, index = jnp.minimum(items.labels, 1), held.item_indices
-    above, tied = held.above_and_tied(View(data).memo)
+    above, tied = held.above_and_tied(data.traced().memo)
     slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
@@ -246,8 +246,10 @@ def _exact(
         )
         labelled = items._replace(labels=probabilities)
         new_pool = dataclasses.replace(pool, items=labelled)
-        view = View(dataclasses.replace(data, held=places, pool=new_pool))
-        lists = bound.of(dataclasses.replace(view, relabel=expected_worth))
+        relabelled = dataclasses.replace(
+            data, held=places, pool=new_pool, relabel=expected_worth
+        )
+        lists = bound.of(relabelled.traced())
         return lists.values, lists
 
     values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)

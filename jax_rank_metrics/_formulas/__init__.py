@@ -27,8 +27,8 @@
     profiles.py               a list beside its user's profile: popularity lift, …
     serendipity.py            relevant items that nobody would have expected
     diversity.py              how different the items of a list are
-    exposure.py               what all lists recommend together
-    pooled.py                 all items as one list, as a state: one AUC, one precision
+    catalog_exposure.py       what all lists recommend together
+    one_list.py               all items as one list, as a state: one AUC, one precision
     group_exposures.py        what groups of items get over all lists, as a state
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
@@ -37,18 +37,7 @@
     matched_ids.py            matches two lists by their ids
     item_tables.py            looks up ids in tables over the items
 
-A metric of labels is built in three steps from `building_blocks.py`:
-
-1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
-   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
-   metrics of one call that pass the same function to the same verb share its result, so a
-   function that depends on options is made by `by_options`.
-2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
-   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
-   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
-3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
-   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
-   defined and has no threshold; `ranking.per_list(…)` for everything else.
+A metric of labels is built in the three steps that `building_blocks.py` opens with.
 """
 
 # Whoever imports this package has registered the names of all metrics.

@@ -1,4 +1,18 @@
-"""Building blocks of formulas over labels; the package docstring shows their use."""
+"""Building blocks of formulas over labels.
+
+A metric of labels is built in three steps:
+
+1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
+   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
+   metrics of one call that pass the same function to the same verb share its result, so a
+   function that depends on options is made by `by_options`.
+2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
+   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
+   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
+3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
+   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
+   defined and has no threshold; `ranking.per_list(…)` for everything else.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -10,8 +24,8 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Items, Ranking, view_of
-from jax_rank_metrics._ranking.items import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
+from jax_rank_metrics._ranking import Items, Ranking, traced_data
+from jax_rank_metrics._ranking.item_fns import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
 from jax_rank_metrics._ranking.totals import mean_item_weight
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
@@ -70,7 +84,7 @@ def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
 
     Where a gain of a list is not finite, the value of the metric is NaN.
     """
-    view_of(ranking).dependencies.gain_fns.add(gain_fn)
+    traced_data(ranking).dependencies.gain_fns.add(gain_fn)
     return _gain_of(gain_fn)
 
 
@@ -93,13 +107,12 @@ def check_judged(ranking: Ranking) -> None:
     Without a column, all were; but some were not where more items with the label 0 were
     retrieved than the pool holds, which only `rank_retrieved` is passed apart.
     """
-    view = view_of(ranking)
-    data = view.data
+    data = traced_data(ranking)
     if data.ties != "none" or "judged" in data.column_names or data.pool is None:
         return
     assert data.held is not None
     num_retrieved = data.held.layout.sum(_is_zero(Items.of(data.held.items)))
-    view.refuse(
+    data.refuse(
         num_retrieved.astype(data.dtype) > ranking.pool_sum(_is_zero),
         "more items of the label 0 were retrieved than pool_labels holds{}, so that some "
         "were not judged; pass 'judged' in columns and pool_columns",
@@ -172,11 +185,11 @@ def weighted_sum(
     Returns:
         `[*lists, len(ks)]`.
     """
-    view = view_of(ranking)
-    if not view.weighs_items:
+    data = traced_data(ranking)
+    if not data.weighs_items:
         return ranking.expected_sum(item_fn, place_fn, ks, counting=counting)
     sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counting)
-    mean_weight = mean_item_weight(view, item_fn)
+    mean_weight = mean_item_weight(data, item_fn)
     assert mean_weight is not None
     return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
 

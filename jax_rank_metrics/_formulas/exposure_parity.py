@@ -13,7 +13,7 @@ from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._group_amounts import compared, has_several
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Comparison, Cutoffs, Discount, Gain
 

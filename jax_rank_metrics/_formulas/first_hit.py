@@ -10,7 +10,7 @@ from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking, data_of, stops, view_of
+from jax_rank_metrics._ranking import Ranking, data_of, stops, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn, RankReading
 
@@ -154,6 +154,6 @@ def first_relevant(
         f"{reader} reads the rank of the only relevant item, but several are relevant"
         "{}; pass lists of one relevant item"
     )
-    view = view_of(ranking)
-    view.refuse(ranking.num_relevant(threshold) > 1, reason)
-    return stops.at_mean_rank(view, hit, position_fn, ks)
+    data = traced_data(ranking)
+    data.refuse(ranking.num_relevant(threshold) > 1, reason)
+    return stops.at_mean_rank(data, hit, position_fn, ks)

@@ -15,7 +15,7 @@ from jax_rank_metrics._formulas.building_blocks import gain_of, is_relevant, ite
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._types import Cut, Discount, Gain, GroupTarget, Number
 
 

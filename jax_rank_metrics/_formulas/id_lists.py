@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
-from jax_rank_metrics._ranking import Ranking, data_of, view_of
+from jax_rank_metrics._ranking import Ranking, data_of, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import RankedIds
 
@@ -39,7 +39,7 @@ def ranked_ids(
                 "the ids padded with -1"
             )
         if data.held is not None:
-            view_of(ids).held_through(ks)
+            traced_data(ids).held_through(ks)
         dtype, ids = data.dtype, data.items
     array = _inputs.ids(name, ids)
     if _mesh.spec_of(array)[-1]:

@@ -26,9 +26,9 @@ from jax_rank_metrics._formulas.building_blocks import (
 from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Items, Ranking, stops, view_of
-from jax_rank_metrics._ranking.ideal import ideal_gained
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking import Items, Ranking, stops, traced_data
+from jax_rank_metrics._ranking.best_order import ideal_gained
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number, RecallDenominator
 
@@ -132,7 +132,7 @@ def p_plus(
     def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
         return _is_read(place, k, preferred) * ratio_at(place, k)
 
-    preferred, values = stops.best_ranks(view_of(ranking), hit, gain, ks), []
+    preferred, values = stops.best_ranks(traced_data(ranking), hit, gain, ks), []
     for i, cut in enumerate(ks):
         per_list = (preferred[..., i],)
         num_read = ranking.expected_sum(hit, _is_read, (cut,), per_list=per_list)
@@ -217,7 +217,9 @@ def _blended(
     beta = _inputs.not_negative("beta", beta)
     gain = _gain_if(gain_of(ranking, gain_fn), hit)
     monotone = gain_fn in MONOTONE_GAINS
-    ideal = beta * ideal_gained(view_of(ranking), scaled(gain), ks, monotone=monotone)
+    ideal = beta * ideal_gained(
+        traced_data(ranking), scaled(gain), ks, monotone=monotone
+    )
 
     def ratio_at(place: Place, k: Cut) -> jax.Array:
         (worth_above,), (item_worth,) = place.counted_above, place.counted_tied

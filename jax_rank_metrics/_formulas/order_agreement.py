@@ -16,7 +16,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Ranking, concordance, view_of
+from jax_rank_metrics._ranking import Ranking, concordance, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Number, PairWeighting
 
@@ -81,7 +81,7 @@ def misplaced_share(
     num_nonrelevant = ranking.depth((None,)) - num_hits
     has_pairs = (num_hits > 0) & (num_nonrelevant > 0)
 
-    if weighs_pairs and view_of(ranking).weighs_items:
+    if weighs_pairs and traced_data(ranking).weighs_items:
         nonrelevant = weighted(and_not(item_exists, hit))
         hit_weight, nonrelevant_weight = (
             ranking.expected_sum(x, positions(), (None,))
@@ -254,7 +254,7 @@ def rho(ranking: Ranking) -> PerList:
         Spearman, The proof and measurement of association between two things, American
         Journal of Psychology 15(1), 1904. Agrees with SciPy's `spearmanr`.
     """
-    products = concordance.products(view_of(ranking), label_of)
+    products = concordance.products(traced_data(ranking), label_of)
     divisor = _geometric_mean(products.by_score, products.by_value)
     values = ratio(products.by_both, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)

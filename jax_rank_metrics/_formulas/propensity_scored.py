@@ -19,8 +19,8 @@ from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Items, Ranking, view_of
-from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking import Items, Ranking, traced_data
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cutoffs,
@@ -254,7 +254,7 @@ def _over_best(
     """
     ks, hit = ranking.cutoffs(k), is_relevant(threshold)
     largest = ranking.pool_max(_propensity_if(hit))
-    view_of(ranking).refuse(
+    traced_data(ranking).refuse(
         largest > _MAX_PROPENSITY,
         "the column 'propensities' is above 1 for a relevant item{}; pass the probability "
         "that a label is observed, as jrm.label_propensities returns it, and not its "

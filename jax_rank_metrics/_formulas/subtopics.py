@@ -19,7 +19,7 @@ from jax_rank_metrics._formulas.user_models import persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Items, Ranking, data_of, greedy, view_of
+from jax_rank_metrics._ranking import Items, Ranking, best_order, data_of, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cut,
@@ -127,8 +127,8 @@ def alpha_ndcg(
     """
     ks, kept_share = ranking.cutoffs(k), 1 - _inputs.fraction("alpha", alpha)
     values = novelty_sum(ranking, discount_fn, alpha, ks)
-    ideal = greedy.ideal_sum(
-        view_of(ranking), has_subtopic, kept_share, discount_fn, ks
+    ideal = best_order.greedy_sum(
+        traced_data(ranking), has_subtopic, kept_share, discount_fn, ks
     )
     defined = number_of_topics(ranking) > 0
     return per_list_where(ranking, ratio(values, ideal), defined, k)

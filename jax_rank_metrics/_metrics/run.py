@@ -15,7 +15,6 @@ from jax_rank_metrics._ranking import (
     Ranking,
     RankingData,
     UnknownPlaceError,
-    View,
     counted_data_of,
     data_of,
 )
@@ -51,7 +50,7 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     Runs inside `jax.jit`. The metrics share the work that they have in common.
     """
-    view = View(data)
+    data = data.traced()
 
     def depth(i: int) -> float:
         k = bounds[i].depth
@@ -59,9 +58,9 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
-    values = {i: bounds[i].of(view) for i in order}
+    values = {i: bounds[i].of(data) for i in order}
     in_order = [values[i] for i in range(len(bounds))]
-    return Reading(in_order, view.memo.refused, view.memo.overflowing)
+    return Reading(in_order, data.memo.refused, data.memo.overflowing)
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:

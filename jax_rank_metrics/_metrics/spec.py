@@ -12,7 +12,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
-from jax_rank_metrics._ranking import Ranking, UnknownPlaceError, View
+from jax_rank_metrics._ranking import Ranking, RankingData, UnknownPlaceError
 from jax_rank_metrics._sources.list_arguments import ListOptions
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -180,15 +180,13 @@ class Bound(NamedTuple):
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
-    def of(self, view: View) -> PerList:
+    def of(self, data: RankingData) -> PerList:
         """Applies the formula; an error in it names the metric."""
         try:
-            ranking = Ranking(
-                view.data, view.under(self.tie_reading, self.spec.linear_in)
-            )
+            ranking = Ranking(data.under(self.tie_reading, self.spec.linear_in))
             options = dict(self.options)
             if THRESHOLD in options:
-                dtype = view.data.label_dtype
+                dtype = data.label_dtype
                 options[THRESHOLD] = _inputs.rounded_threshold(
                     options[THRESHOLD], dtype
                 )

@@ -14,7 +14,7 @@ the sum, over all other items, of how surely each is above.
     tie_groups.py  the tie groups of items in rank order, from runs of equal keys
     few_ranks.py   the same by comparing all pairs of a few items
     few_ranks_cpu.py  the same on CPU, from the bits of integers
-    soft.py        real ranks for training, one for each item
+    soft_places.py  real ranks for training, one for each item
     first_stop.py  the first item that stops a user: by counting, or by chance
     by_value.py    the places of items by a value, and counts of smaller values
 """

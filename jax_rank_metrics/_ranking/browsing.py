@@ -17,10 +17,10 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._places.place import is_within, positions
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_values
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import ItemFn, Items, item_values
 from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
-from jax_rank_metrics._ranking.ranking import Ranking, view_of
-from jax_rank_metrics._ranking.view import View
+from jax_rank_metrics._ranking.ranking import Ranking, traced_data
 from jax_rank_metrics._types import Cut, PositionFn
 
 # Ranks without an item are read so many at a time.
@@ -108,7 +108,7 @@ def browsing(
         ValueError: if the ranking was cut above a cutoff, or holds only listed items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
-    memo = view_of(ranking).of_places().memo
+    memo = traced_data(ranking).of_places().memo
     return memo.once(("browsing", *args), lambda: _browse(ranking, *args))
 
 
@@ -181,9 +181,9 @@ def _browse(
     max_rank: int,
 ) -> Browsing:
     """Reads the items once for all cutoffs, and what follows below each of them."""
-    view = view_of(ranking)
-    layout = view.held_through(ks).layout
-    head = _read_items(view, gain_fn, log_continuation, ks, cost_fn)
+    data = traced_data(ranking)
+    layout = data.held_through(ks).layout
+    head = _read_items(data, gain_fn, log_continuation, ks, cost_fn)
     reached = [
         is_within(head.rank, k) & is_within(head.rank, max_rank)
         for k in map(layout.cut_of_items, ks)
@@ -191,7 +191,7 @@ def _browse(
 
     def total(x: jax.Array) -> jax.Array:
         terms = [jnp.where(is_read, x, jnp.zeros_like(x)) for is_read in reached]
-        return view.sums_to_cutoffs(layout, terms)
+        return data.sums_to_cutoffs(layout, terms)
 
     # The last rank with an item that each cutoff leaves; empty ranks begin below it.
     depth = jnp.minimum(ranking.depth(ks), max_rank)
@@ -214,21 +214,21 @@ def _browse(
 
 
 def _read_items(
-    view: View,
+    data: RankingData,
     gain_fn: ItemFn,
     log_continuation: LogContinuation,
     ks: Sequence[Cut],
     cost_fn: ItemFn | None,
 ) -> _Head:
     """Reads every item held, whatever the cutoff: none changes what is above it."""
-    if view.data.omits_unlisted:
+    if data.omits_unlisted:
         raise UnknownPlaceError(
             "this metric reads item after item, but this ranking holds only the items "
             f"that are listed; {RANK_MORE}"
         )
-    ranks, dtype = view.held_through(ks).in_one_order(), view.data.dtype
+    ranks, dtype = data.held_through(ks).in_one_order(), data.dtype
     items, layout = ranks.items, ranks.layout
-    above, _ = ranks.above_and_tied(view.memo)
+    above, _ = ranks.above_and_tied(data.memo)
     rank = above.astype(dtype) + 1
     gain = item_values(gain_fn, items, dtype)
     # Where each item costs 1, the cost through a rank is the rank itself, without a sum.

@@ -11,10 +11,10 @@ from jax_rank_metrics._places.by_value import (
     count_smaller,
     places_by_value,
 )
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_order_values
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import ItemFn, Items, item_order_values
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._ranking.unlisted import check_unlisted
-from jax_rank_metrics._ranking.view import View
 
 
 class PairCounts(NamedTuple):
@@ -26,32 +26,30 @@ class PairCounts(NamedTuple):
     opposed: jax.Array  # the larger value has the worse score
 
 
-def pairs(view: View, value_fn: ItemFn) -> PairCounts:
+def pairs(data: RankingData, value_fn: ItemFn) -> PairCounts:
     """Computes `Ranking.pairs`.
 
     Each pair is counted once, at its item of the larger value. The items of smaller value
     stand above that item's tie group (opposed), in it (tied) or below it (in order).
     """
-    held, values, by_value = _held_by_value(view, value_fn)
+    held, values, by_value = _held_by_value(data, value_fn)
     layout = held.layout
-    start, end = held.tie_bounds(view.memo)
+    start, end = held.tie_bounds(data.memo)
     # For each item, count the smaller values above its tie group, and within it.
     list_start = _arithmetic.iota(start) - layout.offset_in_list(start)
     list_start = jnp.broadcast_to(list_start, start.shape)
     above, through = count_smaller(by_value.level, list_start, start, end + 1)
     tied = through - above
-    if view.data.omits_unlisted:
+    if data.omits_unlisted:
         # Items that are not held have the value 0, which is smaller than every value
         # that counts: add those above the tie group, and those in it.
-        all_above, all_tied = held.above_and_tied(view.memo)
+        all_above, all_tied = held.above_and_tied(data.memo)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
-    smaller = (
-        layout.broadcast_to_items(view.data.length) - by_value.above - by_value.tied
-    )
+    smaller = layout.broadcast_to_items(data.length) - by_value.above - by_value.tied
 
     def add_up(x: jax.Array) -> jax.Array:
-        return layout.sum(jnp.where(values > 0, x, 0).astype(view.data.dtype))
+        return layout.sum(jnp.where(values > 0, x, 0).astype(data.dtype))
 
     in_order = add_up(smaller - above - tied)
     return PairCounts(in_order, add_up(tied), add_up(smaller), add_up(above))
@@ -72,27 +70,27 @@ def _exists(items: Items) -> jax.Array:
     return items.exists
 
 
-def products(view: View, value_fn: ItemFn) -> Products:
+def products(data: RankingData, value_fn: ItemFn) -> Products:
     """Sums products of the mean ranks of items by score and by value.
 
     Args:
-        view: The lists.
+        data: The lists.
         value_fn: From `Items`, the value of each, not negative.
 
     Raises:
         ValueError: if the ranking was cut, or holds only relevant items.
     """
-    check_unlisted(view, _exists)
-    held, _, by_value = _held_by_value(view, value_fn)
-    layout, dtype, exists = held.layout, view.data.dtype, held.items.exists
-    length = view.data.length.astype(dtype)
+    check_unlisted(data, _exists)
+    held, _, by_value = _held_by_value(data, value_fn)
+    layout, dtype, exists = held.layout, data.dtype, held.items.exists
+    length = data.length.astype(dtype)
     mean_rank = layout.broadcast_to_items((length + 1) / 2)
 
     def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
         rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
         return jnp.where(exists, rank - mean_rank, 0)
 
-    score_rank = centred(*held.above_and_tied(view.memo))
+    score_rank = centred(*held.above_and_tied(data.memo))
     value_rank = centred(by_value.above, by_value.tied)
     return Products(
         layout.sum(score_rank * value_rank),
@@ -102,18 +100,18 @@ def products(view: View, value_fn: ItemFn) -> Products:
 
 
 def _held_by_value(
-    view: View, value_fn: ItemFn
+    data: RankingData, value_fn: ItemFn
 ) -> tuple[Ranked, jax.Array, PlacesByValue]:
     """Returns the items held, the value of each, and their places by value."""
-    held = view.held_through((None,))
-    check_unlisted(view, value_fn)
+    held = data.held_through((None,))
+    check_unlisted(data, value_fn)
     layout, items, exists = held.layout, held.items, held.items.exists
     if items.integer_labels is not None:
         # Only the order of values matters, and floats would tie large integers.
         items = items._replace(labels=items.integer_labels)
-    values = item_order_values(value_fn, items, view.data.dtype)
+    values = item_order_values(value_fn, items, data.dtype)
 
     def find() -> PlacesByValue:
         return places_by_value(layout, values, exists)
 
-    return held, values, view.memo.once(("by value", value_fn), find)
+    return held, values, data.memo.once(("by value", value_fn), find)

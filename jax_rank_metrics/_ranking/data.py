@@ -1,16 +1,49 @@
 """The data of lists in rank order, as sources make it and every formula reads it."""
 
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.pool import Pool, StopFinder
-from jax_rank_metrics._ranking.ranked import RANK_MORE, Ranked, UnknownPlaceError
+from jax_rank_metrics._ranking.item_fns import ItemFn
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranked import (
+    NO_ORDER,
+    RANK_MORE,
+    Ranked,
+    UnknownPlaceError,
+)
+from jax_rank_metrics._types import Cut, Gain, TieReading
+
+# Up to this many listed items, sums over a list are plain reductions.
+_FEW_LISTED = 128
 
 
-@pytree("ties", "cut", "partial_columns", "label_dtype")
+@dataclasses.dataclass(eq=False)
+class Dependencies:
+    """Names what the values of one metric depend on that may leave a list without one.
+
+    Attributes:
+        on_places: Whether they depend on places, which scores that are NaN do not give.
+        gain_fns: The gains that they depend on, which may overflow.
+    """
+
+    on_places: bool = False
+    gain_fns: set[Gain] = dataclasses.field(default_factory=set)
+
+
+@pytree(
+    *("ties", "cut", "partial_columns", "label_dtype"),
+    of_trace=("tie_reading", "relabel", "linear_in", "answers", "depends_on"),
+)
 class RankingData:
     """Items with places, and the pool of judged items that they came from.
 
@@ -21,8 +54,6 @@ class RankingData:
         list_exists: `[*lists]` bool, whether any item of the list was judged.
         list_weights: `[*lists]`; None where the weights of items, if any, imply it.
         ties: The name of the tie policy; "none" or "tied" where there were no scores.
-        pool_scores: The scores of the pool, or what reads them again; None where they
-            are unknown or of no use.
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None where they are counted in the pool.
         cut: The number of ranks held of every list; None if all.
@@ -31,6 +62,16 @@ class RankingData:
         label_dtype: The dtype in which labels were passed, if these are widened floats.
         has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
             number; None where scores are integers, or where there were none.
+
+    While a metric is traced, how it reads the data:
+        tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
+            where the policy of the ranking has them, "order" its definite order, and
+            "own" tie groups under every policy.
+        relabel: Makes a function of items read other labels, as `residual` lets a metric
+            do; None for the labels as passed.
+        linear_in: The columns in which the metric declares that it is linear.
+        answers: The results that metrics traced together share.
+        depends_on: What the metric has read so far.
     """
 
     held: Ranked | None
@@ -39,12 +80,16 @@ class RankingData:
     list_exists: jax.Array
     list_weights: jax.Array | None
     ties: str | None
-    pool_scores: StopFinder | None = None
     known_relevant: jax.Array | None = None
     cut: int | None = None
     partial_columns: tuple[str, ...] = ()
     has_nan: jax.Array | None = None
     label_dtype: str | None = None
+    tie_reading: TieReading = "expected"
+    relabel: Callable[[ItemFn], ItemFn] | None = None
+    linear_in: tuple[str, ...] = ()
+    answers: Memo | None = dataclasses.field(default=None, repr=False)
+    depends_on: Dependencies | None = dataclasses.field(default=None, repr=False)
 
     @property
     def items(self) -> jax.Array:
@@ -131,3 +176,179 @@ class RankingData:
                 f"the column {column!r} is known of the listed items alone, and would be 0 "
                 "for all others; rank all items"
             )
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether tie groups are read, rather than one definite order."""
+        if self.tie_reading == "expected":
+            return Policy(self.ties).is_grouped
+        return self.tie_reading == "own"
+
+    @property
+    def reading(self) -> tuple[bool, tuple[str, ...]]:
+        """Tells results apart in the memo that metrics read or may read differently."""
+        return self.in_groups, self.linear_in
+
+    @property
+    def memo(self) -> Memo:
+        """The results that metrics traced together share."""
+        assert self.answers is not None
+        return self.answers
+
+    @property
+    def dependencies(self) -> "Dependencies":
+        """The facts that the metric has read so far."""
+        assert self.depends_on is not None
+        return self.depends_on
+
+    def traced(self) -> "RankingData":
+        """Returns data whose metrics share results for as long as they are traced.
+
+        The memo may hold arrays of the trace, which the data must therefore not leave.
+        """
+        return dataclasses.replace(self, answers=Memo(), depends_on=Dependencies())
+
+    def under(
+        self, tie_reading: TieReading, linear_in: tuple[str, ...] = ()
+    ) -> "RankingData":
+        """Returns the data as a metric with these `ties` reads it; the memo is shared.
+
+        Raises:
+            ValueError: if the metric needs an order, but the caller passed
+                ties="expected"; or if it reads an order or ties, and places are soft.
+        """
+        if tie_reading != "expected" and self.is_soft:
+            raise ValueError(NO_ORDER)
+        policy = Policy(self.ties)
+        if tie_reading == "order" and policy.forbids_order:
+            raise UnknownPlaceError(policy.order_error)
+        return dataclasses.replace(
+            self,
+            tie_reading=tie_reading,
+            linear_in=linear_in,
+            depends_on=Dependencies(),
+        )
+
+    def of_places(self) -> "RankingData":
+        """Returns itself, and notes that the metric reads places."""
+        self.dependencies.on_places = True
+        return self
+
+    def labelled(self, item_fn: ItemFn) -> ItemFn:
+        """Returns a function of items that reads the labels of this metric.
+
+        The verbs call it before all else, so that the function also gets these labels
+        where it is asked for the value of items that are not listed, or of those that tie
+        across the cut. Results in the memo are kept apart by the function returned.
+        """
+        return item_fn if self.relabel is None else self.relabel(item_fn)
+
+    def check_labels_as_passed(self, name: str) -> None:
+        """Raises where a linear metric reads what is not linear in other labels."""
+        if self.relabel is not None:
+            raise ValueError(
+                f"a metric with linear=True does not read {name} of a ranking; register "
+                "the metric without it"
+            )
+
+    @property
+    def weighs_items(self) -> bool:
+        """Whether the value of a metric depends on the weights of items.
+
+        Raises:
+            ValueError: if it does, but the metric reads other labels, in which it would
+                not be linear.
+        """
+        if self.has_item_weights and self.relabel is not None:
+            raise ValueError(
+                "weights weighs items, and their mean weight, by which this metric "
+                "divides, depends on the labels of all, so that it is not linear in gains; "
+                "pass weights of lists, or a metric that does not read those of items, "
+                "such as rbp"
+            )
+        return self.has_item_weights
+
+    def reaches(self, ks: Sequence[Cut]) -> bool:
+        """Whether enough ranks are held for every cutoff.
+
+        A cut ranking reaches only integers: None needs all ranks, and so may arrays.
+        """
+        cut = self.cut
+        return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
+
+    def held_through(self, ks: Sequence[Cut]) -> Ranked:
+        """Returns the items that have places, in tie groups or in one definite order.
+
+        Raises:
+            ValueError: if nothing was ordered, or a cutoff is beyond the cut.
+        """
+        held, cut = self.of_places().held, self.cut
+        for k in ks:
+            if not self.reaches((k,)):
+                problem = f"k is {k}"
+                if isinstance(k, jax.Array):
+                    # No single number would do: the advice is to rank whole lists.
+                    problem, k = "k differs from list to list", None
+                raise ValueError(
+                    f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
+                    + ("" if k is None else " or deeper")
+                )
+        if held is None:
+            raise UnknownPlaceError(self.judged_pool().order_error)
+        return held if self.in_groups else held.in_one_order()
+
+    def group_across_cut(
+        self, held: Ranked, item_fns: Sequence[ItemFn]
+    ) -> tuple[jax.Array | None, list[jax.Array | None]]:
+        """Returns the size of the tie group across the cut, and totals over its items.
+
+        The pool is read once for all metrics of a call that ask for the same functions.
+        All results are None where every group is complete.
+
+        Args:
+            held: From `held_through`.
+            item_fns: Functions of items, to be summed; bools are counted.
+        """
+        if held.straddle is None or held.keys is None:
+            return None, [None] * len(item_fns)
+        # What items are worth is often what places count, and is then summed once.
+        distinct = tuple(dict.fromkeys(item_fns))
+        pool, dtype = self.judged_pool(), self.dtype
+        # In a list with fewer items than ranks, the last key is that of no item; nothing
+        # straddles there, and `straddle.lists` is false.
+        last_key = held.keys[..., -1]
+        find = partial(held.straddle.group, last_key, pool, distinct, dtype)
+        # Without cutoffs: every metric reads the one rank at which the ranking was cut.
+        tied, totals = self.memo.once(("straddling", distinct), find)
+        totals = dict(zip(distinct, totals, strict=True))
+        # As they were asked for, with the repeats.
+        return tied, [totals[item_fn] for item_fn in item_fns]
+
+    def sums_to_cutoffs(
+        self, layout: PoolLayout, terms: Sequence[jax.Array], trailing: int = 0
+    ) -> jax.Array:
+        """Sums the terms of each cutoff, `[*lists, items, …]`, over the items of a list.
+
+        Returns `[*lists, len(terms), …]`.
+        """
+        axis = self.list_exists.ndim
+        if self.omits_unlisted and terms[0].shape[axis] <= _FEW_LISTED:
+            # Reductions fuse with what they add up, so that they compile faster than
+            # products with ones. Over many items they would drift.
+            sums = [jnp.sum(x, axis=axis) for x in terms]
+        else:
+            sums = [layout.sum(x, trailing) for x in terms]
+        return jnp.stack(sums, axis=axis)
+
+    def refuse(self, lists: jax.Array, reason: str) -> None:
+        """Makes the call of a metric raise ValueError where it cannot read a list.
+
+        Where values are known only inside `jax.jit`, nothing is raised, so that the
+        metric has to document what it returns.
+
+        Args:
+            lists: `[*lists]` bool, those that the metric refuses.
+            reason: The message, in which `{}` stands for the first of these lists.
+        """
+        refused = self.memo.refused
+        refused[reason] = refused.get(reason, False) | lists

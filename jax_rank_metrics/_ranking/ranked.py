@@ -16,11 +16,11 @@ from jax_rank_metrics._places import first_stop, tie_groups
 from jax_rank_metrics._places.few_ranks import Pairs
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._places.place import FEW_RANKS, Place
-from jax_rank_metrics._places.soft import SoftScores
+from jax_rank_metrics._places.soft_places import SoftScores
 from jax_rank_metrics._places.tie_groups import Amount, RankSum, TieGroups
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.straddle import Straddle
+from jax_rank_metrics._ranking.pool import Straddle
 
 
 class UnknownPlaceError(ValueError):

@@ -11,17 +11,15 @@ from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ranking import (
+    best_order,
     concordance,
-    ideal,
     stops,
     sums,
     totals,
     unknown_values,
 )
-from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn
-from jax_rank_metrics._ranking.labels import relabelling
-from jax_rank_metrics._ranking.view import Dependencies, View
+from jax_rank_metrics._ranking.data import Dependencies, RankingData
+from jax_rank_metrics._ranking.item_fns import ItemFn, relabelling
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -34,29 +32,27 @@ class Ranking:
     """
 
     # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, for as long as
-    # it is traced, a ranking that a metric is given holds the view that it reads, and one
-    # of a program that a source made may hold what counts places instead of ranking.
-    __slots__ = ("__weakref__", "_count_places", "_data", "_traced_view")
+    # it is traced, one of a program that a source made may hold what counts places instead
+    # of ranking.
+    __slots__ = ("__weakref__", "_count_places", "_data")
 
     def __init__(
         self,
         data: RankingData,
-        view: View | None = None,
         count_places: Callable[[], RankingData] | None = None,
     ) -> None:
-        """Reads data through a view, or through a new one in each call."""
-        self._data, self._traced_view = data, view
-        self._count_places = count_places
+        """Takes the data to read."""
+        self._data, self._count_places = data, count_places
 
     @property
-    def _view(self) -> View:
+    def _traced(self) -> RankingData:
         # Outside of a metric every call has a memo of its own, and nothing outlives it.
-        return self._traced_view or View(self._data)
+        return self._data if self._data.answers is not None else self._data.traced()
 
-    def _view_for(self, name: str) -> View:
-        """Returns the view for what formulas that are linear in gains must not read."""
-        self._view.check_labels_as_passed(name)
-        return self._view
+    def _traced_for(self, name: str) -> RankingData:
+        """Returns the data for what formulas that are linear in gains must not read."""
+        self._data.check_labels_as_passed(name)
+        return self._traced
 
     def expected_sum(
         self,
@@ -97,12 +93,12 @@ class Ranking:
                 items and `item_fn` of the label 0 is not 0.
         """
         _check_place_fn("expected_sum", place_fn, len(per_list))
-        view, ks = self._view.of_places(), _inputs.cuts(ks)
-        item_fn, *counting = map(view.labelled, (item_fn, *counting))
+        data, ks = self._traced.of_places(), _inputs.cuts(ks)
+        item_fn, *counting = map(data.labelled, (item_fn, *counting))
         # Functions are keys by identity: metrics that pass the same ones share their sums.
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
-        key = ("sum", *args, view.reading)
-        return view.memo.once(key, lambda: sums.expected(view, *args))
+        key = ("sum", *args, data.reading)
+        return data.memo.once(key, lambda: sums.expected(data, *args))
 
     def expected_max(
         self,
@@ -130,9 +126,9 @@ class Ranking:
                 cut, so that items that tie with the last one may be missing.
         """
         _check_place_fn("expected_max", place_fn, len(per_list))
-        view, ks = self._view_for("expected_max"), _inputs.cuts(ks)
+        data, ks = self._traced_for("expected_max"), _inputs.cuts(ks)
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
-        return sums.expected(view, *args, take_max=True)
+        return sums.expected(data, *args, take_max=True)
 
     def expected_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
@@ -156,10 +152,10 @@ class Ranking:
                 hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
         _check_position_fn("expected_first", position_fn)
-        view = self._view_for("expected_first").of_places()
+        data = self._traced_for("expected_first").of_places()
         args = (stop_fn, position_fn, _inputs.cuts(ks))
-        key = ("first", *args, view.reading)
-        return view.memo.once(key, lambda: stops.expected(view, *args))
+        key = ("first", *args, data.reading)
+        return data.memo.once(key, lambda: stops.expected(data, *args))
 
     def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
         """Counts the pairs of items of different values, by the order of their scores.
@@ -180,9 +176,9 @@ class Ranking:
             ValueError: if the ranking was cut, or holds only relevant items and
                 `value_fn` of the label 0 is not 0.
         """
-        view = self._view_for("pairs").of_places()
-        key = ("pairs", value_fn, view.reading)
-        return view.memo.once(key, lambda: concordance.pairs(view, value_fn))
+        data = self._traced_for("pairs").of_places()
+        key = ("pairs", value_fn, data.reading)
+        return data.memo.once(key, lambda: concordance.pairs(data, value_fn))
 
     def per_list(
         self,
@@ -205,17 +201,17 @@ class Ranking:
                 the weight of a list is the mean weight of its items, each counted
                 `item_fn` times.
         """
-        view, data = self._view, self._data
+        data = self._traced
         weights, shape = data.list_weights, data.list_exists.shape
         if weights is None:
-            weights = totals.mean_item_weight(view, view.labelled(item_fn))
+            weights = totals.mean_item_weight(data, data.labelled(item_fn))
         if weights is None:
             weights = jnp.ones(shape, data.dtype)
         is_counted = data.list_exists & (weights > 0)
         defined = defined & is_counted
         # Outside of a metric, values are taken to depend on places.
-        reads_places = view.dependencies.on_places or self._traced_view is None
-        unknown = unknown_values.of_lists(view, is_counted, reads_places)
+        reads_places = data.dependencies.on_places or self._data.answers is None
+        unknown = unknown_values.of_lists(data, is_counted, reads_places)
         # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if unknown is not None:
@@ -238,7 +234,7 @@ class Ranking:
         Raises:
             ValueError: if items were counted instead of ordered, or have soft places.
         """
-        return self._view_for("items").of_places().data.items
+        return self._traced_for("items").of_places().items
 
     @property
     def segment_ids(self) -> jax.Array:
@@ -250,7 +246,7 @@ class Ranking:
         Raises:
             ValueError: if lists are not packed.
         """
-        layout = self._view_for("segment_ids").data.packed_layout
+        layout = self._traced_for("segment_ids").packed_layout
         if layout is None:
             raise ValueError("segment_ids: these lists are not packed")
         return layout.ids
@@ -261,26 +257,26 @@ class Ranking:
         A list of 3 items has the depths 2 3 3 at k = 2, 5 and None. With `nominal`, the
         depth is k itself, even beyond the end of the list: 2 5 3.
         """
-        return totals.depth(self._view, ks, nominal)
+        return totals.depth(self._traced, ks, nominal)
 
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
-        return totals.pool_sum(self._view, self._view.labelled(item_fn))
+        return totals.pool_sum(self._traced, self._traced.labelled(item_fn))
 
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
-        return totals.pool_max(self._view, self._view.labelled(item_fn))
+        return totals.pool_max(self._traced, self._traced.labelled(item_fn))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
         """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs.
 
         Shares of a list become arrays `[*lists]` int32, the cutoff of each list.
         """
-        return totals.cutoffs(self._view, k)
+        return totals.cutoffs(self._traced, k)
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Counts the relevant items of the pool, `[*lists]` floats."""
-        return totals.num_relevant(self._view, relevance_threshold)
+        return totals.num_relevant(self._traced, relevance_threshold)
 
     def ideal_sum(
         self,
@@ -303,8 +299,8 @@ class Ranking:
             `[*lists, len(ks)]`.
         """
         _check_position_fn("ideal_sum", position_fn)
-        view = self._view_for("ideal_sum")
-        return ideal.ideal_sum(view, item_fn, position_fn, ks, monotone)
+        data = self._traced_for("ideal_sum")
+        return best_order.ideal_sum(data, item_fn, position_fn, ks, monotone)
 
     def ideal_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
@@ -321,8 +317,8 @@ class Ranking:
             `[*lists, len(ks)]`.
         """
         _check_position_fn("ideal_first", position_fn)
-        view = self._view_for("ideal_first")
-        return ideal.ideal_first(view, stop_fn, position_fn, ks)
+        data = self._traced_for("ideal_first")
+        return best_order.ideal_first(data, stop_fn, position_fn, ks)
 
     def __reduce__(self) -> tuple[type["Ranking"], tuple[RankingData]]:
         """Pickles the data alone."""
@@ -348,9 +344,12 @@ def counted_data_of(ranking: Ranking) -> RankingData | None:
     return None if count is None else count()
 
 
-def view_of(ranking: Ranking) -> View:
-    """Returns the view through which a ranking is read; a new one outside of a metric."""
-    return ranking._view
+def traced_data(ranking: Ranking) -> RankingData:
+    """Returns the data that a ranking reads, with the memo of the metrics of a call.
+
+    Outside of a metric the memo is a new one.
+    """
+    return ranking._traced
 
 
 def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
@@ -363,18 +362,17 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
         ranking: The lists, as a metric is given them.
         label_fn: From `Items`, the label of each.
     """
-    view = view_of(ranking)
-    relabel = relabelling(label_fn)
-    return Ranking(view.data, dataclasses.replace(view, relabel=relabel))
+    data = traced_data(ranking)
+    return Ranking(dataclasses.replace(data, relabel=relabelling(label_fn)))
 
 
 def of_totals(ranking: Ranking) -> Ranking:
     """Returns the ranking for values that depend on the pool alone, and so on no score."""
-    view = view_of(ranking)
-    return Ranking(view.data, dataclasses.replace(view, dependencies=Dependencies()))
+    data = traced_data(ranking)
+    return Ranking(dataclasses.replace(data, depends_on=Dependencies()))
 
 
-# The view and `count_places` stay behind: they belong to the trace that made them.
+# `count_places` stays behind: it belongs to the trace that made it.
 jax.tree_util.register_pytree_with_keys(
     Ranking,
     lambda ranking: (((jax.tree_util.GetAttrKey("_data"), data_of(ranking)),), None),

@@ -7,93 +7,100 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import is_within
-from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import (
+    ItemFn,
+    Items,
+    item_predicate,
+    item_values,
+)
 from jax_rank_metrics._ranking.ranked import NO_FIRST_STOP
 from jax_rank_metrics._ranking.unlisted import check_unlisted
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
 
 def expected(
-    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `Ranking.expected_first`."""
-    part = view.data.held or view.data.judged_pool()
+    part = data.held or data.judged_pool()
     # Bools have a first stop, found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_:
-        return _cascade(view, stop_fn, position_fn, ks)
-    if not view.in_groups:
-        return at_mean_rank(view, stop_fn, position_fn, ks)
-    first = _first_stop(view, stop_fn, ks)
-    return first_stop.expected(first, position_fn, ks, view.data.dtype)
+        return _cascade(data, stop_fn, position_fn, ks)
+    if not data.in_groups:
+        return at_mean_rank(data, stop_fn, position_fn, ks)
+    first = _first_stop(data, stop_fn, ks)
+    return first_stop.expected(first, position_fn, ks, data.dtype)
 
 
 def at_mean_rank(
-    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Reads `position_fn` at the mean rank of the first stop's tie group.
 
     The arguments and errors are those of `Ranking.expected_first` of bools, which this
     equals where nothing ties. A rank that is not whole is beyond k if it is above k.
     """
-    first = _first_stop(view, stop_fn, ks)
-    return first_stop.at_mean_rank(first, position_fn, ks, view.data.dtype)
+    first = _first_stop(data, stop_fn, ks)
+    return first_stop.at_mean_rank(first, position_fn, ks, data.dtype)
 
 
-def _first_stop(view: View, stop_fn: ItemFn, ks: Sequence[Cut]) -> first_stop.FirstStop:
+def _first_stop(
+    data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
+) -> first_stop.FirstStop:
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
-    view.of_places()
-    key = ("first stop", stop_fn, tuple(ks), view.reading)
-    return view.memo.once(key, lambda: _find_first_stop(view, stop_fn, ks))
+    data.of_places()
+    key = ("first stop", stop_fn, tuple(ks), data.reading)
+    return data.memo.once(key, lambda: _find_first_stop(data, stop_fn, ks))
 
 
 def _find_first_stop(
-    view: View, stop_fn: ItemFn, ks: Sequence[Cut]
+    data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    scores = view.data.pool_scores
-    if scores is not None and (view.data.held is None or not view.reaches(ks)):
-        pool, in_groups = view.data.judged_pool(), view.in_groups
-        return view.memo.once(
-            # Without cutoffs: scores find the stop at whatever rank it is.
+    pool, is_held = data.pool, data.held is not None and data.reaches(ks)
+    if pool is not None and pool.finds_stops and not is_held:
+        in_groups = data.in_groups
+        return data.memo.once(
+            # Without cutoffs: the pool finds the stop at whatever rank it is.
             ("first stop", stop_fn, in_groups),
-            lambda: scores.first_stop(pool, stop_fn, in_groups),
+            lambda: pool.first_stop(stop_fn, in_groups),
         )
-    held = view.held_through(ks)
-    group_size, (stops_of_group,) = view.group_across_cut(held, (stop_fn,))
-    check_unlisted(view, stop_fn)
+    held = data.held_through(ks)
+    group_size, (stops_of_group,) = data.group_across_cut(held, (stop_fn,))
+    check_unlisted(data, stop_fn)
     stop = item_predicate(stop_fn, held.items)
     return held.first_stop(stop, group_size, stops_of_group)
 
 
 def _cascade(
-    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Follows a user whom each item stops by chance, down one definite order."""
-    if view.data.is_soft:
+    if data.is_soft:
         raise ValueError(NO_FIRST_STOP)
-    if view.in_groups:
+    if data.in_groups:
         raise ValueError(
             "stop_fn returns probabilities, which need one definite order; make the "
             "metric with ties='order'"
         )
-    ranks = view.held_through(ks).in_one_order()
-    check_unlisted(view, stop_fn)
-    stop = item_values(stop_fn, ranks.items, view.data.dtype)
+    ranks = data.held_through(ks).in_one_order()
+    check_unlisted(data, stop_fn)
+    stop = item_values(stop_fn, ranks.items, data.dtype)
     return first_stop.cascade(
         stop, ranks.items.exists, ranks.rank_above, position_fn, ks, ranks.layout
     )
 
 
 def best_ranks(
-    view: View, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
+    data: RankingData, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
 ) -> jax.Array:
     """Returns the rank of the first hit with the largest value, in one definite order.
 
     Hits with the values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
 
     Args:
-        view: The lists.
+        data: The lists.
         hit_fn: From `Items`, bools: which can be the best.
         item_fn: From `Items`, the value of each, not negative.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
@@ -104,12 +111,12 @@ def best_ranks(
     Raises:
         ValueError: as `Ranking.expected_sum`.
     """
-    ranks = view.held_through(ks).in_one_order()
-    check_unlisted(view, hit_fn)
+    ranks = data.held_through(ks).in_one_order()
+    check_unlisted(data, hit_fn)
     items, layout = ranks.items, ranks.layout
     is_hit = item_predicate(hit_fn, items)
-    values = item_values(item_fn, items, view.data.dtype)
-    rank = ranks.above_and_tied(view.memo)[0] + 1
+    values = item_values(item_fn, items, data.dtype)
+    rank = ranks.above_and_tied(data.memo)[0] + 1
     best = []
     for cutoff in map(layout.cut_of_items, ks):
         is_candidate = is_hit & is_within(rank, cutoff)
@@ -118,4 +125,4 @@ def best_ranks(
         # Layouts have no minimum: negate the maximum of the negated ranks.
         first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
         best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
-    return jnp.stack(best, axis=-1).astype(view.data.dtype)
+    return jnp.stack(best, axis=-1).astype(data.dtype)

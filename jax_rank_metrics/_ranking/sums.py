@@ -14,14 +14,14 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._places.tie_groups import Amount
-from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts, item_values
 from jax_rank_metrics._ranking.unlisted import check_unlisted, unlisted_value
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut
 
 
 def expected(
-    view: View,
+    data: RankingData,
     item_fn: ItemFn,
     place_fn: Callable[..., jax.Array],
     ks: Sequence[Cut],
@@ -35,13 +35,13 @@ def expected(
     the cut, the items held find their places. Each cutoff then sums the values of items
     times what their places are worth.
     """
-    held, dtype = view.held_through(ks), view.data.dtype
+    held, dtype = data.held_through(ks), data.dtype
     layout, items = held.layout, held.items
-    num_list_axes, num_item_axes = view.data.list_exists.ndim, items.exists.ndim
-    check_unlisted(view, item_fn)
+    num_list_axes, num_item_axes = data.list_exists.ndim, items.exists.ndim
+    check_unlisted(data, item_fn)
     cutoffs = list(map(layout.cut_of_items, ks))
     per_item = [layout.broadcast_to_items(x) for x in per_list]
-    group_size, totals = view.group_across_cut(held, (item_fn, *counting))
+    group_size, totals = data.group_across_cut(held, (item_fn, *counting))
     if take_max and group_size is not None:
         raise ValueError(
             "expected_max needs all items of a tie group, but this ranking is cut and "
@@ -50,12 +50,12 @@ def expected(
         )
 
     def amount(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
-        of_unlisted = unlisted_value(view, item_fn)
+        of_unlisted = unlisted_value(data, item_fn)
         x = _less(item_amounts(item_fn, items, dtype), of_unlisted, items.exists)
         before = None
         if held.reads_prefix_sums:
             find = partial(_sum_before, layout, items, x)
-            before = view.memo.once(("sums before", item_fn), find)
+            before = data.memo.once(("sums before", item_fn), find)
         return Amount(x, before, of_group, of_unlisted)
 
     values = Amount(item_values(item_fn, items, dtype), of_group=totals[0])
@@ -73,7 +73,7 @@ def expected(
         # pairs.
         of_items = [x.of_items for x in amounts]
         find = partial(held.soft.place, layout, items.exists, of_items)
-        return view.memo.once(("soft", tuple(counting)), find), values.of_items
+        return data.memo.once(("soft", tuple(counting)), find), values.of_items
 
     def sum_values(
         values: Amount, amounts: Sequence[Amount], group_size: jax.Array | None
@@ -86,7 +86,7 @@ def expected(
             terms.append(worth * weights.astype(worth.dtype))
         if take_max:
             return jnp.stack(list(map(layout.max, terms)), axis=num_list_axes)
-        return view.sums_to_cutoffs(layout, terms, worth.ndim - num_item_axes)
+        return data.sums_to_cutoffs(layout, terms, worth.ndim - num_item_axes)
 
     # `place_fn` sees amounts with trailing axes one entry at a time. Each pass of this
     # loop maps over one trailing axis of all arrays that have it; keys, runs and other

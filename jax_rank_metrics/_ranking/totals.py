@@ -6,11 +6,14 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import PoolLayout
-from jax_rank_metrics._ranking.items import (
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import (
     MAX_WEIGHTED_GAIN,
     WEIGHTED_SCALE,
     ItemFn,
@@ -18,17 +21,19 @@ from jax_rank_metrics._ranking.items import (
     item_amounts,
     item_values,
 )
-from jax_rank_metrics._ranking.shares import cutoff_of
 from jax_rank_metrics._ranking.unlisted import check_alike, check_known
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import Cut, Cutoffs, Number
 
+# Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.
+# Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
+_BITS, _DIGITS = 16, 6
 
-def pool_sum(view: View, item_fn: ItemFn) -> jax.Array:
+
+def pool_sum(data: RankingData, item_fn: ItemFn) -> jax.Array:
     """Computes `Ranking.pool_sum`."""
-    pool, dtype = view.data.judged_pool(), view.data.dtype
-    check_known(view, item_fn)
+    pool, dtype = data.judged_pool(), data.dtype
+    check_known(data, item_fn)
 
     def total(items: ItemArrays, layout: PoolLayout) -> jax.Array:
         amounts = item_amounts(item_fn, items, dtype)
@@ -38,51 +43,49 @@ def pool_sum(view: View, item_fn: ItemFn) -> jax.Array:
     return functools.reduce(jnp.add, totals)
 
 
-def pool_max(view: View, item_fn: ItemFn) -> jax.Array:
+def pool_max(data: RankingData, item_fn: ItemFn) -> jax.Array:
     """Computes `Ranking.pool_max`."""
-    pool = view.data.judged_pool()
-    check_known(view, item_fn)
-    check_alike(view, item_fn)
-    return pool.layout.max(item_values(item_fn, pool.items.read(), view.data.dtype))
+    pool = data.judged_pool()
+    check_known(data, item_fn)
+    check_alike(data, item_fn)
+    return pool.layout.max(item_values(item_fn, pool.items.read(), data.dtype))
 
 
-def num_relevant(view: View, threshold: Number) -> jax.Array:
+def num_relevant(data: RankingData, threshold: Number) -> jax.Array:
     """Computes `Ranking.num_relevant`."""
-    data = view.data
 
     def is_relevant(items: Items) -> jax.Array:
         return items.relevant(threshold)
 
     def count() -> jax.Array:
         # The caller has counted the labels as passed, and no others.
-        if data.known_relevant is None or view.relabel is not None:
-            return pool_sum(view, view.labelled(is_relevant))
+        if data.known_relevant is None or data.relabel is not None:
+            return pool_sum(data, data.labelled(is_relevant))
         # Never fewer than were retrieved, so that no recall exceeds 1.
         assert data.held is not None
         retrieved = _arithmetic.count(is_relevant(Items.of(data.held.items)))
         return jnp.maximum(data.known_relevant, retrieved).astype(data.dtype)
 
-    return view.memo.once(("relevant", threshold, view.relabel), count)
+    return data.memo.once(("relevant", threshold, data.relabel), count)
 
 
-def cutoffs(view: View, k: Cutoffs) -> tuple[Cut, ...]:
+def cutoffs(data: RankingData, k: Cutoffs) -> tuple[Cut, ...]:
     """Computes `Ranking.cutoffs`."""
 
     def resolve(fraction: share) -> jax.Array:
-        pool = view.data.judged_pool()
+        pool = data.judged_pool()
         return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
 
     ks = _inputs.cutoffs(k)
-    _check_ranks(view, ks)
+    _check_ranks(data, ks)
     return tuple(
-        view.memo.once(("share", x), partial(resolve, x)) if isinstance(x, share) else x
+        data.memo.once(("share", x), partial(resolve, x)) if isinstance(x, share) else x
         for x in ks
     )
 
 
-def _check_ranks(view: View, ks: Sequence[object]) -> None:
+def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
     """Raises for a cutoff among ranks that the float dtype of places cannot tell apart."""
-    data = view.data
     dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
     max_ranks = (data.max_items or 0) if data.held is None else data.held.ranks
     numbers = [k for k in ks if isinstance(k, int) and k > limit]
@@ -93,9 +96,9 @@ def _check_ranks(view: View, ks: Sequence[object]) -> None:
         )
 
 
-def depth(view: View, ks: Sequence[Cut], nominal: bool) -> jax.Array:
+def depth(data: RankingData, ks: Sequence[Cut], nominal: bool) -> jax.Array:
     """Computes `Ranking.depth`."""
-    length = view.data.length.astype(view.data.dtype)
+    length = data.length.astype(data.dtype)
     depth_at = jnp.full_like if nominal else jnp.minimum
     depths = [
         length if k is None else depth_at(length, jnp.asarray(k, length.dtype))
@@ -104,15 +107,15 @@ def depth(view: View, ks: Sequence[Cut], nominal: bool) -> jax.Array:
     return jnp.stack(depths, axis=-1)
 
 
-def mean_item_weight(view: View, item_fn: ItemFn) -> jax.Array | None:
+def mean_item_weight(data: RankingData, item_fn: ItemFn) -> jax.Array | None:
     """Returns w̄: the mean item weight of every list, each item counted `item_fn` times.
 
     A list in which `item_fn` is 0 everywhere has the plain mean. None if items have no
     weights.
     """
-    if not view.data.has_item_weights:
+    if not data.has_item_weights:
         return None
-    pool, dtype = view.data.judged_pool(), view.data.dtype
+    pool, dtype = data.judged_pool(), data.dtype
     items, layout = pool.items.read(), pool.layout
     assert items.weights is not None
     times = item_values(item_fn, items, dtype)
@@ -122,3 +125,36 @@ def mean_item_weight(view: View, item_fn: ItemFn) -> jax.Array | None:
     times = jnp.where(any_counts, times, items.exists.astype(dtype))
     weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
     return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
+
+
+def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:
+    """Returns ceil(float64(fraction·length)) of each length, int32.
+
+    The product is computed exactly, in integers of 32 bits, since not every device has
+    float64. With q its integer part, float64 rounds it to q where it exceeds q by no more
+    than half of the distance to the next float64: 2^(b − 53) for 2^b ≤ q < 2^(b + 1). (A
+    product half-way between the two is rounded to the even one, which is q.) So the
+    cutoff is q where the fractional part is at most that, and q + 1 elsewhere.
+
+    Args:
+        fraction: The share.
+        lengths: `[*lists]` int32, not negative.
+    """
+    is_all = fraction.fraction == 1
+    scaled = 0 if is_all else int(fraction.fraction * 2.0 ** (_BITS * _DIGITS))
+    low, high = lengths.astype(jnp.uint32) & 0xFFFF, lengths.astype(jnp.uint32) >> _BITS
+    carry, digits = jnp.zeros_like(low), []
+    for index in range(_DIGITS):  # the least significant digit first
+        digit = np.uint32(scaled >> (_BITS * index) & 0xFFFF)
+        partial = digit * low + (carry & 0xFFFF)
+        digits.append(partial & 0xFFFF)
+        carry = digit * high + (carry >> _BITS) + (partial >> _BITS)
+    quotient = lengths.astype(jnp.uint32) if is_all else carry
+    # The bit of the fractional part that is worth 2^(b − 53).
+    half = _BITS * _DIGITS - 53 + 31 - lax.clz(jnp.maximum(quotient, 1))
+    exceeds = jnp.zeros(lengths.shape, bool)
+    for index, digit in enumerate(digits):
+        bit = jnp.where(half // _BITS == index, 1 << half % _BITS, 0)
+        exceeds = (digit > bit) | ((digit == bit) & exceeds)
+    cutoffs = (quotient + exceeds.astype(jnp.uint32)).astype(jnp.int32)
+    return jnp.maximum(cutoffs, jnp.minimum(lengths, 1))

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._items import GROUPS, ItemArrays
-from jax_rank_metrics._ranking.items import ItemFn, item_amounts
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts
 from jax_rank_metrics._ranking.ranked import RANK_MORE, UnknownPlaceError
-from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._while_tracing import constant
 
 # Values that were found, by the shapes and dtypes of what a function reads.
@@ -30,12 +30,12 @@ _Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
 
 
-def check_unlisted(view: View, item_fn: ItemFn) -> None:
+def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if items with the label 0 have a value, but their places are not held."""
-    check_known(view, item_fn)
-    if not view.data.omits_unlisted:
+    check_known(data, item_fn)
+    if not data.omits_unlisted:
         return
-    values = _member_values(view, item_fn)
+    values = _member_values(data, item_fn)
     if values is not None:
         # A linear function that is 0 for a member of each group and of none is always 0.
         if values.any():
@@ -45,7 +45,7 @@ def check_unlisted(view: View, item_fn: ItemFn) -> None:
                 f"that are numbers, as in awrf@10, and {RANK_MORE}"
             )
         return
-    value = unlisted_value(view, item_fn)
+    value = unlisted_value(data, item_fn)
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
@@ -54,7 +54,7 @@ def check_unlisted(view: View, item_fn: ItemFn) -> None:
         )
 
 
-def unlisted_value(view: View, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
+def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
     """Returns the value of an unlisted item, `[…]`, where unlisted places are not held.
 
     None where every place is held, or where the value is 0. It is traced only if
@@ -63,23 +63,23 @@ def unlisted_value(view: View, item_fn: ItemFn) -> np.ndarray | jax.Array | None
     Raises:
         ValueError: if unlisted items may have different values.
     """
-    check_known(view, item_fn)
-    if not view.data.omits_unlisted:
+    check_known(data, item_fn)
+    if not data.omits_unlisted:
         return None
-    check_alike(view, item_fn)
-    values = _values_of(view, item_fn, {})
+    check_alike(data, item_fn)
+    values = _values_of(data, item_fn, {})
     if isinstance(values, np.ndarray):
         return np.asarray(values[0]) if values.any() else None
     return values[0]
 
 
-def check_known(view: View, item_fn: ItemFn) -> None:
+def check_known(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if the value of unlisted items depends on groups that were not passed.
 
     Also raises if it depends on groups at all, and no metric declares how.
     """
-    values = _member_values(view, item_fn)
-    is_partial = GROUPS in view.data.partial_columns
+    values = _member_values(data, item_fn)
+    is_partial = GROUPS in data.partial_columns
     if is_partial and values is not None and values.any():
         raise UnknownPlaceError(
             "columns holds 'groups' of the listed items alone, and items with the label 0 "
@@ -88,9 +88,9 @@ def check_known(view: View, item_fn: ItemFn) -> None:
         )
 
 
-def check_alike(view: View, item_fn: ItemFn) -> None:
+def check_alike(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if unlisted items may have different values, where one stands for all."""
-    values = _member_values(view, item_fn)
+    values = _member_values(data, item_fn)
     if values is not None and (values != values[:1]).any():
         raise UnknownPlaceError(
             "the groups of items with the label 0 are read one by one, but this ranking "
@@ -98,7 +98,7 @@ def check_alike(view: View, item_fn: ItemFn) -> None:
         )
 
 
-def _member_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
+def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     """Returns the values of unlisted items: of a member of each group, and of none.
 
     Returns:
@@ -109,22 +109,22 @@ def _member_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
         ValueError: if the metric does not declare that it is linear in groups; or if the
             values are traced.
     """
-    differing = (*view.data.averaged_columns, *view.data.partial_columns)
-    if GROUPS not in differing or not _reads_groups(view, item_fn):
+    differing = (*data.averaged_columns, *data.partial_columns)
+    if GROUPS not in differing or not _reads_groups(data, item_fn):
         return None
-    if GROUPS not in view.linear_in:
+    if GROUPS not in data.linear_in:
         raise ValueError(
             "a function of items reads the groups of items that are not listed, of which "
             "this ranking knows only the total; where it is linear in them, declare so by "
             "@jrm.metric(linear_in=('groups',)), or pass all items to rank, with their "
             "groups as a column"
         )
-    column = _columns(view, 1)[GROUPS]
+    column = _columns(data, 1)[GROUPS]
     num_groups = math.prod(column.shape[1:])
     # For two groups 1 0, 0 1 and 0 0: a member of each, and of none.
     members = np.eye(num_groups + 1, num_groups, dtype=column.dtype)
     members = members.reshape(-1, *column.shape[1:])
-    values = _values_of(view, item_fn, {GROUPS: members})
+    values = _values_of(data, item_fn, {GROUPS: members})
     if isinstance(values, jax.Array):
         raise ValueError(
             "a function of items reads groups and also traced values, so that it is not "
@@ -134,7 +134,7 @@ def _member_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
     return values
 
 
-class _Recorded(Mapping[str, jax.Array]):
+class _ColumnReads(Mapping[str, jax.Array]):
     """Columns that remember which of them were read."""
 
     def __init__(self, columns: Mapping[str, jax.Array]) -> None:
@@ -153,10 +153,10 @@ class _Recorded(Mapping[str, jax.Array]):
         return len(self._columns)
 
 
-def _reads_groups(view: View, item_fn: ItemFn) -> bool:
+def _reads_groups(data: RankingData, item_fn: ItemFn) -> bool:
     """Whether a function of items reads the column of groups."""
-    columns = _Recorded(jax.tree.map(jnp.asarray, _columns(view, 1)))
-    dtype = view.data.dtype
+    columns = _ColumnReads(jax.tree.map(jnp.asarray, _columns(data, 1)))
+    dtype = data.dtype
 
     def value_of() -> jax.Array:
         items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
@@ -167,24 +167,24 @@ def _reads_groups(view: View, item_fn: ItemFn) -> bool:
     return GROUPS in columns.read
 
 
-def _columns(view: View, num_items: int) -> dict[str, np.ndarray]:
+def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
     """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
-    assert view.data.held is not None
+    assert data.held is not None
     # Beyond the axes of lists and that of items.
-    trailing = view.data.list_exists.ndim + 1
+    trailing = data.list_exists.ndim + 1
     return {
         name: np.zeros((num_items, *x.shape[trailing:]), x.dtype)
-        for name, x in view.data.held.items.columns.items()
+        for name, x in data.held.items.columns.items()
     }
 
 
 def _values_of(
-    view: View, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
+    data: RankingData, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
 ) -> np.ndarray | jax.Array:
     """Returns the values of items with the label 0 that have these entries in columns.
 
     Args:
-        view: The lists.
+        data: The lists.
         item_fn: A function of items.
         probes: By name, arrays `[items, …]`; all other columns are 0. Without any, there
             is one item.
@@ -193,7 +193,7 @@ def _values_of(
         `[items, …]`; traced only if `item_fn` has taken traced values from elsewhere.
     """
     num_items = max((len(probe) for probe in probes.values()), default=1)
-    columns, dtype = _columns(view, num_items) | dict(probes), view.data.dtype
+    columns, dtype = _columns(data, num_items) | dict(probes), data.dtype
     names, arrays = list(columns), list(columns.values())
     kinds = {name: (x.shape, x.dtype) for name, x in columns.items()}
     # The shapes say what the probes are: all of one shape hold the same members.

@@ -17,8 +17,7 @@ from jax_rank_metrics._layouts.pools import Weighted, with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ordering.streaming import Tally
-from jax_rank_metrics._ranking.pool import Pool
-from jax_rank_metrics._ranking.straddle import Straddle
+from jax_rank_metrics._ranking.pool import Pool, Straddle
 
 
 class GroupTally(NamedTuple):

@@ -17,7 +17,7 @@ from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.items import ItemFn, item_predicate
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
@@ -46,7 +46,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
         return data_of(ranking)
     data = _first_ranks(catalog)
     # Arrays as they were passed; as results of a compiled program they would be copied.
-    return dataclasses.replace(data, pool_scores=StreamedStops(catalog))
+    return dataclasses.replace(data, pool=StreamedPool.of(data.pool, catalog))
 
 
 def rank_labelled_twice(
@@ -65,8 +65,7 @@ def rank_labelled_twice(
     stops = RankingData(
         held=None,
         # Totals of the pool do not depend on ties, so that one pool serves both.
-        pool=first_ranks.pool,
-        pool_scores=StreamedStops(uncut),
+        pool=StreamedPool.of(first_ranks.pool, uncut),
         length=first_ranks.length,
         list_exists=first_ranks.list_exists,
         list_weights=first_ranks.list_weights,
@@ -78,14 +77,25 @@ def rank_labelled_twice(
 
 
 @pytree()
-class StreamedStops:
-    """Finds first stops in a catalogue, by streaming it twice.
+class StreamedPool(Pool):
+    """A pool that finds first stops in its catalogue, by streaming that twice.
 
     The first time finds the best item that stops, and how many others tie with it. The
     second one counts the items that rank above it.
     """
 
     catalog: Catalog
+
+    @classmethod
+    def of(cls, pool: Pool | None, catalog: Catalog) -> "StreamedPool":
+        """Adds the catalogue of the items to a pool."""
+        assert pool is not None
+        return cls(pool.items, pool.layout, catalog)
+
+    @property
+    def finds_stops(self) -> bool:
+        """True: the catalogue is read again."""
+        return True
 
     @property
     def order_error(self) -> str:
@@ -99,11 +109,8 @@ class StreamedStops:
             f"all items are {where}; pass a cutoff, such as map@100 or k=100{cure}"
         )
 
-    def first_stop(
-        self, pool: Pool, stop_fn: ItemFn, in_groups: bool
-    ) -> first_stop.FirstStop:
-        """Finds the first item that stops; see `PoolScores.first_stop`."""
-        del pool
+    def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
+        """Finds the first item that stops; see `Pool.first_stop`."""
         stream, axis = Stream.of(self.catalog), self.catalog.items_axis
         if in_groups:
             stream = stream.under("expected")  # without tie-breaks

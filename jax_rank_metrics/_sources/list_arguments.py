@@ -11,7 +11,7 @@ import jax
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.policy import Policy, resolve
-from jax_rank_metrics._places.soft import sigmoid_ranks
+from jax_rank_metrics._places.soft_places import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
 
 P = ParamSpec("P")

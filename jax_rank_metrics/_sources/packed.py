@@ -12,7 +12,7 @@ from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.packed import order_by, order_packed
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import (
@@ -69,8 +69,8 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
             list_weights,
             lists.relax,
         )
-    held, pool = None, Pool(flat_items, layout)
-    pool_scores = PoolScores(scores, seeds, policy.name, None)
+    held = None
+    pool = ScoredPool(flat_items, layout, scores, seeds, policy.name, None)
     ranked = flat_items.retrieved_items()
     if not depth.ordered:
         nan_found = has_nan(scores, ranked.exists, layout)
@@ -82,7 +82,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
             layout.starts,
             depth.item_order(policy, scores.dtype),
         )
-        layout, pool_scores, ranked = layout.sorted(list_ids), None, best.items
+        layout, ranked = layout.sorted(list_ids), best.items
         nan_found = is_nan(layout.first(best.keys), scores.dtype)
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
@@ -96,7 +96,6 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
     return RankingData(
         held=held,
         pool=pool,
-        pool_scores=pool_scores,
         length=layout.sum(ranked.exists),
         list_exists=layout.sum(pool.items.read().exists) > 0,
         list_weights=list_weights,

@@ -19,9 +19,8 @@ from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.pool import ScoredPool, Straddle
 from jax_rank_metrics._ranking.ranked import Ranked
-from jax_rank_metrics._ranking.straddle import Straddle
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
     ListOptions,
@@ -147,8 +146,7 @@ def _rank_rows(
     assert pool_size is not None
     return RankingData(
         held=held,
-        pool=Pool(raw_items, layout),
-        pool_scores=PoolScores(scores, seeds, policy.name, items_axis),
+        pool=ScoredPool(raw_items, layout, scores, seeds, policy.name, items_axis),
         length=length,
         list_exists=pool_size > 0,
         list_weights=list_weights,
@@ -172,7 +170,7 @@ def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
 def _rank_without_inputs(
     lists: ScoredLists, depth: Depth
 ) -> tuple[RankingData, jax.Array | None]:
-    """Returns the data without its pool and the scores of the pool, and its seeds.
+    """Returns the data without the arrays of its pool, and the seeds of that.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
     compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
@@ -181,13 +179,12 @@ def _rank_without_inputs(
     """
 
     def without_inputs(data: RankingData) -> tuple[RankingData, jax.Array | None]:
-        pool, pool_scores = data.pool, data.pool_scores
-        if pool is None or not isinstance(pool_scores, PoolScores):
+        pool = data.pool
+        if not isinstance(pool, ScoredPool):
             return data, None
         # Static fields stay: a layout, the name of the tie policy.
-        pool, scores = jax.tree.map(lambda _: None, (pool, pool_scores))
-        data = dataclasses.replace(data, pool=pool, pool_scores=scores)
-        return data, pool_scores.seeds
+        without_arrays = jax.tree.map(lambda _: None, pool)
+        return dataclasses.replace(data, pool=without_arrays), pool.seeds
 
     return read_lists(lists, depth, without_inputs)
 
@@ -316,15 +313,10 @@ def rank(
     depth = Depth(_inputs.deepest(_inputs.rank_cutoffs(k)))
     lists = checked(labels, scores, mask, weights, key, **options)
     data, seeds = _rank_without_inputs(lists, depth)
-    pool, pool_scores = data.pool, data.pool_scores
-    if pool is None or not isinstance(pool_scores, PoolScores):
+    if not isinstance(data.pool, ScoredPool):
         return Ranking(data)
     raw_items, scores = _shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
-    data = dataclasses.replace(
-        data,
-        pool=dataclasses.replace(pool, items=raw_items),
-        pool_scores=dataclasses.replace(pool_scores, scores=scores, seeds=seeds),
-    )
-    return Ranking(data)
+    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores, seeds=seeds)
+    return Ranking(dataclasses.replace(data, pool=pool))

@@ -4,7 +4,7 @@ import jax
 
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
+from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked

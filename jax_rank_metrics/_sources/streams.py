@@ -19,9 +19,8 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.pool import Pool, Straddle
 from jax_rank_metrics._ranking.ranked import Ranked
-from jax_rank_metrics._ranking.straddle import Straddle
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all, name_and_options
-from jax_rank_metrics._formulas.pooled import pooled_average_precision, pooled_roc_auc
+from jax_rank_metrics._formulas.one_list import pooled_average_precision, pooled_roc_auc
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options

@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "padding takes a rank from exposure",
-        "_formulas/exposure.py",
+        "_formulas/catalog_exposure.py",
         "_arithmetic.cumulative_count(exists) - 1",
         "_arithmetic.iota(indices)",
         "tests/test_exposure.py::test_lists_of_many_lengths",

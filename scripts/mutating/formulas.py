@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     Mutant(
         "a residual reads the labels of items as they are",
-        "_ranking/labels.py",
+        "_ranking/item_fns.py",
         "item_fn(_with_labels(items, label_fn(items)))",
         "item_fn(items)",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
@@ -76,10 +76,10 @@ MUTANTS = (
     ),
     Mutant(
         "a soft rank counts the item itself",
-        "_places/soft.py",
+        "_places/soft_places.py",
         "jnp.where(is_other, is_above, 0)",
         "is_above",
-        "jax_rank_metrics/_places/soft.py",
+        "jax_rank_metrics/_places/soft_places.py",
     ),
     Mutant(
         "a group counts items that are not relevant",
@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists that a metric refuses pass",
-        "_ranking/view.py",
+        "_ranking/data.py",
         "refused.get(reason, False) | lists",
         "refused.get(reason, False) & lists",
         "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",
@@ -189,7 +189,7 @@ MUTANTS = (
     Mutant(
         "groups of the listed items taken for those of all",
         "_ranking/unlisted.py",
-        "is_partial = GROUPS in view.data.partial_columns",
+        "is_partial = GROUPS in data.partial_columns",
         "is_partial = False",
         "tests/test_errors.py::test_bad_calls[errors.metrics: ndkl of listed groups]",
     ),
@@ -202,7 +202,7 @@ MUTANTS = (
     ),
     Mutant(
         "share of a list not rounded as float64",
-        "_ranking/shares.py",
+        "_ranking/totals.py",
         "bit = jnp.where(half // _BITS == index, 1 << half % _BITS, 0)",
         "bit = jnp.zeros_like(half)",
         "tests/test_share.py::test_cutoffs_are_those_of_float64",
@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "a soft cut at the rank itself",
-        "_places/soft.py",
+        "_places/soft_places.py",
         ".astype(above.dtype) + 0.5",
         ".astype(above.dtype)",
         "tests/test_relax.py::test_a_cutoff_is_half_way_to_the_next_rank",

@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         "counts of lists are as wide as the integers of JAX",
-        "_formulas/exposure.py",
+        "_formulas/catalog_exposure.py",
         "num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)",
         "num_lists = jnp.sum(flags, axis=-1)",
         "tests/test_transforms.py::test_double_precision[states]",
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "parts of lists of ids are scattered",
-        "_formulas/exposure.py",
+        "_formulas/catalog_exposure.py",
         "ids, nan_found = _shards.gathered((ids, nan_found))",
         "ids = ids + 0",
         "tests/test_transforms.py::test_mesh[states-lists]",
