@@ -20,7 +20,7 @@ from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.interactions import Unit
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.scorers import Scorer, Scores
+from jax_rank_metrics._drivers.scorers import Scores, ScoreSource
 from jax_rank_metrics._types import Undefined
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
@@ -57,7 +57,7 @@ class Job(NamedTuple):
     """
 
     plan: Plan
-    scorer: Scorer
+    scorer: ScoreSource
     judgements: Judgements
     rows: np.ndarray
     unit: Unit

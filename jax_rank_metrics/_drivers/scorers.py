@@ -70,7 +70,7 @@ KNOWN_SCORES = Similarity(_known_scores)
 
 
 @dataclasses.dataclass
-class Scorer:
+class ScoreSource:
     """A source of scores, as a driver sees it; subclasses have vectors, scores or tokens.
 
     Attributes:
@@ -162,7 +162,7 @@ class Scorer:
 
 
 @dataclasses.dataclass
-class Embeddings(Scorer):
+class Embeddings(ScoreSource):
     """Queries and items with vectors, of which devices make scores, block by block.
 
     Attributes:
@@ -216,7 +216,7 @@ class Embeddings(Scorer):
 
 
 @dataclasses.dataclass
-class Scores(Scorer):
+class Scores(ScoreSource):
     """Scores that are known: a matrix `[rows, items]`, or a function of rows.
 
     A function is called once for each batch, and the first call says how many items there
@@ -286,7 +286,7 @@ class Scores(Scorer):
 
 
 @dataclasses.dataclass
-class Sparse(Scorer):
+class Sparse(ScoreSource):
     """Sparse queries and items, such as those of SPLADE, which scipy multiplies.
 
     Attributes:
@@ -321,7 +321,7 @@ class Sparse(Scorer):
 
 
 @dataclasses.dataclass
-class LateInteraction(Scorer):
+class LateInteraction(ScoreSource):
     """Queries and items with tokens, which the host groups by their numbers of tokens.
 
     Attributes:
@@ -402,7 +402,9 @@ def _refuse_parts(listed_rows: object) -> None:
         )
 
 
-def read_model(model: Any, devices: Devices, row_ids: RowIds = (None, None)) -> Scorer:
+def read_model(
+    model: Any, devices: Devices, row_ids: RowIds = (None, None)
+) -> ScoreSource:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users.
 
     Args:
@@ -575,7 +577,7 @@ def read_scorer(
     is_gallery: bool,
     has_candidates: bool,
     block_size: int | None,
-) -> Scorer:
+) -> ScoreSource:
     """Reads queries and items of `evaluate_embeddings`, whatever they are.
 
     Args:
@@ -636,7 +638,7 @@ def read_late_interaction(
     devices: Devices,
     block_size: int | None,
     has_candidates: bool,
-) -> Scorer:
+) -> ScoreSource:
     """Returns the scorer of tokens on the host, whose items may be read once.
 
     Args:

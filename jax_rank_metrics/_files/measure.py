@@ -16,7 +16,7 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._metrics.run import Reading, check_columns, raise_refused, read
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._ordering.on_host import (
+from jax_rank_metrics._ordering.order_on_host import (
     best_rows,
     count_places,
     in_rank_order,

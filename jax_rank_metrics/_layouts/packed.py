@@ -10,7 +10,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._ordering import packed
+from jax_rank_metrics._ordering import packed_order
 from jax_rank_metrics._pytree import pytree
 
 # Floats of a list are summed in chunks of this many items, and then the chunks.
@@ -103,7 +103,7 @@ class Packed(RankedLayout):
     ) -> tuple[jax.Array, "Packed"]:
         """Sorts the values of every list, largest first; `depth` saves nothing here."""
         del depth
-        values = jnp.maximum(packed.largest_packed(x, exists, self.ids), 0)
+        values = jnp.maximum(packed_order.largest_packed(x, exists, self.ids), 0)
         if self.in_order:
             return values, self
         ids = jnp.searchsorted(self.starts[1:], self._slots(), side="right")
@@ -147,7 +147,7 @@ class Packed(RankedLayout):
 
     def order(self, keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
         """Sorts by integers within each list; returns the first key and the slots."""
-        slots = packed.order_by(self.ids, keys, self.starts)
+        slots = packed_order.order_by(self.ids, keys, self.starts)
         return _arithmetic.take(keys[0], slots), slots
 
     def _add(self, x: jax.Array, ids: jax.Array, number: int) -> jax.Array:

@@ -27,10 +27,10 @@ candidates of all devices are ranked together. A catalogue does the same block b
     top_k_cpu.py    integers and their maxima on CPU, where the top-k needs no digits
     order.py        chooses between them, and handles devices
     ideal.py        values in descending order
-    packed.py       lists one after the other in flat arrays
+    packed_order.py       lists one after the other in flat arrays
     streaming.py    the best items so far, block after block
     outranking.py   the number of items above a few targets, without an order of all
     outranking_cpu.py  the same for many targets, by a sort
     matching.py     the same ids in two lists
-    on_host.py      places among sorted scores, counted by NumPy
+    order_on_host.py      places among sorted scores, counted by NumPy
 """

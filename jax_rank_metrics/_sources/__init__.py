@@ -28,7 +28,7 @@ is the theory of ties, from which formulas read any of them.
     list_arguments.py  the arguments of `rank`: declared once, and checked
     lists.py      parts of several sources: relevant items by id, weights
     few_relevant.py  long rows with few relevant items, which a CPU counts
-    packed.py     lists one after the other
+    packed_lists.py     lists one after the other
     soft.py       lists whose items have soft places, for training
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere

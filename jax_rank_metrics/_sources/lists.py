@@ -14,7 +14,7 @@ from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
-from jax_rank_metrics._ordering.on_host import ascending
+from jax_rank_metrics._ordering.order_on_host import ascending
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._sources.item_groups import with_groups
 

@@ -11,7 +11,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.on_host import ascending
+from jax_rank_metrics._ordering.order_on_host import ascending
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool

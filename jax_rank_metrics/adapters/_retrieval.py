@@ -11,7 +11,11 @@ import numpy as np
 
 from jax_rank_metrics._files.measure import Places
 from jax_rank_metrics._inputs import MAX_INT32
-from jax_rank_metrics._ordering.on_host import best_first, count_places, in_rank_order
+from jax_rank_metrics._ordering.order_on_host import (
+    best_first,
+    count_places,
+    in_rank_order,
+)
 from jax_rank_metrics.adapters._shared import framework
 
 _torch = framework("torch", __name__)

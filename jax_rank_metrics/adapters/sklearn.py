@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.list_ids import pack
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ordering.on_host import in_rank_order
+from jax_rank_metrics._ordering.order_on_host import in_rank_order
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,

@@ -10,7 +10,7 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
-from jax_rank_metrics._ordering.packed import order_by, order_packed
+from jax_rank_metrics._ordering.packed_order import order_by, order_packed
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 from jax_rank_metrics._ranking.ranked import Ranked
