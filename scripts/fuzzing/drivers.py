@@ -180,7 +180,7 @@ class Embeddings:
             arrays["candidates"] = chosen & listed
             arrays["candidates"][0] = listed
             arrays["labels"][0] *= listed
-        elif chance(shape, 0.3):
+        elif chance(shape, 0.3) and options.get("label_fn") != "class_distance":
             options |= {"block_size": pick(shape, (1, 7, 16))}
         if chance(shape, 0.4):
             arrays["excluded"] = draws.few_of(data, size)
@@ -276,7 +276,10 @@ class Embeddings:
         """Metrics of all ranks where all have one; with attributes in one block."""
         if "query_classes" in case.arrays:
             in_parts = "block_size" in case.options or "mesh" in case.options
-            return bool(cut.ks or not in_parts or cut.name in ("hit_rate", "mrr"))
+            # First stops are found in any parts, of labels that are bools.
+            finds_stops = case.option("label_fn") == "same_class"
+            finds_stops &= cut.name in ("hit_rate", "mrr")
+            return bool(cut.ks or not in_parts or finds_stops)
         return cut.metric.needs != "ranks" or "candidates" not in case.arrays
 
 

@@ -27,7 +27,7 @@ def measured(case: Case, ranking: str, items: bool = True) -> str:
 def keep_served(source: Any, case: Case) -> Case:
     """Drops the metrics that a source cannot compute; at least one remains."""
     served = [c for c in case.metrics if source.serves(c, case)]
-    ks = next((cut.ks for cut in case.metrics if cut.ks), ())
+    ks = next((cut.ks for cut in case.metrics if cut.ks), (1,))
     metrics = tuple(served) or (Cut("mrr", ks),)
     return dataclasses.replace(case, metrics=metrics)
 
