@@ -172,7 +172,14 @@ class Evaluation(StatesByName):
             all_ids = np.concatenate(
                 [x.list_ids for x in parts if x.list_ids is not None]
             )
-            Vocabulary.of(f"the ids of {self._unit} of all parts", all_ids)
+            packed = numbered(f"ids of {self._unit}", all_ids)
+            counts = np.bincount(packed.segment_ids)
+            if counts.max() > 1:
+                name = packed.ids.tolist()[counts.argmax()]
+                raise ValueError(
+                    f"{name!r} is among the {self._unit} of two evaluations; pass parts of "
+                    f"which each has {self._unit} of its own"
+                )
         ids = [x.query_ids for x in parts if x.query_ids is not None]
         return {
             "states": states,

@@ -50,6 +50,19 @@ def of_tokens(**changes):
     return queries(**{"similarity": "maxsim"} | arguments | changes)
 
 
+ITEMS_OF_PART = np.zeros((2, 1), np.int32)
+
+
+def part(metric="mrr", lists=None, items=ITEMS_OF_PART, **fields):
+    """Makes the evaluation of two queries."""
+    values = jrm.PerList(np.ones(2), np.ones(2), np.ones(2, bool))
+    lists = {metric: values} if lists is None else lists
+    return jrm.Evaluation(jrm.empty(metric), lists, items, "zero", **fields)
+
+
+PART = part()
+
+
 def over_devices(axis, call=queries, **changes):
     """Evaluates queries on a mesh of two devices."""
     kinds = (jax.sharding.AxisType.Auto,)
@@ -209,6 +222,13 @@ CASES = {
     "a block of nothing": (ValueError, "block_size is 0", lambda: queries(block_size=0)),
     "undefined of queries": (ValueError, "undefined is 'two'", lambda: queries(undefined="two")),
     "traced queries": (TypeError, "queries is traced; make this call outside", lambda: jax.jit(traced)(QUERY)),
+    # parts
+    "a part that is no evaluation": (TypeError, "merge: got 3 beside Evaluation", lambda: PART.merge(3)),
+    "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map"))),
+    "parts with and without lists": (ValueError, "differ in their keep_lists: True and False", lambda: PART.merge(part(lists={}))),
+    "parts with and without ids": (ValueError, "differ in their ids of queries: False and True", lambda: PART.merge(part(query_ids=np.arange(2)))),
+    "parts that share a query": (ValueError, "1 is among the queries of two evaluations", lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(1, 3)))),
+    "groups of values that were not kept": (ValueError, "leave keep_lists=False out", lambda: part(items=np.zeros((0, 1), np.int32), num_queries=2).by("ab")),
     # blocks
     "an iterator for two passes": (ValueError, "a function that returns a fresh iterator", lambda: queries(metrics="mrr", items=iter(BLOCKS), k=1)),
     "blocks of no item": (ValueError, "items has no item", lambda: queries(metrics="mrr", items=[ITEM[:0]], k=1)),
