@@ -205,25 +205,33 @@ class Interactions:
         is_array = isinstance(raw, (np.ndarray, jax.Array))
         if is_array:  # a list names the user whose row is masked
             _inputs.refuse_masked(name, raw, _FILLED)
-        raw_rows = [*np.asarray(raw)] if is_array else [*raw]
-        # A dict has a last row of no user, which is empty.
-        names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
-        rows = [
-            _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
-            for user, row in zip(names, raw_rows, strict=True)
-        ]
-        ids = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+            raw = np.asarray(raw)
+        if item_ids is None and _is_table_of_ids(raw):
+            # As one array: a million rows by themselves would take 200 MB.
+            raw_rows, ids = (), raw.ravel()
+            sizes = np.full(len(raw), raw.shape[1])
+        else:
+            raw_rows = [*raw]
+            # A dict has a last row of no user, which is empty.
+            names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
+            rows = [
+                _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
+                for user, row in zip(names, raw_rows, strict=True)
+            ]
+            ids = np.concatenate([*rows, np.zeros(0, np.int64)])
+            sizes = np.array([row.size for row in rows], np.int64)
+        ids = ids.astype(np.int64)
         is_id = ids >= 0
         # Where rows start among the ids that are no padding.
-        ends = np.cumsum([0, *(row.size for row in rows)])
+        ends = np.concatenate([[0], np.cumsum(sizes)])
         starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
-        shape = (len(rows), int(ids.max(initial=0)) + 1)
+        shape = (len(sizes), int(ids.max(initial=0)) + 1)
         ones = np.ones(starts[-1], np.float32)
         table = scipy.sparse.csr_array((ones, ids[is_id], starts), shape)
         table.sum_duplicates()
         table.data[:] = 1  # an id that is repeated counts once
         # Sets never repeat a number, and padding is no label.
-        lengths, row_length = {row.size for row in rows if row.size}, None
+        lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
         if len(lengths) == 1 and is_id.all() and not has_sets:
             [row_length] = lengths
@@ -398,6 +406,13 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
     has_pairs = np.diff(rows.indptr) > 0
     rows.eliminate_zeros()
     return rows, has_pairs
+
+
+def _is_table_of_ids(raw: object) -> bool:
+    """Whether this is an array `[users, ids]` of integers that fit int32."""
+    if not isinstance(raw, np.ndarray) or raw.ndim != 2 or not raw.size:
+        return False
+    return raw.dtype.kind in "iu" and bool(raw.max() < _inputs.MAX_INT32)
 
 
 def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary | None) -> np.ndarray:
