@@ -85,9 +85,8 @@ def draw(rng, *, weigh_items=False, tied=True):
     relevant[1, 3:] = -1
     exclude = np.stack([rng.permutation(ITEMS)[:EXCLUDED] for _ in range(LISTS)])
     exclude[1], exclude[2, 1] = -1, exclude[2, 0]
-    relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
-        np.float32
-    )
+    grades = np.float32([0, 0.5, 1, 1.75, 2, 3])
+    relevant_labels = rng.choice(grades, relevant.shape)
     relevant_labels[np.arange(LISTS), rng.integers(3, size=LISTS)] = TOP
     item_mask = rng.random(ITEMS) > 0.1
     labels = np.zeros((LISTS, ITEMS), np.float32)
@@ -179,14 +178,13 @@ def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
     mesh = make_mesh((2, 4), ("data", "model"), kind)
 
     def put(x, spec):
-        return None if x is None else jax.device_put(x, NamedSharding(mesh, spec))
+        return jax.device_put(x, NamedSharding(mesh, spec))
 
-    for name in ("weights", "columns"):
-        options[name] = jax.tree.map(
-            lambda x: put(x, P("data", "model")), options[name]
-        )
+    of_items = arrays, options["weights"], options["columns"]
+    of_items = jax.tree.map(lambda x: put(x, P("data", "model")), of_items)
+    arrays, options["weights"], options["columns"] = of_items
     options["list_weights"] = put(options["list_weights"], P("data"))
-    return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **options))
+    return then(jrm.rank(*arrays, **options))
 
 
 def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
@@ -251,20 +249,12 @@ def from_table(query, item):
 
 def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
     """Ranks a catalogue whose items a function labels."""
-    return then(
-        jrm.rank_catalog(
-            np.eye(LISTS, dtype=np.float32),
-            problem.scores.T,
-            jrm.by_attributes(
-                from_table,
-                np.arange(LISTS),
-                {"labels": problem.labels.T > 0, "mask": problem.mask.T},
-            ),
-            list_weights=problem.list_weights,
-            block_size=block_size,
-            **how,
-        )
-    )
+    queries, attributes = np.arange(LISTS), {"labels": problem.labels.T > 0}
+    attributes["mask"] = problem.mask.T
+    labels = jrm.by_attributes(from_table, queries, attributes)
+    how |= {"list_weights": problem.list_weights, "block_size": block_size}
+    one_hot = np.eye(LISTS, dtype=np.float32)
+    return then(jrm.rank_catalog(one_hot, problem.scores.T, labels, **how))
 
 
 def count_places(scores, has_rank):
@@ -321,14 +311,7 @@ def check_same(actual, expected):
     """Checks that values, weights and defined lists are the same."""
     assert actual.keys() == expected.keys()
     for name, lists in expected.items():
-        np.testing.assert_allclose(
-            actual[name].values,
-            lists.values,
-            rtol=CASES[name].rtol if name in CASES else 1e-6,
-            atol=1e-6,
-            err_msg=name,
-        )
-        np.testing.assert_allclose(
-            actual[name].weights, lists.weights, rtol=1e-6, err_msg=name
-        )
-        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
+        other, rtol = actual[name], CASES[name].rtol if name in CASES else 1e-6
+        np.testing.assert_allclose(other.values, lists.values, rtol, 1e-6, err_msg=name)
+        np.testing.assert_allclose(other.weights, lists.weights, 1e-6, err_msg=name)
+        np.testing.assert_array_equal(other.defined, lists.defined, name)

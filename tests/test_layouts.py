@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES, CORE, EVERY, FEW, KEYLESS_ORDERS, metrics
+from marks import long_but
 from sources import (
     CATALOGS,
     COUNTED,
@@ -81,8 +82,7 @@ def test_every_metric_on_every_source(source, ties, cases, rng):
     check_same(actual, expected)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("source", WEIGHABLE)
+@pytest.mark.parametrize("source", long_but(("sharded",), WEIGHABLE))
 def test_item_weights_on_every_source(source, rng):
     """Sources agree on weighted gains, and on the list weights that they imply."""
     problem = draw(rng, weigh_items=True)

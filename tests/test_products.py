@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.sparse
+from marks import long_but
 
 import jax_rank_metrics as jrm
 
@@ -43,8 +44,7 @@ WAYS = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", long_but(("tokens", "tokens of candidates"), WAYS))
 def test_wide_integers_do_not_wrap(way):
     """The order is that of products in float64."""
     rng = np.random.default_rng(0)

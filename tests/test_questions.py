@@ -196,11 +196,11 @@ def test_sides(rng):
             assert result.margin == margin and result.difference == pytest.approx(
                 d.mean()
             )
-    both = [
-        jrm.compare(a, b, alternative=x, margin=0.5).only.p for x in ("greater", "less")
-    ]
-    equivalence = jrm.compare(a, b, margin=0.5).only
-    assert equivalence.p == max(both) and "p is for within ±0.5" in repr(equivalence)
+    greater, less, both = (
+        jrm.compare(a, b, alternative=x, margin=0.5).only
+        for x in ("greater", "less", "two-sided")
+    )
+    assert both.p == max(greater.p, less.p) and "p is for within ±0.5" in repr(both)
     assert "p is for above 0" in repr(jrm.compare(a, b, alternative="greater").only)
 
 
@@ -223,13 +223,9 @@ def test_intervals_agree_with_sides(rng, test):
 
 def test_margins_of_constant_differences():
     """Differences that are all equal leave no doubt on which side of a margin they are."""
-    a = np.zeros(10)
     for test in ("bootstrap", "t"):
-        p = [
-            jrm.compare(a, a + 0.1, margin=margin, test=test).only.p
-            for margin in (0.2, 0.05)
-        ]
-        assert p[0] < 0.001 and p[1] == 1
+        compared = functools.partial(compare, np.zeros(10), np.full(10, 0.1), test=test)
+        assert compared(margin=0.2).only.p < 0.001 and compared(margin=0.05).only.p == 1
 
 
 def test_mcnemar(rng):
@@ -272,11 +268,8 @@ def test_ratios_of_other_weights(rng):
     clustered = jrm.compare(a, b, clusters=np.arange(60) // 2, test="t").only
     assert clustered.difference == pytest.approx(result.difference)
     assert clustered.clusters <= 30
-    cutoffs = jrm.compare(
-        ratio(np.stack([hits[0]] * 2, 1), np.stack([retrieved[0]] * 2, 1)),
-        ratio(np.stack([hits[1]] * 2, 1), np.stack([retrieved[1]] * 2, 1)),
-        test="t",
-    )
+    wide = (np.stack([x, x], axis=-1) for x in (hits, retrieved))
+    cutoffs = jrm.compare(*(ratio(*x) for x in zip(*wide, strict=True)), test="t")
     assert cutoffs[1].low == pytest.approx(student.low, rel=1e-5)
     # Ratios of the same weights are compared as any values are.
     same = ratio(hits[1], retrieved[0])
@@ -288,9 +281,8 @@ def test_few_lists_that_differ(rng):
     """The repr says how many of many lists differ, and a call when p cannot be small."""
     a = rng.random(200)
     b = np.where(np.arange(200) < 3, a + 0.1, a)
-    assert "3 wins 197 ties 0 losses, 3 of 200 lists differ)" in repr(
-        jrm.compare(a, b).only
-    )
+    text = repr(jrm.compare(a, b).only)
+    assert "3 wins 197 ties 0 losses, 3 of 200 lists differ)" in text
     count = jrm.compare({"num_ret": a}, {"num_ret": b})["num_ret"]
     assert "3 of 200 lists differ" in repr(count)
     assert "200 lists)" in repr(jrm.compare(a, rng.random(200), test="t").only)

@@ -1,5 +1,7 @@
 """Ids of any kind in drivers give what the numbers of rows give."""
 
+import functools
+
 import jax
 import numpy as np
 import pandas as pd
@@ -62,17 +64,10 @@ def test_users(vectors, kind, form):
     options = {"user_ids": users, "item_ids": items, "k": 2}
     relevant, seen = (form(users, items, x) for x in (RELEVANT, SEEN))
     chosen = [0, 2, 3]
-    reference = jrm.evaluate_users(
-        METRICS, vectors, RELEVANT, seen=SEEN, users=chosen, k=2
-    )
-    evaluation = jrm.evaluate_users(
-        METRICS,
-        vectors,
-        relevant,
-        seen=seen,
-        users=[users[i] for i in chosen],
-        **options,
-    )
+    evaluate = functools.partial(jrm.evaluate_users, METRICS, vectors)
+    reference = evaluate(RELEVANT, seen=SEEN, users=chosen, k=2)
+    options["users"] = [users[i] for i in chosen]
+    evaluation = evaluate(relevant, seen=seen, **options)
     check_same(evaluation, reference, users, items)
     groups = evaluation.by(dict.fromkeys(users, "all"))
     assert groups["all"]["mrr"].compute() == reference["mrr"].compute()
@@ -84,65 +79,49 @@ def test_frames_of_a_model(rng, vectors, kind):
     users, items = NUMBERS[kind]
     rows, columns = rng.permutation(4), rng.permutation(6)
     mask, features = np.arange(6) != 2, rng.standard_normal((6, 2), np.float32)
-    reference = jrm.evaluate_users(
-        METRICS,
-        vectors,
-        RELEVANT,
-        item_mask=mask,
-        embeddings=features,
-        list_weights=range(4),
-    )
+    how = {"item_mask": mask, "embeddings": features, "list_weights": range(4)}
+    reference = jrm.evaluate_users(METRICS, vectors, RELEVANT, **how)
+    how = {
+        "user_ids": users,
+        "item_ids": np.array(items),
+        "item_mask": pd.Series(mask, items).iloc[columns],
+        "embeddings": pd.DataFrame(features, index=items).iloc[columns],
+        "list_weights": {users[i]: i for i in range(4)},
+    }
     frames = [
         pd.DataFrame(x, index=ids).iloc[order]
         for x, ids, order in zip(vectors, (users, items), (rows, columns), strict=True)
     ]
     scores = pd.DataFrame(vectors[0] @ vectors[1].T, users, items).iloc[rows, columns]
     for model in (tuple(frames), scores, lambda rows: vectors[0][rows] @ vectors[1].T):
-        evaluation = jrm.evaluate_users(
-            METRICS,
-            model,
-            as_dict(users, items, RELEVANT),
-            user_ids=users,
-            item_ids=np.array(items),
-            item_mask=pd.Series(mask, items).iloc[columns],
-            embeddings=pd.DataFrame(features, index=items).iloc[columns],
-            list_weights={users[i]: i for i in range(4)},
-        )
+        relevant = as_dict(users, items, RELEVANT)
+        evaluation = jrm.evaluate_users(METRICS, model, relevant, **how)
         check_same(evaluation, reference, users, items)
-        assert evaluation["mrr"].compute() == reference["mrr"].compute()
-        name = "intra_list_diversity@2"
-        assert evaluation[name].compute() == reference[name].compute()
+        for name in ("mrr", "intra_list_diversity@2"):
+            assert evaluation[name].compute() == reference[name].compute()
 
 
 def test_queries(vectors):
     users, items = USERS, ITEMS
-    candidates = {user: ids + [2] for user, ids in RELEVANT.items()}
+    evaluate = functools.partial(jrm.evaluate_embeddings, METRICS)
     options = {"similarity": "cosine", "k": 4}
-    reference = jrm.evaluate_embeddings(
-        METRICS, *vectors, RELEVANT, candidates=candidates, exclude=SEEN, **options
-    )
-    evaluation = jrm.evaluate_embeddings(
-        METRICS,
-        *vectors,
-        as_dict(users, items, RELEVANT),
-        candidates=as_dict(users, items, candidates),
-        exclude=as_dict(users, items, SEEN),
-        query_ids=users,
-        item_ids=items,
-        **options,
-    )
+    ids = {"query_ids": users, "item_ids": items}
+    lists = {
+        "relevant": RELEVANT,
+        "candidates": {user: ids + [2] for user, ids in RELEVANT.items()},
+        "exclude": SEEN,
+    }
+    reference = evaluate(*vectors, **lists, **options)
+    by_ids = {name: as_dict(users, items, x) for name, x in lists.items()}
+    evaluation = evaluate(*vectors, **by_ids, **ids, **options)
     assert evaluation.list_ids.tolist() == users
-    ids = [
-        [None if i < 0 else items[i] for i in row] for row in reference.items.tolist()
-    ]
-    assert evaluation.items.tolist() == ids and None in ids[1]
+    rows = reference.items.tolist()
+    shown = [[None if i < 0 else items[i] for i in row] for row in rows]
+    assert evaluation.items.tolist() == shown and None in shown[1]
     assert reference.list_ids is None and reference.items.dtype == np.int32
     blocks = lambda: iter([vectors[1][:4], vectors[1][4:]])  # noqa: E731
-    found = jrm.evaluate_embeddings(
-        METRICS, vectors[0], blocks, as_dict(users, items, RELEVANT),
-        query_ids=users, item_ids=items,
-    )  # fmt: skip
-    expected = jrm.evaluate_embeddings(METRICS, *vectors, RELEVANT)
+    found = evaluate(vectors[0], blocks, by_ids["relevant"], **ids)
+    expected = evaluate(*vectors, RELEVANT)
     assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
 
 

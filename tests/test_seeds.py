@@ -67,11 +67,11 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
     sides = runs_of(rng, seeds_a, lists), runs_of(rng, 4, lists)
     weights = rng.uniform(0.5, 2, lists)
     statistics = {}
-    monkeypatch.setattr(
-        studentised,
-        "p_and_reach",
-        lambda t, means, errors, *_: statistics.update(t=t, m=means, e=errors),
-    )
+
+    def keep(t, means, errors, *_):
+        statistics.update(t=t, m=means, e=errors)
+
+    monkeypatch.setattr(studentised, "p_and_reach", keep)
     key = jax.random.key(5)
     studentised.studentised_bootstrap(
         [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
@@ -136,10 +136,8 @@ def test_equal_procedures_rarely_differ(rng, seed_spread):
         difference = b.mean(0) - a.mean(0)
         error = difference.std(ddof=1) / np.sqrt(lists)
         share = np.full(lists, 1 / lists)
-        error, freedom = error_with_seeds(error, lists - 1, (a, b), share)
-        p_of_t.append(
-            p_values.student_p(*map(np.array, (difference.mean(), error, freedom)))
-        )
+        numbers = difference.mean(), *error_with_seeds(error, lists - 1, (a, b), share)
+        p_of_t.append(p_values.student_p(*map(np.array, numbers)))
     weights, key = np.ones((lists, data_sets)), jax.random.key(0)
     p, _ = studentised.studentised_bootstrap(sides, weights, 0.0, key, 500, 0.95)
     # Three standard errors of a share of 200 are 4.6 %.
@@ -158,10 +156,8 @@ def test_sides_and_margins(rng, test):
     assert greater.p < both.p and less.high > both.difference > greater.low
     assert compared(a, b, test=test, margin=0.5).p < 0.05
     for result in (both, greater):
-        at_p = compared(
-            a, b, test=test, alternative=result.alternative, level=1 - result.p - 0.002
-        )
-        assert at_p.low > 0
+        how = {"alternative": result.alternative, "level": 1 - result.p - 0.002}
+        assert compared(a, b, test=test, **how).low > 0
     swapped = compared(b, a, test=test, alternative="less")
     assert swapped.p == pytest.approx(greater.p, rel=0.5, abs=0.02)
 
@@ -260,14 +256,9 @@ def test_tables_hold_means_over_seeds(rng):
     """A table has the mean over seeds and lists, and an interval that allows for both."""
     runs = runs_of(rng, spread=0.2)
     seeds = jrm.Seeds([{"mrr": run, "recall": np.stack([run, run], 1)} for run in runs])
-    cells = {
-        (row["run"], row["metric"]): row
-        for row in json.loads(
-            jrm.table(
-                {"many": seeds, "first": {"mrr": lists_of(runs[0])}}, format="json"
-            )
-        )
-    }
+    results = {"many": seeds, "first": {"mrr": lists_of(runs[0])}}
+    rows = json.loads(jrm.table(results, format="json"))
+    cells = {(row["run"], row["metric"]): row for row in rows}
     row, of_lists = cells["many", "mrr"], cells["first", "mrr"]
     lists, of_seeds = runs.mean(0), runs.mean(1)
     residuals = runs - runs.mean(1, keepdims=True) - lists + runs.mean()

@@ -88,6 +88,7 @@ CASES = {
     "a field more": (ValueError, "qrels, line 2 .*more fields", lambda: qrels(HEADER + b"a,b,1,2\n", "csv")),
     "an open quote": (ValueError, "qrels, line 2.*unexpected end", lambda: qrels(HEADER + b'a,"b,1\n', "csv")),
     "text after a quote": (ValueError, "qrels, line 2.*expected", lambda: qrels(HEADER + b'a,"b"c,1\n', "csv")),
+    "no JSON before other lines": (ValueError, "qrels, line 2 .*not a JSON", lambda: qrels(JUDGED + b'{"q\n' + JUDGED * 9, "jsonl")),
     "no JSON": (ValueError, "qrels, line 3 .*not a JSON", lambda: qrels(JUDGED + b'\n{"q\n', "jsonl")),
     "a key that is not there": (ValueError, "qrels, line 2 .*relevance is missing", lambda: qrels(JUDGED + b'{"query_id":1,"doc_id":3}\n', "jsonl")),
     "half a character": (ValueError, "qrels, line 2 .*holds half a character", lambda: qrels(b'{"query_id":"\\ud83d\\ude00","doc_id":2,"relevance":3}\n{"query_id":"q\\ud800","doc_id":2,"relevance":3}', "jsonl")),

@@ -189,6 +189,7 @@ CASES = {
     "a leaderboard without a direction": (ValueError, "neither direction", lambda: jrm.leaderboard({x: {"num_retrieved": y} for x, y in BOARD.items()})),
     "a leaderboard with the direction of another": (ValueError, "not a metric", lambda: jrm.leaderboard(BOARD, lower="mrr")),
     "a leaderboard of undefined lists": (ValueError, "undefined", lambda: jrm.leaderboard(BOARD, undefined="none")),
+    "a leaderboard of no lists": (ValueError, "no list of", lambda: jrm.leaderboard({"a": [], "b": []})),
     "a leaderboard of other lists": (ValueError, "'b'] has 2; pass ids=", lambda: jrm.leaderboard({"a": BOARD["a"], "b": BOARD["b"][:2]})),
     **rows_of("a leaderboard of cutoffs", ValueError, "several cutoffs", jrm.leaderboard, {x: y[:, None] for x, y in BOARD.items()}, dict.fromkeys("ab", resampled(np.ones((3, 2))))),
     "a leaderboard without ids of a system": (ValueError, "ids hold no 'b'", lambda: jrm.leaderboard(BOARD, ids={"a": [1, 2, 3]})),
