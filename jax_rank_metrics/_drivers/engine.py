@@ -21,6 +21,7 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.scorers import Embeddings
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._optional import import_optional
@@ -315,7 +316,7 @@ def _over_batches(
     if job.judgements.listed is not None:
         # Each batch brings the embeddings of its own candidates; the program has no items.
         catalog, num_items = catalog._replace(item_mask=None), 0
-    elif job.scorer.makes_blocks:
+    elif isinstance(job.scorer, Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._drivers.interactions import Vocabulary
+from jax_rank_metrics._drivers.interactions import Vocabulary, repeated_id
 from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.by_name import StatesByName
@@ -172,10 +172,8 @@ class Evaluation(StatesByName):
             all_ids = np.concatenate(
                 [x.list_ids for x in parts if x.list_ids is not None]
             )
-            packed = numbered(f"ids of {self._unit}", all_ids)
-            counts = np.bincount(packed.segment_ids)
-            if counts.max() > 1:
-                name = packed.ids.tolist()[counts.argmax()]
+            name = repeated_id(numbered(f"ids of {self._unit}", all_ids))
+            if name is not None:
                 raise ValueError(
                     f"{name!r} is among the {self._unit} of two evaluations; pass parts of "
                     f"which each has {self._unit} of its own"

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._inputs.list_ids import numbered
+from jax_rank_metrics._inputs.list_ids import Packing, numbered
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Vocabulary:
         """
         if ids is None:
             return None
-        packed = numbered(name, ids)
-        counts = np.bincount(packed.segment_ids)
-        if not counts.size or counts.max() > 1:
+        packed, problem = numbered(name, ids), None
+        if not packed.ids.size:
             problem = "is empty"
-            if counts.size:
-                problem = f"holds {packed.ids.tolist()[counts.argmax()]!r} twice"
+        elif (repeated := repeated_id(packed)) is not None:
+            problem = f"holds {repeated!r} twice"
+        if problem is not None:
             raise ValueError(f"{name} {problem}; pass the id of each row once")
         return cls(name, packed.ids)
 
@@ -82,6 +82,14 @@ class Vocabulary:
                 f"{self.name} has {len(self.ids)} ids, but there are {num_rows} {unit}; "
                 "pass one for each"
             )
+
+
+def repeated_id(packed: Packing) -> Hashable | None:
+    """Returns the id that stands most often, or None if each stands once."""
+    counts = np.bincount(packed.segment_ids)
+    if counts.max(initial=0) <= 1:
+        return None
+    return packed.ids.tolist()[counts.argmax()]
 
 
 # The ids of users, or queries, and of items; None where rows are known by their numbers.

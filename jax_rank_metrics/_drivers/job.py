@@ -20,7 +20,7 @@ from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.interactions import Unit
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.scorers import Scores, ScoreSource
+from jax_rank_metrics._drivers.scorers import Embeddings, Scores, ScoreSource
 from jax_rank_metrics._types import Undefined
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
@@ -118,7 +118,9 @@ class Job(NamedTuple):
         size = batch_size_for(num_queries, self.batch_size, row_size)
         if not isinstance(scorer, Scores):  # of these, the caller chooses how many
             size = bounded(size, row_size)
-        num_blocks = -(-num_items // block_size) if scorer.makes_blocks else 1
+        num_blocks = (
+            -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
+        )
         work = Work(num_items, num_blocks, bool(self.plan.whole_list_metrics))
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))

@@ -82,6 +82,7 @@ class ScoreSource:
         names: What messages call queries and items.
         scores_of: How messages call the scores of a query, before its name.
         nan_cause: What makes NaN where no vector holds it, and what to pass instead.
+        similarity: What scores the vectors of pairs, and those of blocks.
     """
 
     devices: Devices
@@ -90,16 +91,7 @@ class ScoreSource:
     names: tuple[str, str] = ("queries", "items")
     scores_of: str = "the scores of"
     nan_cause: str = OVERFLOW
-
-    @property
-    def similarity(self) -> Similarity:
-        """The function that scores vectors, of pairs and of blocks."""
-        return KNOWN_SCORES
-
-    @property
-    def makes_blocks(self) -> bool:
-        """Whether the devices score the items, a block at a time."""
-        return False
+    similarity: Similarity = KNOWN_SCORES
 
     @property
     def num_rows(self) -> int | None:
@@ -163,24 +155,7 @@ class ScoreSource:
 
 @dataclasses.dataclass
 class Embeddings(ScoreSource):
-    """Queries and items with vectors, of which devices make scores, block by block.
-
-    Attributes:
-        scoring: What scores them.
-    """
-
-    scoring: Similarity | None = None
-
-    @property
-    def similarity(self) -> Similarity:
-        """The function that scores vectors, of pairs and of blocks."""
-        assert self.scoring is not None
-        return self.scoring
-
-    @property
-    def makes_blocks(self) -> bool:
-        """Whether the devices score the items: they do."""
-        return True
+    """Queries and items with vectors, of which devices make scores, block by block."""
 
     @property
     def num_items(self) -> int | None:
@@ -330,12 +305,8 @@ class LateInteraction(ScoreSource):
         block_size: How many items are scored at a time.
     """
 
+    similarity: Similarity = Similarity(maxsim)  # of pairs: devices have their tokens
     block_size: int = BLOCK_SIZE
-
-    @property
-    def similarity(self) -> Similarity:
-        """The function that scores pairs, of which devices have the tokens."""
-        return Similarity(maxsim)
 
     @property
     def num_items(self) -> int | None:
@@ -442,7 +413,7 @@ def read_model(
         items,
         names,
         "the scores of model for",
-        scoring=Similarity(products),
+        similarity=Similarity(products),
     )
 
 
@@ -614,7 +585,7 @@ def read_scorer(
     scoring = read_similarity(similarity, vectors, example)
     table = devices.table(vectors, devices.of_queries)
     cause = CUSTOM_SCORES if scoring.is_custom else OVERFLOW
-    return Embeddings(devices, table, items, nan_cause=cause, scoring=scoring)
+    return Embeddings(devices, table, items, nan_cause=cause, similarity=scoring)
 
 
 def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
