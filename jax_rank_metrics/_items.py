@@ -47,9 +47,10 @@ class ItemArrays(NamedTuple):
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> "ItemArrays":
-        """Gathers items as `at` does, and keeps those that are known to exist."""
-        return self.at(slots).only(exists)
+    def broadcast_to(self, shape: tuple[int, ...]) -> "ItemArrays":
+        """Broadcasts labels and what exists to `[*lists, items]`."""
+        labels = jnp.broadcast_to(self.labels, shape)
+        return self._replace(labels=labels, exists=jnp.broadcast_to(self.exists, shape))
 
     def only(self, exists: jax.Array) -> "ItemArrays":
         """Returns the items for which `exists` is also true; others become 0.
@@ -140,31 +141,6 @@ class RawItems:
         """
         items = dataclasses.replace(self, mask=None, retrieved=None)
         return items.at(slots).read().only(exists)
-
-
-class SharedItems(NamedTuple):
-    """Items of which many lists share the arrays, broadcast where they are read.
-
-    A branch is passed the arrays that it reads. It gets these as they are, and not
-    written out for every list.
-    """
-
-    labels: jax.Array  # broadcasts to [*lists, items], as all arrays do
-    exists: jax.Array
-    shape: tuple[int, ...]  # [*lists, items]
-
-    def retrieved_items(self) -> ItemArrays:
-        """Returns the items of every list."""
-        labels = jnp.broadcast_to(self.labels, self.shape)
-        return ItemArrays(labels, jnp.broadcast_to(self.exists, self.shape))
-
-    def at(self, slots: jax.Array) -> ItemArrays:
-        """Gathers items by their slots along the axis of items."""
-        return self.retrieved_items().at(slots)
-
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
-        """Gathers items as `at` does, and keeps those that are known to exist."""
-        return self.at(slots).only(exists)
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:

@@ -40,7 +40,9 @@ def order_rows(
     if num_parts == 1:
         return order_local(raw, order, depth)
     assert depth is not None
-    parts = order_local(_split(raw.read(), num_parts), order, depth + 1)[0]
+    seeds = None if order.seeds is None else order.seeds[..., None, :]
+    of_parts = order._replace(seeds=seeds)
+    parts = order_local(_split(raw.read(), num_parts), of_parts, depth + 1)[0]
     return order_local(_merge(parts), order, depth)
 
 
@@ -49,8 +51,7 @@ def order_local(
 ) -> tuple[Candidates, jax.Array | None]:
     """Orders device-local items as `order_rows` does."""
     scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
-    size = scores.shape[-1]
-    is_cut = depth is not None and depth < size
+    is_cut = depth is not None and depth < scores.shape[-1]
     if depth is not None and is_cut and _keys.has_digit(order.dtype):
         if top_k.is_faster(scores, depth):
             return top_k.top_ranks(raw, order, depth)
@@ -83,13 +84,15 @@ def order_local(
         integer_labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
-    return Candidates(keys, ids, ranked, candidates.seeds), straddles
+    return Candidates(keys, ids, ranked), straddles
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:
     """Concatenates the candidates of all devices."""
     axis = candidates.keys.ndim - 1
-    return candidates.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
+    return jax.tree.map(
+        lambda x: _mesh.concatenate_over(x, items_axis, axis), candidates
+    )
 
 
 def _num_parts(x: jax.Array, depth: int | None) -> int:
@@ -115,9 +118,7 @@ def _split(candidates: Candidates, num_parts: int) -> Candidates:
         size = x.shape[axis] // num_parts
         return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
 
-    seeds = candidates.seeds
-    seeds = None if seeds is None else seeds[..., None, :]
-    return candidates.map(split)._replace(seeds=seeds)
+    return jax.tree.map(split, candidates)
 
 
 def _merge(candidates: Candidates) -> Candidates:
@@ -127,6 +128,4 @@ def _merge(candidates: Candidates) -> Candidates:
     def merge(x: jax.Array) -> jax.Array:
         return x.reshape((*x.shape[:axis], -1, *x.shape[axis + 2 :]))
 
-    seeds = candidates.seeds
-    seeds = None if seeds is None else seeds[..., 0, :]
-    return candidates.map(merge)._replace(seeds=seeds)
+    return jax.tree.map(merge, candidates)

@@ -119,8 +119,7 @@ def _settled(
     by all keys.
     """
     depth, last = indices.shape[-1], keys[..., -1:]
-    tie_breaks = candidates.tie_breaks(order.policy)
-    digits = _keys.second_digit(candidates.keys, tie_breaks)
+    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(order))
     _, tied = top_k(jnp.where(candidates.keys == last, digits, -1), depth)
     rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
     above = _arithmetic.count(keys != last)[..., None]

@@ -45,19 +45,28 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-@pytree("policy", "num_segments", "items_axis", "relax")
+@pytree("policy", "num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
-    """The arguments of `rank`, checked; those that hold no arrays are static."""
+    """The arguments of `rank`, checked; those that hold no arrays are static.
+
+    Attributes:
+        list_weights: `[*lists]`; a scalar is for every list.
+        ranks: How many ranks are read: None for all, 0 where no order is.
+        few_relevant: Whether to count the places of the relevant items, which are few,
+            instead of putting all in order; see `few_relevant.pays`.
+    """
 
     raw_items: RawItems
     scores: jax.Array
-    list_weights: jax.Array | None  # a scalar is for every list
+    list_weights: jax.Array | None
     key: jax.Array | None
     segment_ids: jax.Array | None
     policy: Policy
     num_segments: int | None
     items_axis: _types.AxisNames | None
     relax: sigmoid_ranks | None
+    ranks: int | None = None
+    few_relevant: bool = False
 
 
 def checked(

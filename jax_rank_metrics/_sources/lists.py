@@ -12,29 +12,12 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.order_on_host import ascending
-from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._sources.item_groups import with_groups
 
 # Up to so many ids of a list are compared in pairs; more are sorted.
 _FEW_IDS = 128
-
-
-class Depth(NamedTuple):
-    """The part of an order that metrics need; static under `jax.jit`."""
-
-    ranks: int | None  # how many; None is all
-    ordered: bool = True  # whether any order is needed at all
-    in_groups: bool = False  # whether nothing reads the order within tie groups
-    few_relevant: bool = False  # whether to count the places of relevant items instead
-
-    def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
-        """Returns how items with scores of this dtype compare under a policy."""
-        if self.in_groups and policy.is_grouped:
-            policy = Policy("stable")  # breaks no ties
-        return ItemOrder(policy, dtype)
 
 
 class Relevant(NamedTuple):
