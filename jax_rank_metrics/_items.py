@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import export, lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._pytree import pytree
 
 # The column of memberships in groups. It alone is a matter of fact for every item, whether
@@ -99,7 +99,7 @@ class RawItems:
     @property
     def label_dtype(self) -> str | None:
         """The dtype of labels as they were passed, if these are widened floats."""
-        return _inputs.label_dtype(self.labels, self.dtype)
+        return label_dtype(self.labels, self.dtype)
 
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
@@ -141,6 +141,13 @@ class RawItems:
         """
         items = dataclasses.replace(self, mask=None, retrieved=None)
         return items.at(slots).read().only(exists)
+
+
+def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
+    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
+    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
+        return None
+    return None if labels.dtype == dtype else labels.dtype.name
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:

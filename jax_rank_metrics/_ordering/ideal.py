@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering import keys, top_k, top_k_cpu
+from jax_rank_metrics._ordering import keys, top_k
 from jax_rank_metrics._types import AxisNames
 
 # Most labels are small whole numbers. Up to this one, they are counted, not sorted.
@@ -69,7 +69,7 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
     default = by_top_k if use_top_k else by_sort
     if _arithmetic.is_small(x):
         return default(x)
-    if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k_cpu.SHORT):
+    if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k.SHORT):
         return default(x)
     return lax.platform_dependent(x, cpu=by_counts, default=default)
 

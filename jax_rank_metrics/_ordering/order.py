@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
@@ -54,7 +55,7 @@ def order_local(
     is_cut = depth is not None and depth < scores.shape[-1]
     if depth is not None and is_cut and _keys.has_digit(order.dtype):
         if top_k.is_faster(scores, depth):
-            return top_k.top_ranks(raw, order, depth)
+            return _top_ranks(raw, order, depth)
     candidates = raw.read()
     items = candidates.items
     # Labels are never negative: the sort carries one array instead of two.
@@ -85,6 +86,96 @@ def order_local(
     )
     ids = _arithmetic.take(candidates.ids, indices)
     return Candidates(keys, ids, ranked), straddles
+
+
+def _top_ranks(
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+) -> tuple[Candidates, jax.Array]:
+    """Gathers the items of the first `depth` ranks, for scores that have a digit.
+
+    A top-k leaves ties in index order. Where they stand in another order, a branch puts
+    them into it.
+
+    Returns:
+        The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
+        `[*lists]` bool.
+    """
+    # One rank more than asked for shows whether the last rank ties with it.
+    keys, indices = _top_keys(raw, order, depth + 1)
+    is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
+    straddles = is_tied[..., -1]
+    keys, indices = keys[..., :depth], indices[..., :depth]
+    if order.policy.keeps_index_order:
+        return raw.ranked(keys, indices), straddles
+
+    def settle() -> jax.Array:
+        # Reads the items anew, so that nothing is computed where no tie asks for it.
+        candidates = raw.read()
+        if order.policy.is_hashed:
+            return _settled(candidates, order, keys, indices)
+        return sort_by(candidates.sort_keys(order))[1][..., :depth]
+
+    # Items that tie have the same key, so that only their indices change.
+    indices = lax.cond(_mesh.unvmap_any(is_tied), settle, lambda: indices)
+    return raw.ranked(keys, indices), straddles
+
+
+def _top_keys(
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+) -> tuple[jax.Array, jax.Array]:
+    """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
+
+    Missing items come last; equal keys stand in index order.
+    """
+
+    def by_digits(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
+        digits, indices = top_k.top_k(_keys.digit(raw.read().keys, order.dtype), depth)
+        keys = _keys.key_of_digit(digits, order.dtype)
+        if not _keys.shares_digits(order.dtype):
+            return keys, indices
+
+        def separate() -> tuple[jax.Array, jax.Array]:
+            # Here NaN and inf share a digit, and so do −inf and missing items.
+            digits = _keys.digit_near_zero(raw.read().keys)
+            # Blocks would enlarge the program for what hardly ever runs.
+            is_long = top_k.is_long(digits.shape[-1], depth)
+            find = top_k.plain_top_k if is_long else top_k.top_k
+            digits, indices_near_zero = find(digits, depth)
+            keys_near_zero = _keys.float_key(digits)
+            return (
+                jnp.where(is_shared, keys_near_zero, keys),
+                jnp.where(is_shared, indices_near_zero, indices),
+            )
+
+        # Hardly ever is a score one of the floats that share a digit.
+        is_shared = _keys.is_shared(keys)
+        any_shared = _mesh.unvmap_any(is_shared)
+        return lax.cond(any_shared, separate, lambda: (keys, indices))
+
+    def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
+        return top_k.top_integers_on_cpu(raw.read().keys, depth)
+
+    return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
+
+
+def _settled(
+    candidates: Candidates, order: ItemOrder, keys: jax.Array, indices: jax.Array
+) -> jax.Array:
+    """Returns the indices of the first ranks, from those of the largest keys.
+
+    Items above the last key all have a rank. Which of the items that share the last key
+    have one is decided by a top-k of their hashes; then the few chosen items are sorted
+    by all keys.
+    """
+    depth, last = indices.shape[-1], keys[..., -1:]
+    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(order))
+    _, tied = top_k.top_k(jnp.where(candidates.keys == last, digits, -1), depth)
+    rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
+    above = _arithmetic.count(keys != last)[..., None]
+    from_tied = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
+    chosen = jnp.where(rank < above, indices, from_tied)
+    sort_keys = [~key for key in candidates.at(chosen).sort_keys(order)]
+    return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:

@@ -5,9 +5,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._types import Key, Ties
-
 
 class Policy(NamedTuple):
     """A tie policy, which answers every question about itself.
@@ -78,16 +75,3 @@ class Policy(NamedTuple):
             return None
         assert key is not None
         return jax.random.bits(key, (*lists, 2), jnp.uint32)
-
-
-def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
-    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
-    if ties is not None:
-        _inputs.option("ties", ties, Ties, alternative="None or ")
-    if ties == "random" and key is None:
-        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
-    if key is not None:
-        key = _inputs.prng_key(key)
-        if ties is None:
-            ties = "random"
-    return Policy(ties), key if ties == "random" else None

@@ -10,9 +10,10 @@ import jax
 
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._ordering.policy import Policy, resolve
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.lists import resolve
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh
-from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._items import ItemArrays, label_dtype
 from jax_rank_metrics._layouts.pools import Counted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
@@ -357,7 +357,7 @@ class Stream(NamedTuple):
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
-            label_dtype=_inputs.label_dtype(self.catalog.relevant.labels, dtype),
+            label_dtype=label_dtype(self.catalog.relevant.labels, dtype),
         )
 
     def fold(

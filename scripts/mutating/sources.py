@@ -138,16 +138,16 @@ MUTANTS = (
     ),
     Mutant(
         "thresholds are not rounded as labels are",
-        "_sources/rank.py",
-        "ties=pool.ties,\n        has_nan=nan_found,\n        label_dtype=raw_items.label_dtype",
-        "ties=pool.ties,\n        has_nan=nan_found,\n        label_dtype=None",
+        "_items.py",
+        "return label_dtype(self.labels, self.dtype)",
+        "return None",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
     Mutant(
         "thresholds of catalogues are not rounded as labels are",
         "_sources/streams.py",
-        "_inputs.label_dtype(self.catalog.relevant.labels, dtype)",
-        "_inputs.label_dtype(None, dtype)",
+        "label_dtype(self.catalog.relevant.labels, dtype)",
+        "label_dtype(None, dtype)",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
 )
