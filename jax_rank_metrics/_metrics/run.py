@@ -13,13 +13,9 @@ from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._ranking import (
-    Ranking,
-    RankingData,
-    UnknownPlaceError,
-    counted_data_of,
-    data_of,
-)
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.rank import read_lists

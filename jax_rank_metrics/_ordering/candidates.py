@@ -9,7 +9,7 @@ from jax import lax
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ordering.policy import HASH_BITS, Policy
 
 
 class ItemOrder(NamedTuple):
@@ -72,7 +72,7 @@ class Candidates(NamedTuple):
         bits = self.ids.astype(jnp.uint32)
         if seeds is not None:
             bits = _keys.mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
-        hashes = _keys.mix(bits) >> (32 - _keys.HASH_BITS)
+        hashes = _keys.mix(bits) >> (32 - HASH_BITS)
         return (hashes.astype(jnp.int32),)
 
 

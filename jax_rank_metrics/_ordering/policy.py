@@ -5,6 +5,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+# The number of bits of a hash that breaks ties. With one more for the scores that share a
+# digit, a float32 holds it exactly.
+HASH_BITS = 22
+
 
 class Policy(NamedTuple):
     """A tie policy, which answers every question about itself.

@@ -12,8 +12,8 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._ordering.outranking import is_light
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.attributes import (
     by_attributes,
     label_dtype,

@@ -15,10 +15,10 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranking import data_of
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._sources.rank import rank

@@ -19,10 +19,10 @@ from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.packed_order import index_in_list, order_by
 from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
-from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool, ScoredPool, Straddle
-from jax_rank_metrics._ranking.ranked import Ranked
+from jax_rank_metrics._ranking.ranked import Ranked, UnknownPlaceError
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
     ListOptions,

@@ -12,10 +12,10 @@ from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.order_on_host import ascending
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.lists import (
     Relevant,
     check_whole_lists,
