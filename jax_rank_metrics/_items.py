@@ -134,14 +134,6 @@ class RawItems:
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
-        """Gathers items that have a rank where `exists` is true; others become 0.
-
-        What says which items exist is not gathered.
-        """
-        items = dataclasses.replace(self, mask=None, retrieved=None)
-        return items.at(slots).read().only(exists)
-
 
 def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
     """Returns the name of the dtype of labels that are floats of another than `dtype`."""

@@ -1,5 +1,6 @@
 """Items on their way to a rank."""
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -99,5 +100,7 @@ class RawCandidates(NamedTuple):
             indices: `[*lists, chosen]`, along the axis of items.
         """
         assert isinstance(self.items, RawItems)
-        items = self.items.existing_at(indices, _keys.exists(keys))
+        # What else says which items exist is not gathered.
+        items = dataclasses.replace(self.items, mask=None, retrieved=None)
+        items = items.at(indices).read().only(_keys.exists(keys))
         return Candidates(keys, indices + jnp.asarray(self.first_id, jnp.int32), items)

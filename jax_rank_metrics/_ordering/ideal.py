@@ -35,11 +35,9 @@ def largest(
         part = _largest(x, min(depth, x.shape[-1]))
         x = _mesh.concatenate_over(part, items_axis, x.ndim - 1)
     else:
-        # XLA gathers an axis that it sorts; see `order.py`.
-        shards = _mesh.auto_shards(x)
-        is_shallow = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]
-        if shards > 1 and is_shallow and x.shape[-1] % shards == 0:
-            parts = x.reshape((*x.shape[:-1], shards, x.shape[-1] // shards))
+        num_parts = top_k.num_parts(x, depth)
+        if num_parts > 1:
+            parts = x.reshape((*x.shape[:-1], num_parts, x.shape[-1] // num_parts))
             x = _arithmetic.merge_last_axes(_largest(parts, depth))
     return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
 

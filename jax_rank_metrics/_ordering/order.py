@@ -37,14 +37,22 @@ def order_rows(
         assert depth is not None
         part = order_local(raw, order, min(depth + 1, size))[0]
         return order_local(gather_candidates(part, items_axis), order, depth)
-    num_parts = _num_parts(raw.scores, depth)
+    num_parts = 1 if depth is None else top_k.num_parts(raw.scores, depth + 1)
     if num_parts == 1:
         return order_local(raw, order, depth)
     assert depth is not None
+    axis = raw.scores.ndim - 1
+
+    def split(x: jax.Array) -> jax.Array:
+        size = x.shape[axis] // num_parts
+        return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
+
+    # From [*lists, items] to [*lists, parts, items / parts], and back.
     seeds = None if order.seeds is None else order.seeds[..., None, :]
-    of_parts = order._replace(seeds=seeds)
-    parts = order_local(_split(raw.read(), num_parts), of_parts, depth + 1)[0]
-    return order_local(_merge(parts), order, depth)
+    of_parts, candidates = order._replace(seeds=seeds), jax.tree.map(split, raw.read())
+    parts = order_local(candidates, of_parts, depth + 1)[0]
+    merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
+    return order_local(merged, order, depth)
 
 
 def order_local(
@@ -152,10 +160,11 @@ def _top_keys(
         any_shared = _mesh.unvmap_any(is_shared)
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
-    def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        return top_k.top_integers_on_cpu(raw.read().keys, depth)
-
-    return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
+    return lax.platform_dependent(
+        raw,
+        cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth),
+        default=by_digits,
+    )
 
 
 def _settled(
@@ -184,39 +193,3 @@ def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidat
     return jax.tree.map(
         lambda x: _mesh.concatenate_over(x, items_axis, axis), candidates
     )
-
-
-def _num_parts(x: jax.Array, depth: int | None) -> int:
-    """Returns the number of parts into which to split each list before it is ordered.
-
-    XLA gathers every score of an axis that it sorts. Where it may have cut items over
-    devices, in ways that types do not tell, there is one part per device: each is
-    ordered where it is, and only candidates travel. It is 1 where that cannot happen,
-    and where it would not pay: the parts must be equal, and `depth` a small share of
-    them.
-    """
-    shards = _mesh.auto_shards(x)
-    if depth is None or shards == 1 or x.shape[-1] % shards:
-        return 1
-    return shards if (depth + 1) * shards <= top_k.TOP_K_SHARE * x.shape[-1] else 1
-
-
-def _split(candidates: Candidates, num_parts: int) -> Candidates:
-    """Splits `[*lists, items]` into `[*lists, parts, items / parts]`."""
-    axis = candidates.keys.ndim - 1
-
-    def split(x: jax.Array) -> jax.Array:
-        size = x.shape[axis] // num_parts
-        return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
-
-    return jax.tree.map(split, candidates)
-
-
-def _merge(candidates: Candidates) -> Candidates:
-    """Merges `[*lists, parts, depth]` into `[*lists, parts · depth]`."""
-    axis = candidates.keys.ndim - 2
-
-    def merge(x: jax.Array) -> jax.Array:
-        return x.reshape((*x.shape[:axis], -1, *x.shape[axis + 2 :]))
-
-    return jax.tree.map(merge, candidates)

@@ -41,6 +41,21 @@ def is_long(size: int, depth: int) -> bool:
     return size > SHORT and depth * _BLOCK * 8 <= size
 
 
+def num_parts(x: jax.Array, depth: int) -> int:
+    """Returns the number of parts into which to split each list before it is ordered.
+
+    XLA gathers every score of an axis that it sorts. Where it may have cut items over
+    devices, in ways that types do not tell, there is one part per device: the first
+    `depth` of each are found where they are, and only these travel. It is 1 where that
+    cannot happen, and where it would not pay: the parts must be equal, and `depth` a
+    small share of them.
+    """
+    shards, size = _mesh.auto_shards(x), x.shape[-1]
+    if shards == 1 or size % shards or depth * shards > TOP_K_SHARE * size:
+        return 1
+    return shards
+
+
 def first_true(x: jax.Array, number: int) -> jax.Array:
     """Returns the indices of the first true entries of each list, and −1 after them.
 

@@ -22,7 +22,7 @@ from jax_rank_metrics._ranking.ranking import data_of
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.streams import Stream
+from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
 def rank_labelled(catalog: Catalog) -> RankingData:
@@ -185,11 +185,5 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     return labels, scores, block.exists, block.retrieved
 
 
-@jax.jit
-def _first_ranks(catalog: Catalog) -> RankingData:
-    """Returns the ranking but for its scores."""
-    stream, total = Stream.of(catalog), catalog.total_items
-    state = stream.merged(stream.extended(stream.start(total)))
-    if state.best is None:
-        return stream.unranked(state, total)
-    return stream.first_ranks(state, total)
+# Returns the ranking but for its scores.
+_first_ranks = jax.jit(rank_listed)

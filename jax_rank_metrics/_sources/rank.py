@@ -267,24 +267,23 @@ def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
 
 
 @jax.jit
-def _rank_without_inputs(
-    lists: ScoredLists,
-) -> tuple[RankingData, jax.Array | None]:
-    """Returns the data without the arrays of its pool, and the seeds of that.
+def _rank_without_inputs(lists: ScoredLists) -> RankingData:
+    """Returns the data without the arrays of its pool, except for the seeds.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
     compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
     rankings of packed lists and of soft places hold none of them: they are returned
-    whole, with None for the seeds.
+    whole.
     """
 
-    def without_inputs(data: RankingData) -> tuple[RankingData, jax.Array | None]:
+    def without_inputs(data: RankingData) -> RankingData:
         pool = data.pool
         if not isinstance(pool, ScoredPool):
-            return data, None
+            return data
         # Static fields stay: a layout, the name of the tie policy.
         without_arrays = jax.tree.map(lambda _: None, pool)
-        return dataclasses.replace(data, pool=without_arrays), pool.seeds
+        pool = dataclasses.replace(without_arrays, seeds=pool.seeds)
+        return dataclasses.replace(data, pool=pool)
 
     return read_lists(lists, without_inputs)
 
@@ -413,11 +412,11 @@ def rank(
     ranks = _inputs.deepest(_inputs.rank_cutoffs(k))
     lists = checked(labels, scores, mask, weights, key, **options)
     lists = dataclasses.replace(lists, ranks=ranks)
-    data, seeds = _rank_without_inputs(lists)
+    data = _rank_without_inputs(lists)
     if not isinstance(data.pool, ScoredPool):
         return Ranking(data)
     raw_items, scores = _shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
-    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores, seeds=seeds)
+    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores)
     return Ranking(dataclasses.replace(data, pool=pool))

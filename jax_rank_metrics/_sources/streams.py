@@ -416,9 +416,14 @@ def _count_labels(labels: jax.Array, is_counted: jax.Array) -> jax.Array:
 
 
 def rank_listed(catalog: Catalog) -> RankingData:
-    """Ranks a catalogue by a top-k, or by counted places where it has no depth."""
+    """Ranks a catalogue by a top-k, or by counted places where it has no depth.
+
+    Of items that a function labels, no places are counted: any number may be relevant.
+    """
     stream, total = Stream.of(catalog), catalog.total_items
     state = stream.merged(stream.extended(stream.start(total)))
     if state.best is not None:
         return stream.first_ranks(state, total)
+    if state.hits is not None:
+        return stream.unranked(state, total)
     return stream.places(stream.counted(state), total)
