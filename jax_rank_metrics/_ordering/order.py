@@ -120,7 +120,7 @@ def _top_ranks(
         # Reads the items anew, so that nothing is computed where no tie asks for it.
         candidates = raw.read()
         if order.policy.is_hashed:
-            return _settled(candidates, order, keys, indices)
+            return _settled(candidates, order, keys)
         return sort_by(candidates.sort_keys(order))[1][..., :depth]
 
     # Items that tie have the same key, so that only their indices change.
@@ -167,22 +167,17 @@ def _top_keys(
     )
 
 
-def _settled(
-    candidates: Candidates, order: ItemOrder, keys: jax.Array, indices: jax.Array
-) -> jax.Array:
-    """Returns the indices of the first ranks, from those of the largest keys.
+def _settled(candidates: Candidates, order: ItemOrder, keys: jax.Array) -> jax.Array:
+    """Returns the indices of the first ranks, whose keys are known.
 
     Items above the last key all have a rank. Which of the items that share the last key
-    have one is decided by a top-k of their hashes; then the few chosen items are sorted
-    by all keys.
+    have one is decided by their hashes; then the few chosen items are sorted by all keys.
     """
-    depth, last = indices.shape[-1], keys[..., -1:]
+    last = keys[..., -1:]
     digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(order))
-    _, tied = top_k.top_k(jnp.where(candidates.keys == last, digits, -1), depth)
-    rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
-    above = _arithmetic.count(keys != last)[..., None]
-    from_tied = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
-    chosen = jnp.where(rank < above, indices, from_tied)
+    digits = jnp.where(candidates.keys == last, digits, -1)
+    digits = jnp.where(candidates.keys > last, jnp.inf, digits)
+    _, chosen = top_k.top_k(digits, keys.shape[-1])
     sort_keys = [~key for key in candidates.at(chosen).sort_keys(order)]
     return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
 

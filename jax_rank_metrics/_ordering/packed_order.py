@@ -77,21 +77,21 @@ def _one_sort_on_cpu(
     if bits <= 0:
         return None
 
-    def index_in_list(segment_ids: jax.Array) -> jax.Array:
+    def offset_in_list(segment_ids: jax.Array) -> jax.Array:
         iota = lax.iota(jnp.int32, segment_ids.shape[0])
         return iota - jnp.take(starts, segment_ids, mode="clip")
 
     def by_one_operand(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
         start = jnp.take(starts, segment_ids, mode="clip")
         with jax.enable_x64(True):
-            index = index_in_list(segment_ids).astype(jnp.int64)
+            index = offset_in_list(segment_ids).astype(jnp.int64)
             packed = (segment_ids.astype(jnp.int64) << 32) | _to_unsigned(~key)
             packed = lax.sort((packed << bits) | index)
             index = (packed & ((1 << bits) - 1)).astype(jnp.int32)
         return start + index
 
     def sort(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
-        index = index_in_list(segment_ids)
+        index = offset_in_list(segment_ids)
         does_not_fit = _mesh.unvmap_any(
             (index < 0) | (index >> bits > 0), segment_ids[1:] < segment_ids[:-1]
         )
