@@ -32,10 +32,6 @@ class Candidates(NamedTuple):
     ids: jax.Array  # int32, the index of each item in its list, or its id
     items: ItemArrays
 
-    def read(self) -> "Candidates":
-        """Returns itself; see `RawCandidates`."""
-        return self
-
     def at(self, indices: jax.Array) -> "Candidates":
         """Gathers items by their indices along the axis of items, in any order.
 
@@ -43,11 +39,6 @@ class Candidates(NamedTuple):
             indices: `[*lists, chosen]`, each in bounds.
         """
         return jax.tree.map(lambda x: _arithmetic.take_items(x, indices), self)
-
-    def ranked(self, keys: jax.Array, indices: jax.Array) -> "Candidates":
-        """Gathers items whose keys are known; see `at`."""
-        ids = _arithmetic.take(self.ids, indices)
-        return Candidates(keys, ids, self.items.at(indices).only(_keys.exists(keys)))
 
     def sort_keys(self, order: ItemOrder) -> list[jax.Array]:
         """Returns the sort keys: most significant first, larger first, then index."""

@@ -35,11 +35,11 @@ def order_rows(
     size = raw.scores.shape[-1]
     if items_axis is not None:
         assert depth is not None
-        part = order_local(raw, order, min(depth + 1, size))[0]
-        return order_local(gather_candidates(part, items_axis), order, depth)
+        part = _order_local(raw, order, min(depth + 1, size))[0]
+        return _sorted(gather_candidates(part, items_axis), order, depth)
     num_parts = 1 if depth is None else top_k.num_parts(raw.scores, depth + 1)
     if num_parts == 1:
-        return order_local(raw, order, depth)
+        return _order_local(raw, order, depth)
     assert depth is not None
     axis = raw.scores.ndim - 1
 
@@ -50,21 +50,25 @@ def order_rows(
     # From [*lists, items] to [*lists, parts, items / parts], and back.
     seeds = None if order.seeds is None else order.seeds[..., None, :]
     of_parts, candidates = order._replace(seeds=seeds), jax.tree.map(split, raw.read())
-    parts = order_local(candidates, of_parts, depth + 1)[0]
+    parts = _sorted(candidates, of_parts, depth + 1)[0]
     merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
-    return order_local(merged, order, depth)
+    return _sorted(merged, order, depth)
 
 
-def order_local(
-    raw: RawCandidates | Candidates, order: ItemOrder, depth: int | None
+def _order_local(
+    raw: RawCandidates, order: ItemOrder, depth: int | None
 ) -> tuple[Candidates, jax.Array | None]:
     """Orders device-local items as `order_rows` does."""
-    scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
-    is_cut = depth is not None and depth < scores.shape[-1]
-    if depth is not None and is_cut and _keys.has_digit(order.dtype):
-        if top_k.is_faster(scores, depth):
+    if depth is not None and _keys.has_digit(order.dtype):
+        if top_k.is_faster(raw.scores, depth):
             return _top_ranks(raw, order, depth)
-    candidates = raw.read()
+    return _sorted(raw.read(), order, depth)
+
+
+def _sorted(
+    candidates: Candidates, order: ItemOrder, depth: int | None
+) -> tuple[Candidates, jax.Array | None]:
+    """Orders items as `order_rows` does, by a sort of all of them."""
     items = candidates.items
     # Labels are never negative: the sort carries one array instead of two.
     marked_labels = jnp.where(items.exists, items.labels, -1)
@@ -73,7 +77,7 @@ def order_local(
         candidates.sort_keys(order), payload, order.policy.is_hashed
     )
     straddles = None
-    if depth is not None and is_cut:
+    if depth is not None and depth < items.exists.shape[-1]:
         straddles = (labels[..., depth - 1] >= 0) & (
             keys[..., depth - 1] == keys[..., depth]
         )
@@ -97,7 +101,7 @@ def order_local(
 
 
 def _top_ranks(
-    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+    raw: RawCandidates, order: ItemOrder, depth: int
 ) -> tuple[Candidates, jax.Array]:
     """Gathers the items of the first `depth` ranks, for scores that have a digit.
 
@@ -129,14 +133,14 @@ def _top_ranks(
 
 
 def _top_keys(
-    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+    raw: RawCandidates, order: ItemOrder, depth: int
 ) -> tuple[jax.Array, jax.Array]:
     """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
 
     Missing items come last; equal keys stand in index order.
     """
 
-    def by_digits(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
+    def by_digits(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
         digits, indices = top_k.top_k(_keys.digit(raw.read().keys, order.dtype), depth)
         keys = _keys.key_of_digit(digits, order.dtype)
         if not _keys.shares_digits(order.dtype):
