@@ -18,6 +18,7 @@ from jax_rank_metrics._check.remarks import (
     remark_on_scores,
 )
 from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._items import label_dtype
 from jax_rank_metrics._types import Gain, Number
 
 _NUMBERS = "pass numbers, or mask the item"
@@ -54,7 +55,7 @@ def check_labels(
         _inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
     least_relevant = _inputs.rounded_threshold(
-        threshold, _inputs.label_dtype(labels, np.float64)
+        threshold, label_dtype(labels, np.float64)
     )
 
     unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
@@ -193,7 +194,7 @@ def check_ids(
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
         check_gains(gain_fn, labels, exists & (grades >= 0))
         least_relevant = _inputs.rounded_threshold(
-            threshold, _inputs.label_dtype(relevant_labels, np.float64)
+            threshold, label_dtype(relevant_labels, np.float64)
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 

@@ -10,8 +10,8 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import check_columns
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._sources.attributes import LabelFn, by_attributes
+from jax_rank_metrics._sources.lists import resolve
 from jax_rank_metrics._types import AxisNames, ItemGroups, Key, Ties
 
 

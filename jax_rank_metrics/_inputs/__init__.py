@@ -26,7 +26,6 @@ from jax_rank_metrics._inputs.arrays import integers as integers
 from jax_rank_metrics._inputs.arrays import is_readable as is_readable
 from jax_rank_metrics._inputs.arrays import is_wide as is_wide
 from jax_rank_metrics._inputs.arrays import kind_of as kind_of
-from jax_rank_metrics._inputs.arrays import label_dtype as label_dtype
 from jax_rank_metrics._inputs.arrays import numpy_array as numpy_array
 from jax_rank_metrics._inputs.arrays import real as real
 from jax_rank_metrics._inputs.arrays import rounded_threshold as rounded_threshold

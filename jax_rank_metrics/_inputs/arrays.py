@@ -244,13 +244,6 @@ def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
     return jnp.dtype(jnp.float64 if double else jnp.float32)
 
 
-def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
-    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
-    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
-        return None
-    return None if labels.dtype == dtype else labels.dtype.name
-
-
 def rounded_threshold(threshold: Any, dtype: str | None) -> Any:
     """Returns a threshold as labels of this dtype hold it; None and others stay.
 

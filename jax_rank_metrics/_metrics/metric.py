@@ -11,7 +11,7 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound, Spec
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._share import share
 from jax_rank_metrics._sources.list_arguments import ListOptions, ScoredLists, checked
 from jax_rank_metrics._states.cutoff_names import DEFAULT_CUTOFFS

@@ -11,7 +11,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
-from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._ordering.candidates import ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
@@ -57,6 +57,7 @@ class ScoredPool(Pool):
         items_axis: The mesh axes over which items are cut, static.
     """
 
+    items: RawItems
     scores: jax.Array
     seeds: jax.Array | None
     ties: str | None
@@ -75,17 +76,23 @@ class ScoredPool(Pool):
             "nothing was ordered; leave order_free out"
         )
 
-    def by_key(self) -> Candidates:
-        """Returns the items that have a rank, with keys that compare them."""
+    @property
+    def order(self) -> ItemOrder:
+        """The order in which the items compare."""
+        return ItemOrder(Policy(self.ties), self.scores.dtype, self.seeds)
+
+    @property
+    def candidates(self) -> RawCandidates:
+        """The items on their way to a rank."""
         start = 0
         if self.items_axis is not None:
             # Indices count through all devices: the order of what ties in all else.
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
-        return RawCandidates(self.scores, self.items, start, self.seeds).read()
+        return RawCandidates(self.scores, self.items, start)
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
         """Finds the first item that stops; see `Pool.first_stop`."""
-        items, layout = self.by_key(), self.layout
+        items, layout = self.candidates.read(), self.layout
         exists = items.items.exists
         stop = item_predicate(stop_fn, items.items)
         first = first_stop.from_keys(items.keys, exists, stop, layout)
@@ -101,7 +108,7 @@ class ScoredPool(Pool):
         # stop so far; those that beat it on a level stand before it.
         undecided = exists & (items.keys == best_stop(items.keys, exists))
         earlier = jnp.zeros_like(first.above)
-        for level in (*items.tie_breaks(Policy(self.ties)), -items.ids):
+        for level in (*items.tie_breaks(self.order), -items.ids):
             best = best_stop(level, undecided)
             earlier = earlier + layout.sum(undecided & (level > best))
             undecided = undecided & (level == best)
@@ -161,7 +168,7 @@ class Straddle:
             tied = self.tied
             if tied is None:
                 assert scored is not None
-                candidates = scored.by_key()
+                candidates = scored.candidates.read()
                 is_equal = candidates.keys == last_key[..., None]
                 tied = candidates.items.exists & is_equal
             items = items.only(tied)

@@ -3,8 +3,8 @@
 Dense lists have a score for every item. Of a catalogue, few items are relevant, and scores
 may be made block by block:
 
-    jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► rank_packed
-                                                      ├─ relax ────────► rank_softly
+    jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► _rank_packed
+                                                      ├─ relax ────────► _rank_softly
                                the type says sharded: ├─ few_relevant ─► rank_few ──┐
                                each of these by shard └─ else ────────► _rank_rows  │
                                                                                     │
@@ -24,12 +24,11 @@ Three things are called places. `jrm.rank_places` takes numbers that a caller co
 `Stream.places` makes a ranking of those that a stream counted, and the package `_places`
 is the theory of ties, from which formulas read any of them.
 
-    rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices
+    rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices,
+                  lists one after the other, and soft places, for training
     list_arguments.py  the arguments of `rank`: declared once, and checked
     lists.py      parts of several sources: relevant items by id, weights
     few_relevant.py  long rows with few relevant items, which a CPU counts
-    packed_lists.py     lists one after the other
-    soft.py       lists whose items have soft places, for training
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones

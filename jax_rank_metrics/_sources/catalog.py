@@ -12,9 +12,8 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._ordering.outranking import is_light
-from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.attributes import (
     by_attributes,
     label_dtype,
@@ -25,7 +24,7 @@ from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled,
     rank_labelled_twice,
 )
-from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.lists import Relevant, resolve
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,

@@ -11,14 +11,14 @@ from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.list_arguments import ScoredLists
-from jax_rank_metrics._sources.lists import Depth, Relevant
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.streams import rank_listed
 
 # A list must be so long that a sort takes longer than counting.
 _LONG = 4096
 
 
-def pays(lists: ScoredLists, depth: Depth) -> bool:
+def pays(lists: ScoredLists) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
@@ -27,8 +27,7 @@ def pays(lists: ScoredLists, depth: Depth) -> bool:
     all that the metrics read is not known here: `read_lists` finds it by trying.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
-    reads_groups = depth.in_groups and lists.policy.is_grouped
-    if not (depth.ordered and depth.ranks is None and reads_groups and size >= _LONG):
+    if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
         return False
     differing = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
     if items.columns or any(x is not None for x in (*differing, lists.items_axis)):

@@ -8,21 +8,21 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _types
-from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranking import data_of
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.streams import Stream
+from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
 def rank_labelled(catalog: Catalog) -> RankingData:
@@ -123,9 +123,8 @@ class StreamedPool(Pool):
             items = candidates.read().items
             # Only items that stop exist here, so that the best of them is the first stop.
             stop = item_predicate(stop_fn, items)
-            stops = SharedItems(items.labels, stop, stop.shape)
             length = length + _arithmetic.count(stop)
-            candidates = candidates._replace(items=stops)
+            candidates = candidates._replace(items=ItemArrays(items.labels, stop))
             return best.extended(candidates, stream.order, length), length
 
         lists = stream.relevant_ids.shape[:-1]
@@ -133,20 +132,17 @@ class StreamedPool(Pool):
         # One rank: `dropped` then counts the other stops that tie with the best one.
         start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
         best, _ = stream.fold(add, start)
-        first = best.in_order(stream.order, stream.seeds, axis)
-        exists = first.ids >= 0
-        items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
-        target = Candidates(first.keys, first.ids, items, stream.seeds)
+        first, dropped = best.in_order(stream.order, axis)
         # The second time, all items that rank above the stop count, not only other stops.
-        counts = stream.outranked(Outranking.zeros((*lists, 1)), target)
+        counts = stream.outranked(Outranking.zeros((*lists, 1)), first)
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
         above, tied, before = (x[..., 0] for x in counts[:3])
-        exists = exists[..., 0]
+        exists = first.items.exists[..., 0]
         if not in_groups:
             return first_stop.at_known_rank(before, exists)
-        stops = jnp.where(exists, first.dropped + 1, 0)
+        stops = jnp.where(exists, dropped + 1, 0)
         return first_stop.FirstStop(above, tied, stops)
 
 
@@ -189,11 +185,5 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     return labels, scores, block.exists, block.retrieved
 
 
-@jax.jit
-def _first_ranks(catalog: Catalog) -> RankingData:
-    """Returns the ranking but for its scores."""
-    stream, total = Stream.of(catalog), catalog.total_items
-    state = stream.merged(stream.extended(stream.start(total)))
-    if state.best is None:
-        return stream.unranked(state, total)
-    return stream.first_ranks(state, total)
+# Returns the ranking but for its scores.
+_first_ranks = jax.jit(rank_listed)
