@@ -7,6 +7,7 @@ concern of the states.
 import functools
 import math
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 import jax
@@ -289,15 +290,17 @@ def where_kept(is_kept: jax.Array | np.ndarray, x: A, filler: int) -> A:
     return where(widen(is_kept, x), x, np.asarray(filler, x.dtype))
 
 
-def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
+def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:
     """Returns `x / y`, and 0 where `y` is not above 0; `y` broadcasts to `x`.
+
+    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
 
     The divisor is guarded before the division. A `where` around the quotient alone would
     show autodiff and `jax_debug_nans` the NaN of the branch that is not taken.
     """
     is_defined = y > 0
-    quotient = x / jnp.where(is_defined, y, jnp.ones_like(y))
-    return jnp.where(is_defined, quotient, jnp.zeros_like(quotient))
+    quotient = x / xp.where(is_defined, y, xp.ones_like(y))
+    return xp.where(is_defined, quotient, xp.zeros_like(quotient))
 
 
 def power(base: float, exponents: jax.Array) -> jax.Array:

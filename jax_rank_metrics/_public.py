@@ -229,9 +229,9 @@ from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
 from jax_rank_metrics._sources.tokens import Tokens as Tokens
 from jax_rank_metrics._states.exposure import Exposure as Exposure
-from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
 from jax_rank_metrics._states.group_exposure import GroupExposure as GroupExposure
 from jax_rank_metrics._states.histogram import Histogram as Histogram
+from jax_rank_metrics._states.mean import GeometricMean as GeometricMean
 from jax_rank_metrics._states.mean import Mean as Mean
 from jax_rank_metrics._states.merging import all_reduce as all_reduce
 from jax_rank_metrics._states.merging import compute as compute

@@ -25,18 +25,16 @@ sums by group of items, and a `Pooled` state counts items by their scores.
 
 Files, each of which imports only those before it:
 
-- `list_arrays.py`: the values and weights of lists, and their shapes.
+- `list_arrays.py`: the values and weights of lists, their shapes, and what counts where a
+  metric is undefined.
 - `weights.py`: whether lists have the same weights.
-- `double_floats.py`: arithmetic of pairs, and how leaves merge.
-- `moments.py`: the sums of a batch.
-- `group_sums.py`: the same sums for each of many groups of lists.
+- `double_floats.py`: arithmetic of pairs, sums by group, and how leaves merge.
 - `show.py`: the text of states and lists.
 - `state.py`: the base class, and what a new kind of state must have.
 - `intervals.py`: confidence intervals and their quantiles.
-- `uncertainty.py`: mean, standard error and interval from the sums.
-- `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.
+- `moments.py`: the sums of a batch, and mean, standard error and interval from them.
+- `mean.py`, `histogram.py`, `exposure.py`: the kinds of states.
 - `by_name.py`: the base of results that hold a state for each metric.
-- `of_lists.py`: the states of the values of lists, and their ratios.
 - `clusters.py`: joins lists to clusters.
 - `per_list.py`: the values of lists, and what users compute from them.
 - `bins.py`, `pooled.py`: counts of all items by bin of their scores, and their states.

@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _shards
+from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._inputs import refuse_masked, same_index
 from jax_rank_metrics._types import Undefined
 
@@ -123,6 +124,24 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
 def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
     """Returns the lengths of the axes of lists, without that of cutoffs."""
     return lists._list_shape
+
+
+def counted(
+    values: Array, weights: Array, defined: Array, undefined: Undefined
+) -> tuple[Array, Array]:
+    """Returns values and weights as they count where a metric is undefined.
+
+    Args:
+        values: `[*lists]` or `[*lists, cutoffs]` of NumPy or JAX, 0 where undefined.
+        weights: `[*lists]`, or of the shape of values.
+        defined: Of the shape of weights.
+        undefined: See `PerList.mean`.
+    """
+    if undefined == "skip":
+        return values, where_kept(defined, weights, 0)
+    if undefined == "one":
+        return where_kept(defined, values, 1), weights
+    return values, weights
 
 
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists of no group are in the first one",
-        "_states/group_sums.py",
+        "_states/double_floats.py",
         "groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)",
         "groups = jnp.where(groups < num_groups, jnp.maximum(groups, 0), num_groups)",
         "tests/test_batches.py::test_lists_of_no_group",
@@ -188,8 +188,8 @@ MUTANTS = (
     Mutant(
         "lists of weight 0 count",
         "_states/moments.py",
-        "has_weight = entered = weights > 0",
-        "has_weight = entered = weights >= 0",
+        "entered, has_weight = weights > 0,",
+        "entered, has_weight = weights >= 0,",
         "tests/test_mean.py::test_undefined_lists",
     ),
     Mutant(
