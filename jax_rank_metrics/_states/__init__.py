@@ -29,8 +29,7 @@ Files, each of which imports only those before it:
   metric is undefined.
 - `weights.py`: whether lists have the same weights.
 - `double_floats.py`: arithmetic of pairs, sums by group, and how leaves merge.
-- `show.py`: the text of states and lists.
-- `state.py`: the base class, and what a new kind of state must have.
+- `state.py`: the base class, what a new kind of state must have, and states as text.
 - `intervals.py`: confidence intervals and their quantiles.
 - `moments.py`: the sums of a batch, and mean, standard error and interval from them.
 - `mean.py`, `histogram.py`, `exposure.py`: the kinds of states.

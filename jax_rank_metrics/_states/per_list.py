@@ -1,5 +1,6 @@
 """One value per list, before any mean is taken."""
 
+import contextvars
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio, where_kept, widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import clusters, show
+from jax_rank_metrics._states import clusters
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
 from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
@@ -23,8 +24,17 @@ from jax_rank_metrics._states.mean import (
     means_by_group,
     means_of,
 )
+from jax_rank_metrics._states.state import (
+    fields_text,
+    local_copy,
+    shown_numbers,
+    why_unreadable,
+)
 from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Number, PerListInput, Undefined
+
+# Whether lists are being shown: an error of `mean` may show them in its own message.
+_is_showing = contextvars.ContextVar("_is_showing", default=False)
 
 
 @pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
@@ -61,7 +71,32 @@ class PerList(ListArrays):
     (3, [1.0, 0.5, 0.0])
     """
 
-    __repr__ = show.per_list_repr
+    def __repr__(self) -> str:
+        """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
+
+        Values of any shape but `[]` and `[number of lists]` open with their shape:
+        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only
+        the shape is shown: `PerList(traced, float32[3])`.
+        """
+        token = None
+        try:
+            shape = list(jnp.shape(self.values))
+            local = local_copy(self)
+            if local is None or _is_showing.get():
+                kind = f"{self.values.dtype}{shape}"
+                return f"PerList({', '.join([*why_unreadable(self), kind])})"
+            token = _is_showing.set(True)
+            with jax.ensure_compile_time_eval():
+                state = local.mean()
+                is_plain = shape in ([], [int(state.lists)])
+            (mean, _), counts = shown_numbers(state)
+            parts = [] if is_plain else [str(shape)]
+            return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
+        except Exception as error:  # as in `State.__repr__`
+            return f"PerList({fields_text(self, error)})"
+        finally:
+            if token is not None:
+                _is_showing.reset(token)
 
     def mean(self, undefined: Undefined | None = None) -> Mean:
         """Returns the weighted mean over all lists, as a state that can be merged.

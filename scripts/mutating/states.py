@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists are shown inside of their own text",
-        "_states/show.py",
+        "_states/per_list.py",
         "if local is None or _is_showing.get():",
         "if local is None:",
         "tests/test_show.py::test_an_error_of_the_mean_may_show_the_lists",
