@@ -323,6 +323,14 @@ def max_identity(dtype: DTypeLike) -> int:
     return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else 0
 
 
+def power_of_two_below(x: jax.Array) -> jax.Array:
+    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
+    integer = integer_like(x.dtype)
+    infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
+    bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
+    return lax.bitcast_convert_type(bits, x.dtype)
+
+
 def integer_like(dtype: DTypeLike) -> jnp.dtype:
     """Returns the signed integer dtype as wide as a float dtype."""
     return jnp.dtype({4: jnp.int32, 8: jnp.int64}[jnp.dtype(dtype).itemsize])

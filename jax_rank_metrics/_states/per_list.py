@@ -15,7 +15,12 @@ from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import clusters
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
-from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
+from jax_rank_metrics._states.list_arrays import (
+    ListArrays,
+    check_same_weights,
+    columns_of,
+    list_shape_of,
+)
 from jax_rank_metrics._states.mean import (
     FLOOR,
     GeometricMean,
@@ -30,7 +35,6 @@ from jax_rank_metrics._states.state import (
     shown_numbers,
     why_unreadable,
 )
-from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Number, PerListInput, Undefined
 
 # Whether lists are being shown: an error of `mean` may show them in its own message.

@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "weights are summed without their pieces",
-        "_states/bins.py",
+        "_states/pooled.py",
         "_PIECES = 4",
         "_PIECES = 0",
         "tests/test_pooled.py::test_weights_lose_nothing_in_one_bin",
