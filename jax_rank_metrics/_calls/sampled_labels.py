@@ -19,7 +19,7 @@ from jax_rank_metrics._ranking import Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
-from jax_rank_metrics._states.list_arrays import counted
+from jax_rank_metrics._states.list_arrays import counted_weights, filled
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 
@@ -189,7 +189,8 @@ def _of_draws(drawn: PerList, undefined: _types.Undefined) -> SampledLabels:
     from the labels; for all others it is the same in every draw.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
-    values, counts = counted(values, weights, defined, undefined)
+    values = filled(values, defined, undefined)
+    counts = counted_weights(weights, defined, undefined)
     shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
     shares = widen(shares, values)
     mean = jnp.sum(shares * values, axis=0)

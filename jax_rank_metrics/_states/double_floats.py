@@ -97,8 +97,11 @@ class FloatPair:
 
 
 def rounded(x: FloatPair | np.ndarray) -> Any:
-    """Returns a sum as a single float, whether it is a pair or, on the host, float64."""
-    return x.round() if isinstance(x, FloatPair) else x
+    """Returns a sum as a single float, whether it is a pair or, on the host, float64.
+
+    Of a pair that was added up, the lower float is below the precision of the upper one.
+    """
+    return x.high if isinstance(x, FloatPair) else x
 
 
 def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:

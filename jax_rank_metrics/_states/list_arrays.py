@@ -15,6 +15,7 @@ from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
+B = TypeVar("B", bound=jax.Array | np.ndarray)
 if TYPE_CHECKING:
     Array: TypeAlias = jax.Array  # of which NumPy has the methods that are called
 else:
@@ -131,22 +132,17 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
     return lists._list_shape
 
 
-def counted(
-    values: Array, weights: Array, defined: Array, undefined: Undefined
-) -> tuple[Array, Array]:
-    """Returns values and weights as they count where a metric is undefined.
+def filled(values: B, defined: Array, undefined: Undefined) -> B:
+    """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
 
-    Args:
-        values: `[*lists]` or `[*lists, cutoffs]` of NumPy or JAX, 0 where undefined.
-        weights: `[*lists]`, or of the shape of values.
-        defined: Of the shape of weights.
-        undefined: See `PerList.mean`.
+    In lists that are left out, and in those that count as 0, values are 0 already.
     """
-    if undefined == "skip":
-        return values, where_kept(defined, weights, 0)
-    if undefined == "one":
-        return where_kept(defined, values, 1), weights
-    return values, weights
+    return where_kept(defined, values, 1) if undefined == "one" else values
+
+
+def counted_weights(weights: B, defined: Array, undefined: Undefined) -> B:
+    """Returns weights, 0 where the metric is undefined if such lists are left out."""
+    return where_kept(defined, weights, 0) if undefined == "skip" else weights
 
 
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,6 +1,5 @@
 """The states of weighted means, kept as sums that do not drift."""
 
-import dataclasses
 from functools import partial
 from typing import TypeVar, cast
 
@@ -319,7 +318,7 @@ def interval_method(kind: type[Mean], method: IntervalMethod) -> IntervalMethod:
 @partial(jax.jit, static_argnums=(1, 2))
 def means_of(
     lists: tuple[ListArrays, ...],
-    undefined: Undefined | None,
+    undefined: Undefined,
     kinds: tuple[type[Mean], ...],
 ) -> list[Mean]:
     """Computes the states of several metrics of the same lists in one reduction.
@@ -337,10 +336,10 @@ def means_of(
 def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[M]) -> M:
     """Computes the state of `Mean.of`."""
     values, weights, defined, counts = arrays
-    lists = ListArrays(values, weights, defined)
+    lists, undefined = ListArrays(values, weights, defined), "zero"
     if counts is not None:
-        lists = dataclasses.replace(lists, defined=counts, undefined="skip")
-    sums, tally = moments.of_metrics([lists], None, [kind._transform])[0]
+        lists, undefined = ListArrays(values, weights, counts), "skip"
+    sums, tally = moments.of_metrics([lists], undefined, [kind._transform])[0]
     num_undefined = jnp.sum((weights > 0) & ~defined, dtype=jnp.int32)
     return kind(sums, jnp.stack([tally[0], num_undefined]))
 

@@ -13,7 +13,12 @@ from jax.typing import DTypeLike
 from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._states import intervals
 from jax_rank_metrics._states.double_floats import FloatPair, rounded, sums
-from jax_rank_metrics._states.list_arrays import ListArrays, counted, list_shape_of
+from jax_rank_metrics._states.list_arrays import (
+    ListArrays,
+    counted_weights,
+    filled,
+    list_shape_of,
+)
 from jax_rank_metrics._types import IntervalMethod, Number, Undefined
 
 # A value within this distance of 1 is a hit, since the quotient of a number and itself may
@@ -149,7 +154,7 @@ def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
 
 def columns_of(
     metrics: Sequence[ListArrays],
-    undefined: Undefined | None,
+    undefined: Undefined,
     transforms: Sequence[Transform],
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Prepares several metrics of the same lists, with the columns of all side by side.
@@ -178,19 +183,15 @@ def columns_of(
             wide.append(jnp.broadcast_to(x, shape))
         return jnp.concatenate(wide, -1)
 
-    of_metrics = [
-        counted(x.values, x.weights, x.defined, undefined or x.undefined)
-        for x in metrics
-    ]
     columns = [
-        transform(values).astype(dtype).reshape(shape)
-        for transform, (values, _), shape in zip(
-            transforms, of_metrics, shapes, strict=True
-        )
+        transform(filled(x.values, x.defined, undefined)).astype(dtype).reshape(shape)
+        for transform, x, shape in zip(transforms, metrics, shapes, strict=True)
     ]
-    weights = concatenate([x.astype(dtype) for _, x in of_metrics])
-    entered, has_weight = weights > 0, concatenate([x.weights > 0 for x in metrics])
-    is_undefined = has_weight & ~concatenate([x.defined for x in metrics])
+    weights = concatenate([x.weights.astype(dtype) for x in metrics])
+    defined = concatenate([x.defined for x in metrics])
+    is_undefined = (weights > 0) & ~defined
+    weights = counted_weights(weights, defined, undefined)
+    entered = weights > 0
     weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
     values = jnp.where(entered, jnp.concatenate(columns, -1), 0)
     return values, weights, jnp.stack([entered, is_undefined])
@@ -224,7 +225,7 @@ def counts_of_lists(metric: ListArrays, flags: jax.Array) -> jax.Array:
 
 def of_metrics(
     metrics: Sequence[ListArrays],
-    undefined: Undefined | None,
+    undefined: Undefined,
     transforms: Sequence[Transform],
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
@@ -249,7 +250,7 @@ def of_metrics(
 
 def terms_of_metrics(
     metrics: Sequence[ListArrays],
-    undefined: Undefined | None,
+    undefined: Undefined,
     transforms: Sequence[Transform],
 ) -> tuple[Moments, jax.Array]:
     """Computes the terms of each list, whose sums over lists are the moments.

@@ -13,7 +13,7 @@ import numpy as np
 from jax_rank_metrics._states import intervals
 from jax_rank_metrics._states.clusters import sums_by_number
 from jax_rank_metrics._states.double_floats import FloatPair
-from jax_rank_metrics._states.list_arrays import columns_of, counted
+from jax_rank_metrics._states.list_arrays import columns_of, counted_weights, filled
 from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean, interval_method
 from jax_rank_metrics._states.moments import HIT_SLACK, Moments
 from jax_rank_metrics._states.per_list import PerList
@@ -148,8 +148,9 @@ def _terms(
         and whether it is undefined, each `[lists]` bool.
     """
     values, all_weights, defined = columns_of(lists)
-    v, w = counted(values, all_weights, defined, lists.undefined)
-    v, w = v.astype(np.float64), np.minimum(w, np.finfo(_dtype()).max, dtype=np.float64)
+    v = filled(values.astype(np.float64), defined, lists.undefined)
+    w = counted_weights(all_weights.astype(np.float64), defined, lists.undefined)
+    w = np.minimum(w, np.finfo(_dtype()).max)
     entered = w > 0
     if kind is GeometricMean:
         v = np.log(np.maximum(v, FLOOR))

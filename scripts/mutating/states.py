@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "undefined lists of a cluster count as 0",
         "_states/clusters.py",
-        "counted(values, weights, defined, undefined)",
-        'counted(values, weights, defined, "zero")',
+        "filled(values, defined, undefined)",
+        'filled(values, defined, "zero")',
         "tests/test_clusters.py::test_means_of_clusters",
     ),
     Mutant(

@@ -223,7 +223,8 @@ def _bootstrap(
     columns, counts = [], []
     for metric in lists:
         transforms = [moments.as_passed]
-        value, weight, flags = moments.columns_of([metric], undefined, transforms)
+        choice = metric.undefined if undefined is None else undefined
+        value, weight, flags = moments.columns_of([metric], choice, transforms)
         columns += [weight, weight * value]
         counts.append(moments.counts_of_lists(metric, flags))
     # One matrix for all metrics, which share their draws.
