@@ -19,7 +19,7 @@ from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import ScoredPool, Straddle
+from jax_rank_metrics._ranking.pool import ScoredPool
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
@@ -128,14 +128,11 @@ def _rank_rows(
         # Devices exchange candidates even where nothing is cut, and then all of them.
         ranks = size if items_axis is not None and cut is None else cut
         item_order = depth.item_order(policy, scores.dtype)
+        # Which items tie across the cut, scores tell once a metric asks.
         best, straddles = order_rows(candidates, item_order, ranks, items_axis)
-        straddle = None
-        if cut is not None:
-            assert straddles is not None
-            # Which items tie across the cut, scores tell once a metric asks.
-            straddle = Straddle(straddles, None, layout)
+        straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = Ranked(best.items, Rows(), size, index, best.keys, straddle)
+        held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = _arithmetic.count(held.items.exists)
         nan_found = is_nan(Rows().first(best.keys), scores.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
