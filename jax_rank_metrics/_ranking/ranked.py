@@ -14,7 +14,6 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop, tie_groups
-from jax_rank_metrics._places.few_ranks import Pairs
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._places.place import FEW_RANKS, Place
 from jax_rank_metrics._places.soft_places import SoftScores
@@ -192,8 +191,9 @@ class Ranked:
         """Returns the tie groups, what makes places of them, and what these are worth."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            pairs = Pairs(self._tie_keys, self.items.exists)
-            return pairs.groups([x.of_items for x in amounts]), pairs.place, worth
+            pairs = self._tie_keys, self.items.exists
+            groups = tie_groups.of_pairs(*pairs, [x.of_items for x in amounts])
+            return groups, partial(tie_groups.place_of_pairs, *pairs), worth
         groups, place_sum, worth = tie_groups.of_runs(
             self.layout, self._continues, worth, amounts, rank_sums, combine
         )
