@@ -132,7 +132,7 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
     return lists._list_shape
 
 
-def filled(values: B, defined: Array, undefined: Undefined) -> B:
+def filled(values: B, defined: jax.Array | np.ndarray, undefined: Undefined) -> B:
     """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
 
     In lists that are left out, and in those that count as 0, values are 0 already.
@@ -140,7 +140,9 @@ def filled(values: B, defined: Array, undefined: Undefined) -> B:
     return where_kept(defined, values, 1) if undefined == "one" else values
 
 
-def counted_weights(weights: B, defined: Array, undefined: Undefined) -> B:
+def counted_weights(
+    weights: B, defined: jax.Array | np.ndarray, undefined: Undefined
+) -> B:
     """Returns weights, 0 where the metric is undefined if such lists are left out."""
     return where_kept(defined, weights, 0) if undefined == "skip" else weights
 

@@ -1,7 +1,7 @@
 """The states of weighted means, kept as sums that do not drift."""
 
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -333,7 +333,7 @@ def means_of(
 
 
 @partial(jax.jit, static_argnums=1)
-def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[M]) -> M:
+def _mean_of(arrays: tuple[Any, ...], kind: type[M]) -> M:
     """Computes the state of `Mean.of`."""
     values, weights, defined, counts = arrays
     lists, undefined = ListArrays(values, weights, defined), "zero"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,9 @@ HIT_SLACK = 1e-6
 # With fewer degrees of freedom, float pairs cannot tell a sample from a single list.
 MIN_FREEDOM = 1e-6
 
+# A `FloatPair` on devices, and float64 of NumPy on the host.
+Sum: TypeAlias = Any
+
 # What a kind of mean makes of the values of a metric before it sums them.
 Transform = Callable[[jax.Array], jax.Array]
 
@@ -41,12 +44,40 @@ class Moments(NamedTuple):
     that of the floats of the state, and `lists` the number of lists, `[]` or stacked.
     """
 
-    w: FloatPair  # Σ w
-    w2: FloatPair  # Σ w²
-    wv: FloatPair  # Σ w·v
-    w2v: FloatPair  # Σ w²·v
-    w2v2: FloatPair  # Σ w²·v²
-    fractional: FloatPair  # Σ w of the values that are neither hits nor misses
+    w: Sum  # Σ w
+    w2: Sum  # Σ w²
+    wv: Sum  # Σ w·v
+    w2v: Sum  # Σ w²·v
+    w2v2: Sum  # Σ w²·v²
+    fractional: Sum  # Σ w of the values that are neither hits nor misses
+
+    @classmethod
+    def terms(cls, v: Any, w: Any, are_shares: Any) -> "Moments":
+        """Returns what values and weights add to the sums, each in the shape of values.
+
+        Products are pairs on devices, as the sums are, since most of Σ w²·v² may cancel in
+        a standard error.
+
+        Args:
+            v: Values of JAX, or float64 of NumPy; 0 for lists that stay out.
+            w: Weights, 0 for lists that stay out.
+            are_shares: Bool, whether values must lie in [0, 1]; each of all others counts
+                as fractional.
+        """
+        xp, of_float, product = jnp, FloatPair.of, FloatPair.product
+        if isinstance(v, np.ndarray):
+            xp, of_float, product = np, np.asarray, np.multiply
+        # A NaN is neither.
+        is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
+        wv = w * v
+        return cls(
+            w=of_float(w),
+            w2=product(w, w),
+            wv=of_float(wv),
+            w2v=product(w, wv),
+            w2v2=product(wv, wv),
+            fractional=of_float(xp.where(is_hit_or_miss, 0, w)),
+        )
 
     @property
     def _xp(self) -> ModuleType:
@@ -255,25 +286,11 @@ def terms_of_metrics(
 ) -> tuple[Moments, jax.Array]:
     """Computes the terms of each list, whose sums over lists are the moments.
 
-    Products are pairs, as the sums are, since most of Σ w²·v² may cancel in a standard
-    error.
-
     Returns:
         terms: Each `[*lists, columns]`, with a column for each cutoff, metric after metric.
         flags: `[2, *lists, columns]` bool, as of `columns_of`.
     """
-    v, w, flags = columns_of(metrics, undefined, transforms)
-    wv, product = w * v, FloatPair.product
-    # A NaN is neither. Where values are no shares, each counts as fractional.
+    values, weights, flags = columns_of(metrics, undefined, transforms)
     are_shares = np.repeat([x.has_shares for x in metrics], column_counts(metrics))
-    is_hit_or_miss = (v == 0) | (jnp.abs(v - 1) <= HIT_SLACK)
-    is_hit_or_miss &= jnp.broadcast_to(are_shares, v.shape)
-    terms = Moments(
-        w=FloatPair.of(w),
-        w2=product(w, w),
-        wv=FloatPair.of(wv),
-        w2v=product(w, wv),
-        w2v2=product(wv, wv),
-        fractional=FloatPair.of(jnp.where(is_hit_or_miss, 0, w)),
-    )
-    return terms, flags
+    are_shares = np.broadcast_to(are_shares, values.shape)
+    return Moments.terms(values, weights, are_shares), flags

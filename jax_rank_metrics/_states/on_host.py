@@ -15,7 +15,7 @@ from jax_rank_metrics._states.clusters import sums_by_number
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.list_arrays import columns_of, counted_weights, filled
 from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean, interval_method
-from jax_rank_metrics._states.moments import HIT_SLACK, Moments
+from jax_rank_metrics._states.moments import Moments
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import IntervalMethod
 
@@ -140,11 +140,11 @@ def states_of_groups(
 
 def _terms(
     lists: PerList, kind: type[Mean]
-) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray]]:
+) -> tuple[Moments, tuple[np.ndarray, np.ndarray]]:
     """Returns what each list adds to the sums of a state, and to its counts.
 
     Returns:
-        Six terms `[lists, cutoffs]`, in the order of `Moments`; and whether a list enters
+        The terms, `[lists, cutoffs]` each; and whether a list enters
         and whether it is undefined, each `[lists]` bool.
     """
     values, all_weights, defined = columns_of(lists)
@@ -155,11 +155,8 @@ def _terms(
     if kind is GeometricMean:
         v = np.log(np.maximum(v, FLOOR))
     w, v = np.where(entered, w, 0), np.where(entered, v, 0)
-    is_hit_or_miss = (v == 0) | (np.abs(v - 1) <= HIT_SLACK)
-    is_hit_or_miss &= lists.has_shares
     with np.errstate(over="ignore", invalid="ignore"):
-        wv = w * v
-        terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
+        terms = Moments.terms(v, w, lists.has_shares)
     is_undefined = (all_weights > 0) & ~defined
     return terms, (np.any(entered, axis=1), np.any(is_undefined, axis=1))
 
