@@ -276,9 +276,10 @@ def _read(prefix: _Pair, ranks: jax.Array | int) -> _Pair:
     return tuple(jnp.asarray(x).at[ranks].get(mode=mode) for x in prefix)
 
 
-def _difference(pair: _Pair, other: _Pair) -> jax.Array:
+def _difference(upper: _Pair, lower: _Pair) -> jax.Array:
     """Subtracts floats in two parts; the difference is rounded once."""
-    return jnp.asarray(pair[0] - other[0]) + (pair[1] - other[1])
+    high, low = (x - y for x, y in zip(upper, lower, strict=True))
+    return jnp.asarray(high) + low
 
 
 @functools.lru_cache(maxsize=64)

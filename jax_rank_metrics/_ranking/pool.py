@@ -77,6 +77,7 @@ class ScoredPool(Pool):
         items_axis: The mesh axes over which items are cut, static.
     """
 
+    items: RawItems
     scores: jax.Array
     seeds: jax.Array | None
     ties: str | None

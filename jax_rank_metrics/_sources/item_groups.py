@@ -13,8 +13,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._items import GROUPS, ItemArrays
-from jax_rank_metrics._layouts.pools import Weighted, with_unlisted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, Weighted, with_unlisted
 from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ordering.streaming import Tally
 from jax_rank_metrics._ranking.pool import Pool

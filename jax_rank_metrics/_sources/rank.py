@@ -11,8 +11,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._layouts.pools import Sharded
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, Sharded
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows

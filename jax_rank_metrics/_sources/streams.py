@@ -11,8 +11,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._layouts.pools import Counted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Counted, Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking

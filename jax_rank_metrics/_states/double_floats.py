@@ -86,10 +86,10 @@ class FloatPair:
         product = FloatPair.product(self.high, x)
         return product + _unless_infinite(product.high, self.low * x)
 
-    def __add__(self, other: "FloatPair | jax.Array") -> "FloatPair":
-        other = other if isinstance(other, FloatPair) else FloatPair.of(other)
-        high, low = _arithmetic.two_sum(self.high, other.high)
-        return _normalise(high, low + (self.low + other.low))
+    def __add__(self, addend: "FloatPair | jax.Array") -> "FloatPair":
+        pair = addend if isinstance(addend, FloatPair) else FloatPair.of(addend)
+        high, low = _arithmetic.two_sum(self.high, pair.high)
+        return _normalise(high, low + (self.low + pair.low))
 
     def round(self) -> jax.Array:
         """Rounds to the nearest single float."""
