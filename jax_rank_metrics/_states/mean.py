@@ -153,10 +153,7 @@ class Mean(State):
         check_fit(values, weights, defined, cutoff_weights=False)
         return cast(M, _mean_of(canonical((values, weights, defined, counts)), cls))
 
-    @staticmethod
-    def _transform(values: jax.Array) -> jax.Array:
-        """Transforms values before they are summed; the identity for a plain mean."""
-        return values
+    _transform = staticmethod(moments.as_passed)  # of values, before they are summed
 
     @classmethod
     def empty(cls: type[M], shape: tuple[int, ...] = ()) -> M:

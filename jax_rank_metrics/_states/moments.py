@@ -39,9 +39,9 @@ class Moments(NamedTuple):
     """The sums that a `Mean` holds, of weights w and values v, and what they tell.
 
     On devices sums are float pairs. On the host they are float64 of NumPy, for which there
-    is no program to compile. What is computed of them has the axes `*k`, `len(k)` for a
-    tuple of cutoffs and nothing for one cutoff; stacked axes come before it. `dtype` is
-    that of the floats of the state, and `lists` the number of lists, `[]` or stacked.
+    is no program to compile; `dtype` is therefore the dtype of the floats of the state. The
+    number of lists is `[]`, or stacked. What is computed has the axes `*k`, `len(k)` for a
+    tuple of cutoffs and nothing for one cutoff; stacked axes come before it.
     """
 
     w: Sum  # Σ w
@@ -119,10 +119,9 @@ class Moments(NamedTuple):
         squares = rounded(self.w2v2 + (self.w2v + first) * -centre)
         rounding = ratio(rounded(self.wv + self.w * -centre), weight, xp)
         squares = squares - rounding * (2 * rounded(first) - rounding * w2)
-        known = (w2v2 > _underflow_bound(lists, centre, dtype)) | (
-            rounded(self.wv) == 0
-        )
-        known = known & (widen(lists, centre) > 1) & xp.isfinite(squares)
+        is_exact = w2v2 > _underflow_bound(lists, centre, dtype)
+        known = (is_exact | (rounded(self.wv) == 0)) & xp.isfinite(squares)
+        known = known & (widen(lists, centre) > 1)
         # Equal values have no error, although their sums are rounded.
         squares = xp.where(squares > jnp.finfo(dtype).eps ** 2 * w2v2, squares, 0)
         _, freedom = self.sample_size(lists, dtype)
@@ -143,7 +142,7 @@ class Moments(NamedTuple):
 
         Args:
             lists: Number of lists.
-            dtype: See above.
+            dtype: The dtype of the floats of the state.
             method: See `Mean.confidence_interval`.
             z: The `normal_quantile` of the level.
             t_quantile: Returns the quantiles of Student's t for degrees of freedom.
