@@ -15,8 +15,7 @@ from jax_rank_metrics._messages import short, short_errors
 from jax_rank_metrics._metrics.metric import AFTER_REGISTRATION, NAMES, Metric
 from jax_rank_metrics._metrics.spec import SHARED, Bound
 from jax_rank_metrics._share import share
-from jax_rank_metrics._states.geometric import GeometricMean
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import GeometricMean, Mean
 
 _OF_USERS = (
     "jrm.{0}(ids, counts) measures it; evaluate_users(…, seen=…) does so at its k"

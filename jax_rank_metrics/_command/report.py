@@ -20,7 +20,7 @@ from jax_rank_metrics._results.plots.verdict_plots import ROW
 from jax_rank_metrics._results.sheet import Cell, Sheet, csv_of, plain
 from jax_rank_metrics._results.tables.table import Format, table
 from jax_rank_metrics._states.cutoff_names import cutoff_of
-from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.mean import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number

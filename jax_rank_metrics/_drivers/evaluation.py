@@ -11,8 +11,8 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.interactions import Vocabulary, repeated_id
 from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._states import merging
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.on_host import HostSums, states_of_groups
 from jax_rank_metrics._states.per_list import PerList
 

@@ -206,18 +206,10 @@ def _unit_vectors(vectors: jax.Array) -> jax.Array:
     vectors = vectors.astype(dtype)
     largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
     tiny = jnp.finfo(dtype).tiny
-    power = jnp.clip(_power_of_two_below(largest), tiny, 1 / tiny)
+    power = jnp.clip(_arithmetic.power_of_two_below(largest), tiny, 1 / tiny)
     vectors = vectors * (1 / power)  # faster than a division, and as exact
     norms = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1, keepdims=True))
     return vectors / jnp.where(norms > 0, norms, 1)
-
-
-def _power_of_two_below(x: jax.Array) -> jax.Array:
-    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
-    integer = _arithmetic.integer_like(x.dtype)
-    infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
-    bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
-    return lax.bitcast_convert_type(bits, x.dtype)
 
 
 def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:

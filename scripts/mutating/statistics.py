@@ -294,9 +294,9 @@ MUTANTS = (
     ),
     Mutant(
         "the error of a mean as if it were known",
-        "_states/uncertainty.py",
-        "bessel = 1 + ratio(jnp.ones_like(freedom), freedom)",
-        "bessel = jnp.ones_like(freedom)",
+        "_states/moments.py",
+        "bessel = 1 + ratio(xp.ones_like(freedom), freedom, xp)",
+        "bessel = xp.ones_like(freedom)",
         "tests/test_intervals.py::test_t_of_a_few_lists",
     ),
     Mutant(
@@ -371,9 +371,9 @@ MUTANTS = (
     ),
     Mutant(
         "an interval with a degree of freedom too many",
-        "_states/uncertainty.py",
-        "intervals.t_quantile(freedom, normal, coefficients)",
-        "intervals.t_quantile(size, normal, coefficients)",
+        "_states/moments.py",
+        "else t_quantile(freedom)",
+        "else t_quantile(size)",
         "tests/test_intervals.py::test_t_of_a_few_lists",
     ),
 )

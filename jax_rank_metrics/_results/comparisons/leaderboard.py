@@ -50,8 +50,8 @@ from jax_rank_metrics._results.systems.systems import (
     read_tasks,
 )
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.list_arrays import ROUNDING, differ
 from jax_rank_metrics._states.state import stacked_shape
-from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 

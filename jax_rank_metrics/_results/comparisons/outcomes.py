@@ -35,7 +35,7 @@ from jax_rank_metrics._results.inference.studentised import (
 from jax_rank_metrics._results.inference.weighted_means import Summary
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seeds import summary_of
-from jax_rank_metrics._states.weights import differ
+from jax_rank_metrics._states.list_arrays import differ
 
 # Effective numbers of lists below which resamples mislead where weights differ, and below
 # which they mean nothing.

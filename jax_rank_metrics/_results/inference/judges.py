@@ -17,7 +17,7 @@ from jax_rank_metrics._states.intervals import (
     student_quantiles,
     symmetric,
 )
-from jax_rank_metrics._states.show import numbers_text
+from jax_rank_metrics._states.state import numbers_text
 from jax_rank_metrics._types import Number
 
 

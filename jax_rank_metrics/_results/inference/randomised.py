@@ -33,7 +33,7 @@ from jax_rank_metrics._results.inference.resample import (
     random_swaps,
 )
 from jax_rank_metrics._results.inference.weighted_means import Ratios
-from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._states.list_arrays import ROUNDING
 
 ROWS = 1024  # lists that are rearranged at once
 VALUES = 2**20  # rearranged values that exist at once: 4 MiB of floats

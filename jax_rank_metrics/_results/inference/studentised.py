@@ -28,7 +28,7 @@ from jax_rank_metrics._results.inference.resample import (
     sums_of_resamples,
 )
 from jax_rank_metrics._results.inference.weighted_means import seed_variance, shares_of
-from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._states.list_arrays import ROUNDING
 
 SUMS = 2**22  # sums over lists that exist at once: 16 MiB of floats
 INFINITE = np.float32(

@@ -24,9 +24,9 @@ from jax_rank_metrics._results.inference.weighted_means import (
 from jax_rank_metrics._results.systems.list_values import ListValues, weights_differ
 from jax_rank_metrics._states.clusters import join_clusters
 from jax_rank_metrics._states.double_floats import canonical
+from jax_rank_metrics._states.list_arrays import check_same_weights
 from jax_rank_metrics._states.merging import check_leaves, in_order
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")

@@ -14,10 +14,9 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
-from jax_rank_metrics._states.list_arrays import columns_of
+from jax_rank_metrics._states.list_arrays import ROUNDING, columns_of, differ
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._types import Undefined
 
 _SUMMARIES = (State, PredictionPowered)  # hold no values of lists

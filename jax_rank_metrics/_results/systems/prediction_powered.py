@@ -18,7 +18,7 @@ from jax_rank_metrics._results.systems.systems import (
     nested,
     read,
 )
-from jax_rank_metrics._states.weights import differ
+from jax_rank_metrics._states.list_arrays import differ
 from jax_rank_metrics._types import Undefined
 
 # Values, weights, and how far rounding may move a value, `[lists, columns]` each.

@@ -34,8 +34,8 @@ from jax_rank_metrics._results.systems.systems import (
     records_of,
 )
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.list_arrays import ROUNDING
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import ROUNDING
 from jax_rank_metrics._types import Key, Number, Undefined
 
 _FEW_SEEDS = (

@@ -31,9 +31,9 @@ from jax_rank_metrics._results.systems.list_values import (
     listing,
     read_lists,
 )
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names, without_cutoff
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State

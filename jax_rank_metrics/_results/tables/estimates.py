@@ -16,9 +16,8 @@ from jax_rank_metrics._results.inference.weighted_means import (
 from jax_rank_metrics._results.systems.list_values import ListValues, is_by_list
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
 from jax_rank_metrics._states.cutoff_names import cutoff_names
-from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import GeometricMean, Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, stacked_shape

@@ -21,8 +21,8 @@ from jax_rank_metrics._results.systems.systems import (
     read,
 )
 from jax_rank_metrics._results.tables.table import sheet_of_means
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.state import State
 
 if TYPE_CHECKING:
