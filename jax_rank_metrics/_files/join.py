@@ -28,8 +28,7 @@ from jax_rank_metrics._files.frames import (
     series,
     standard_names,
 )
-from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._files.measure import keep_first
+from jax_rank_metrics._files.joined import Joined, keep_first
 from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors

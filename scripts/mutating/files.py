@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "a document beyond the depth is counted",
-        "_files/measure.py",
+        "_files/joined.py",
         "is_kept[rows[above < depth]] = True",
         "is_kept[rows[above <= depth]] = True",
         "tests/test_joined.py::test_places_are_those_of_loops",
