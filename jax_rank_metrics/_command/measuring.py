@@ -4,20 +4,28 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jax_rank_metrics._command import report, request, words
-from jax_rank_metrics._command.arguments import STDIN, Options, note, write_out
-from jax_rank_metrics._files.frames import SUBTOPIC
-from jax_rank_metrics._files.join import Joined, join_frames
-from jax_rank_metrics._files.read import format_of, read, read_tagged
+from jax_rank_metrics._command import report, request
+from jax_rank_metrics._command.arguments import (
+    STDIN,
+    Options,
+    members,
+    note,
+    write_out,
+)
+from jax_rank_metrics._files.frames import SUBTOPIC, by_documents
+from jax_rank_metrics._files.join import Joined, joined_of
+from jax_rank_metrics._files.read import format_of, read
+from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists
+from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +45,11 @@ def evaluate(options: Options) -> None:
         OSError: if a file cannot be opened.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
-    if absent := words.not_measured(options.words, options.trec):
+    names = members(options.words, options.trec)
+    if absent := [name for name in names if name in NOT_MEASURED]:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
-    paths = options.paths
     baseline = options.baseline_run
-    runs = _measure(options, paths, metrics)
+    runs = _measure(options, metrics)
     _note_remarks(runs)
     _note_skipped_queries(runs)
     _note_zeros(runs)
@@ -52,7 +60,7 @@ def evaluate(options: Options) -> None:
         report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
-        run_lines = words.run_lines(options.words, options.trec)
+        run_lines = [name for name in RUN_LINES if name in names]
         text = report.as_trec(runs, metrics, per_query, run_lines)
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
@@ -66,7 +74,7 @@ def evaluate(options: Options) -> None:
 
 
 def _measure(
-    options: Options, paths: Mapping[str, Path], metrics: list[request.RequestedMetric]
+    options: Options, metrics: list[request.RequestedMetric]
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
     judged = _read_qrels(options)
@@ -74,7 +82,7 @@ def _measure(
     if options.weights is not None:
         weights = read_weights(_source(options.weights))
     runs = {}
-    for name, path in _with_progress(list(paths.items())):
+    for name, path in _with_progress(list(options.paths.items())):
         run, tag = _read_run(options, path)
         try:
             joined = _join(options, judged, run)
@@ -98,7 +106,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 
 def _read_qrels(options: Options) -> "pl.DataFrame":
     with in_options(format="--qrels-format", columns="--qrels-columns"):
-        judged = read(
+        judged, _ = read(
             _source(options.qrels),
             options.qrels_format,
             _columns(options.qrels_columns),
@@ -119,7 +127,7 @@ def _read_run(options: Options, path: Path) -> "tuple[pl.DataFrame, str | None]"
     if format is None and judgements == "svmlight" and format_of(path) is None:
         format = "scores"  # the runs of an svmlight file are plain scores
     with in_options(format="--run-format", columns="--run-columns"):
-        return read_tagged(
+        return read(
             _source(path),
             format,
             _columns(options.run_columns),
@@ -129,17 +137,16 @@ def _read_run(options: Options, path: Path) -> "tuple[pl.DataFrame, str | None]"
 
 
 def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
-    default = "skip" if options.trec else "error"
+    default, ties = ("skip", "trec") if options.trec else ("error", "expected")
     with in_options():
-        return join_frames(
-            judged,
-            run,
+        run = by_documents(run, options.repeats, None)
+        return joined_of(
+            sides_of_frames(judged, run, ties),
             missing="zero" if options.complete else options.missing or default,
             unjudged=options.unjudged or default,
             depth=options.depth,
-            ties="trec" if options.trec else "expected",
+            ties=ties,
             condensed=options.judged_only,
-            repeats=options.repeats,
         )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from jax_rank_metrics import _gains, _trec
 from jax_rank_metrics._calls.names import name_and_options, parse
-from jax_rank_metrics._command.words import metric_names
+from jax_rank_metrics._command.arguments import metric_names
 from jax_rank_metrics._files.joined import COLUMNS
 from jax_rank_metrics._files.sides import TOPICS
 from jax_rank_metrics._metrics.spec import Bound

@@ -18,7 +18,7 @@ from jax_rank_metrics._files.source import (
     quote_line,
     unpacked,
 )
-from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, ParsedRows, lines_of
+from jax_rank_metrics._files.text import ParsedRows, format_without_names, lines_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,15 +60,6 @@ def _indices(
     return [list(header).index(name) for name in columns]
 
 
-def _format_without_names(line: str, value: Value) -> str | None:
-    """Returns the format of lines without names whose form a line has, or None."""
-    if value == "relevance":
-        return "trec" if QRELS.is_form_of(line) else None
-    if RUN.is_form_of(line):
-        return "trec"
-    return "msmarco" if MSMARCO.is_form_of(line) else None
-
-
 def delimited(
     source: Source, data: bytes, separator: str, choose: Choose, value: Value
 ) -> ParsedRows:
@@ -97,7 +88,7 @@ def delimited(
         check_utf8(source, data)
         raise _table_error(source, data, separator) from error
     first_line = data.partition(b"\n")[0].decode()
-    format = _format_without_names(first_line, value)
+    format = format_without_names(first_line, value)
     indices = _indices(source, header, choose, format)
     is_blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
@@ -112,13 +103,12 @@ def delimited(
     def location(row: int) -> str:
         return quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
 
+    columns = [pl.nth(index).alias(header[index]) for index in indices]
+    parsed = ParsedRows(source, body.select(columns), location)
     row = first_true(body[numbers[-1]].is_not_null())
     if row is not None:
-        raise ValueError(
-            f"{source}, {location(row)}: more fields than the first line has"
-        )
-    columns = [pl.nth(index).alias(header[index]) for index in indices]
-    return ParsedRows(body.select(columns), location)
+        parsed.fail(row, "more fields than the first line has")
+    return parsed
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
@@ -197,57 +187,44 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
             "before it"
         ) from error
     indices = _indices(source, frame.columns, choose)
-    frame = frame.select(pl.nth(indices))
-    _check_objects(source, data, frame, location)
-    return ParsedRows(frame, location)
+    parsed = ParsedRows(source, frame.select(pl.nth(indices)), location)
+    _check_objects(parsed, data)
+    return parsed
 
 
-def _check_objects(
-    source: Source,
-    data: bytes,
-    frame: "pl.DataFrame",
-    location: Callable[[int], str],
-) -> None:
+def _check_objects(parsed: ParsedRows, data: bytes) -> None:
     """Raises ValueError if an object has a column of the frame twice, or half a character.
 
     Polars would keep the first of two values, and change the half into another character.
     Only lines that may have either are parsed again.
 
     Args:
-        source: The file.
-        data: Its content.
-        frame: What was read, with the columns as they are called in the file.
-        location: See `ParsedRows`.
+        parsed: What was read, with the columns as they are called in the file.
+        data: The content of the file.
     """
-    keys = [json.dumps(name, ensure_ascii=False) for name in frame.columns]
+    names = parsed.frame.columns
+    keys = [json.dumps(name, ensure_ascii=False) for name in names]
     if rb"\u" not in data and all(
-        data.count(key.encode()) == frame.height for key in keys
+        data.count(key.encode()) == parsed.frame.height for key in keys
     ):
         return
-    texts = lines_of(source, data)["text"]
+    lines = lines_of(parsed.source, data)
+    texts = lines["text"]
     # An escape of a surrogate, or of a character that keys usually have.
     is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
     for key in keys:
         is_suspect |= texts.str.count_matches(key, literal=True) != 1
     for row in is_suspect.arg_true():
-        try:
-            pairs = json.loads(texts[row], object_pairs_hook=_Pairs, strict=False)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{source}, {location(row)}: not JSON that can be read ({error})"
-            ) from error
-        for name in frame.columns:
+        number, text = lines.row(row)
+        pairs = _json_of_line(parsed.source, data, number, text, strict=False)
+        for name in names:
             values = [value for pair_name, value in pairs if pair_name == name]
             if len(values) > 1:
-                raise ValueError(
-                    f"{source}, {location(row)}: the key {name!r} is there twice; keep one"
-                )
+                parsed.fail(row, f"the key {name!r} is there twice; keep one")
             try:
                 "".join(value for value in values if isinstance(value, str)).encode()
             except UnicodeEncodeError as error:
-                raise ValueError(
-                    f"{source}, {location(row)}: {half_character(error)}"
-                ) from error
+                parsed.fail(row, half_character(error))
 
 
 def parquet(source: Source, choose: Choose) -> ParsedRows:
@@ -272,11 +249,27 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
             raise ValueError(
                 f"{source}: truncated or corrupt Parquet file ({error})"
             ) from error
-    return ParsedRows(frame.select(columns), lambda row: f"row {row}")
+    return ParsedRows(source, frame.select(columns), lambda row: f"row {row}")
 
 
 class _Pairs(list[tuple[Any, object]]):
     """The names and values of a JSON object, of which a name may repeat."""
+
+
+def _json_of_line(
+    source: Source, data: bytes, number: int, text: str, strict: bool = True
+) -> Any:
+    """Returns what a line of a file holds; `strict` is that of `json.loads`.
+
+    Raises:
+        ValueError: with the number of the line, if it is no JSON.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_Pairs, strict=strict)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
+        ) from error
 
 
 def _holds_lists(line: bytes) -> bool:
@@ -305,12 +298,7 @@ def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
         return quote_line(rows[row][2], data)
 
     for number, text in lines.iter_rows():
-        try:
-            value = json.loads(text, object_pairs_hook=_Pairs)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
-            ) from error
+        value = _json_of_line(source, data, number, text)
         pairs = value if isinstance(value, _Pairs) else [(len(rows), value)]
         rows += [(query, ids, number) for query, ids in pairs]
     queries, lists, _ = zip(*rows, strict=True)
@@ -339,7 +327,7 @@ def _listed(
     frame = polars("reading files").DataFrame(
         [series(str(source), name, values) for name, values in columns.items()]
     )
-    return ParsedRows(frame, location)
+    return ParsedRows(source, frame, location)
 
 
 def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
@@ -401,4 +389,4 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         ]
     except UnicodeEncodeError as error:
         raise ValueError(f"{source}: {half_character(error)}") from error
-    return ParsedRows(pl.DataFrame([*ids, numbers.alias("number")]), location)
+    return ParsedRows(source, pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -366,7 +366,14 @@ def join(
         _inputs.positive_integer("depth", depth)
     with short_errors():
         sides = _sides_of(qrels, run, ties, repeats, document)
-        joined = _joined(sides, missing, unjudged, depth, ties, condensed)
+        joined = joined_of(
+            sides,
+            missing=missing,
+            unjudged=unjudged,
+            depth=depth,
+            ties=ties,
+            condensed=condensed,
+        )
     for remark in joined.remarks:
         warnings.warn(remark, stacklevel=2)
     return joined
@@ -401,27 +408,6 @@ def _sides_of(
     return sides_of_frames(judged, by_documents(retrieved, repeats, document), ties)
 
 
-def join_frames(
-    judged: "pl.DataFrame",
-    run: "pl.DataFrame",
-    *,
-    missing: Missing,
-    unjudged: Unjudged,
-    depth: int | None,
-    ties: TiesOfFiles,
-    condensed: bool,
-    repeats: Repeats = "keep",
-) -> Joined:
-    """Returns `join` of frames that `read_qrels` and `read_run` returned.
-
-    These are checked already, so that it takes less time, unless they hold lists.
-    """
-    judged = frame_of("qrels", judged, "relevance") if is_listed(judged) else judged
-    run = frame_of("run", run, "score") if is_listed(run) else run
-    sides = sides_of_frames(judged, by_documents(run, repeats, None), ties)
-    return _joined(sides, missing, unjudged, depth, ties, condensed)
-
-
 def join_dicts(
     qrels: Mapping[str, Mapping[str, int]],
     run: Mapping[str, Mapping[str, float]],
@@ -444,17 +430,26 @@ def join_dicts(
     sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run, ties)
     if ties == "trec":
         sides = sides.with_float32_scores()
-    return _joined(sides, "zero", "skip", None, ties, condensed)
+    return joined_of(
+        sides,
+        missing="zero",
+        unjudged="skip",
+        depth=None,
+        ties=ties,
+        condensed=condensed,
+    )
 
 
-def _joined(
+def joined_of(
     sides: Sides,
+    *,
     missing: Missing,
     unjudged: Unjudged,
     depth: int | None,
     ties: TiesOfFiles,
     condensed: bool,
 ) -> Joined:
+    """Returns what `join` does of judgements and a run in which they have been found."""
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(sides.unjudged)} no documents in qrels; pass "

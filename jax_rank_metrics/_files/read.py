@@ -1,10 +1,9 @@
 """`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
-import functools
 import re
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import TYPE_CHECKING, get_args
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import (
@@ -125,7 +124,7 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "relevance")
+    return read(Source.of(path), format, columns, duplicates, "relevance", True)[0]
 
 
 def read_run(
@@ -181,29 +180,24 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "score")
+    return read(Source.of(path), format, columns, duplicates, "score", True)[0]
 
 
+@short_errors()
 def read(
     source: Source,
     format: str | None,
     columns: Sequence[str] | None,
     duplicates: DuplicatesOfQrels,
     value: Value,
-) -> "pl.DataFrame":
-    """Reads judgements if `value` is "relevance", or a run if it is "score"."""
-    return read_tagged(source, format, columns, duplicates, value)[0]
-
-
-@short_errors()
-def read_tagged(
-    source: Source,
-    format: str | None,
-    columns: Sequence[str] | None,
-    duplicates: DuplicatesOfQrels,
-    value: Value,
+    keeps_lists: bool = False,
 ) -> "tuple[pl.DataFrame, str | None]":
-    """Reads what `read` does, and the tag in the first line of a run of TREC."""
+    """Reads judgements if `value` is "relevance", or a run if it is "score".
+
+    Returns:
+        A row for each document, or perhaps for each query of a file of lists if
+        `keeps_lists`; and the tag in the first line of a run of TREC, or None.
+    """
     formats = QrelsFormat if value == "relevance" else RunFormat
     by_extension = format_of(source.name) or "trec"
     if format is None and by_extension not in get_args(formats):
@@ -215,50 +209,81 @@ def read_tagged(
         _inputs.option("format", format, formats, "None or ")
     kinds = DuplicatesOfQrels if value == "relevance" else Duplicates
     _inputs.option("duplicates", duplicates, kinds)
+    may_lack_names = format is None and columns is None
     has_ranks = format == "msmarco"
     if has_ranks and columns is not None:  # a table, of tabs if no extension tells
-        format = None if by_extension in _TABLES else "tsv"
-    _check_columns(columns, format or by_extension, value)
-    pl = polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    may_be_lists = (format or by_extension) in _OF_LISTS
-    choose = functools.partial(_columns_among, source, columns, value, may_be_lists)
-    if (format or by_extension) == "parquet":
+        format = by_extension if by_extension in _TABLES else "tsv"
+    format = format or by_extension
+    _check_columns(columns, format, value)
+    polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
+
+    def choose(names: Sequence[str]) -> Sequence[str]:
+        if columns is not None:
+            return columns
+        try:
+            return known_columns(names, value, format in _OF_LISTS)
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}; pass columns=") from error
+
+    if format == "parquet":
         parsed = columnar.parquet(source, choose)
     else:
         data = content(source)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
-        if format is None and columns is None and by_extension == "tsv":
-            format = _format_of_tsv(data, value)
-        parsed = _parsed_text(source, data, format or by_extension, choose, value)
-    if (format or by_extension) in (*_TABLES, "json"):
+        if format == "tsv" and may_lack_names:
+            # MS MARCO has judgements of the form of TREC in files called `.tsv`.
+            first_line = data.partition(b"\n")[0].decode(errors="replace")
+            is_trec = text.format_without_names(first_line, value) == "trec"
+            format = "trec" if is_trec else format
+        parsed = _parsed_text(source, data, format, choose, value)
+    if format in (*_TABLES, "json"):
         *_, number = parsed.frame.columns
         parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
         if value == "score" and (has_ranks or is_rank(number)):
-            parsed = text.ranks_as_scores(source, parsed, first_rank=0)
+            parsed = text.ranks_as_scores(parsed, first_rank=0)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
-
-    def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
-
     if is_listed(parsed.frame):
-        rows_of_lists(parsed.frame, value, fail)  # which checks them
-        return parsed.frame, None
+        rows = rows_of_lists(parsed.frame, value, parsed.fail)
+        return parsed.frame if keeps_lists else rows, None
     if value not in parsed.frame.columns:
-        fail(0, f"doc_id is no list; pass columns= of query, document and {value}")
-    frame, tag = cleaned(parsed.frame, value, fail), None
-    if value == "score" and (format or by_extension) == "trec" and parsed.line:
+        parsed.fail(
+            0, f"doc_id is no list; pass columns= of query, document and {value}"
+        )
+    frame, tag = cleaned(parsed.frame, value, parsed.fail), None
+    if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
+    return _without_repeats(parsed, frame, duplicates, value), tag
+
+
+def _without_repeats(
+    parsed: text.ParsedRows,
+    frame: "pl.DataFrame",
+    duplicates: DuplicatesOfQrels,
+    value: Value,
+) -> "pl.DataFrame":
+    """Returns the rows of documents without those that repeat in their query.
+
+    Args:
+        parsed: The rows as they are in the file, for messages.
+        frame: The same, after `cleaned`.
+        duplicates: See `read_qrels`.
+        value: "relevance" for judgements, "score" for a run.
+
+    Raises:
+        ValueError: if a document repeats, and `duplicates` is "error".
+    """
     row = first_repeat(frame)
     if row is None:
-        return frame, tag
+        return frame
+    pl = polars("reading files")
     ids = id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)
-        return groups.agg(pl.col(value).max()).select(frame.columns), tag
+        return groups.agg(pl.col(value).max()).select(frame.columns)
     if duplicates != "error":
-        return frame.unique(ids, keep=duplicates, maintain_order=True), tag
+        return frame.unique(ids, keep=duplicates, maintain_order=True)
     query, doc, *subtopics = frame.select(ids).row(row)
     cure = "pass duplicates='first' or duplicates='last' to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
@@ -271,7 +296,7 @@ def read_tagged(
                     "pass format='subtopics'"
                 )
     of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
-    fail(
+    parsed.fail(
         row,
         f"document {doc!r}{of_subtopic} of query {query!r} is there already; {cure}",
     )
@@ -286,17 +311,6 @@ def format_of(path: str | PathLike[str]) -> str | None:
     """Returns the format that an extension means, or None for any other extension."""
     name = re.sub(PACKED, "", str(path).lower())
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
-
-
-def _format_of_tsv(data: bytes, value: Value) -> str:
-    """Returns the format of a file with the extension of a table between tabs.
-
-    It is "trec" if the first line is one of TREC, with a number where the relevance or the
-    score stands: names of columns are no numbers. MS MARCO has such judgements.
-    """
-    form = text.QRELS if value == "relevance" else text.RUN
-    first_line = data.partition(b"\n")[0].rstrip(b"\r").decode(errors="replace")
-    return "trec" if form.is_form_of(first_line) else "tsv"
 
 
 def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> None:
@@ -317,22 +331,6 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
             f"columns is {columns!r}; pass three names, of query, document and "
             f"{value}{subtopic}"
         )
-
-
-def _columns_among(
-    source: Source,
-    columns: Sequence[str] | None,
-    value: Value,
-    may_be_lists: bool,
-    names: Sequence[str],
-) -> Sequence[str]:
-    """Returns the columns to read from a table with columns of these names."""
-    if columns is not None:
-        return columns
-    try:
-        return known_columns(names, value, may_be_lists)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}; pass columns=") from error
 
 
 def _parsed_text(
@@ -356,7 +354,7 @@ def _parsed_text(
         return columnar.json_by_query(source, data, value)
     parsed = text.fields(source, data, _FORMS[format, value])
     if format == "trec" and value == "score":
-        return text.without_ranks(source, parsed)
+        return text.without_ranks(parsed)
     if format == "msmarco":
-        return text.ranks_as_scores(source, parsed)
+        return text.ranks_as_scores(parsed)
     return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed

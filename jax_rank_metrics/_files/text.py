@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from jax_rank_metrics._files.frames import (
+    Value,
     are_wide,
     finite_numbers,
     first_true,
@@ -37,9 +38,14 @@ _NUMERIC = "rank", "score"  # columns of numbers
 class ParsedRows(NamedTuple):
     """The rows of a file, with functions that take the index of a row, from 0."""
 
+    source: Source
     frame: "pl.DataFrame"
     location: Callable[[int], str]  # the line or row in the file, for messages
     line: Callable[[int], str] | None = None  # the text of the row, if rows are lines
+
+    def fail(self, row: int, reason: str) -> NoReturn:
+        """Raises ValueError with the file, the row in it, and the reason."""
+        raise ValueError(f"{self.source}, {self.location(row)}: {reason}")
 
 
 class Form(NamedTuple):
@@ -136,6 +142,13 @@ SVMLIGHT = Form(
 )
 
 
+def format_without_names(line: str, value: Value) -> str | None:
+    """Returns the format of lines without names whose form a line has, or None."""
+    if (QRELS if value == "relevance" else RUN).is_form_of(line):
+        return "trec"
+    return "msmarco" if value == "score" and MSMARCO.is_form_of(line) else None
+
+
 def tag_of(line: str) -> str:
     """Returns the tag of a line of a run, whatever follows it."""
     return re.split(f"{_BLANK}+", line.strip(_BLANKS))[5]
@@ -176,6 +189,7 @@ def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         frames.append(frame)
         start = end
     return ParsedRows(
+        source,
         pl.concat(frames),
         location=lambda row: quote_line(row + 1, data),
         line=lambda row: data.split(b"\n", row + 1)[row].decode(),
@@ -248,26 +262,26 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     frame = groups.struct.rename_fields(form.columns).struct.unnest()
     is_kept = ~_comments(lines["text"], frame, form)
     lines, frame = lines.filter(is_kept), frame.filter(is_kept)
-
-    def location(row: int) -> str:
-        return quote_line(lines["number"][row], data)
-
+    parsed = ParsedRows(
+        source,
+        frame,
+        location=lambda row: quote_line(lines["number"][row], data),
+        line=lambda row: lines["text"][row],
+    )
     row = first_true(frame[form.columns[0]].is_null())
     if row is not None:
         cure = ""
         if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
             cure = "; pass format='msmarco' if its third field is a rank"
-        raise ValueError(
-            f"{source}, {location(row)}: not of the form `{form.description}`{cure}"
-        )
+        parsed.fail(row, f"not of the form `{form.description}`{cure}")
     for pattern, reason in form.refused:
         row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
-            raise ValueError(f"{source}, {location(row)}: {reason}")
-    return ParsedRows(frame, location, lambda row: lines["text"][row])
+            parsed.fail(row, reason)
+    return parsed
 
 
-def without_ranks(source: Source, parsed: ParsedRows) -> ParsedRows:
+def without_ranks(parsed: ParsedRows) -> ParsedRows:
     """Returns a run without its ranks, which scores determine.
 
     Raises:
@@ -277,27 +291,21 @@ def without_ranks(source: Source, parsed: ParsedRows) -> ParsedRows:
     ranks = finite_numbers(parsed.frame["rank"])
     row = first_true(ranks.is_null())
     if row is not None:
-        raise ValueError(
-            f"{source}, {parsed.location(row)}: the rank is "
-            f"{str(parsed.frame['rank'][row])!r}, which is not a number; pass lines of "
-            f"`{RUN.description}`, with ids without blanks"
+        parsed.fail(
+            row,
+            f"the rank is {str(parsed.frame['rank'][row])!r}, which is not a number; pass "
+            f"lines of `{RUN.description}`, with ids without blanks",
         )
     return parsed._replace(frame=parsed.frame.drop("rank"))
 
 
-def ranks_as_scores(
-    source: Source, parsed: ParsedRows, first_rank: int = 1
-) -> ParsedRows:
+def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
     """Returns rows whose scores are ranks with scores instead, which fall with the rank.
 
     Raises:
         ValueError: if a rank is not an integer of at least `first_rank`.
     """
-
-    def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
-
-    scores = scores_of_ranks(parsed.frame["score"], fail, first_rank)
+    scores = scores_of_ranks(parsed.frame["score"], parsed.fail, first_rank)
     return parsed._replace(frame=parsed.frame.with_columns(score=scores))
 
 
