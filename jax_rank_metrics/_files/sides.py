@@ -305,9 +305,10 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         error if there is one.
     """
     pl = polars("jrm.join")
-    judged, retrieved = _strings_only(qrels), _strings_only(run)
-    if judged is None or retrieved is None:
+    judged_dicts, run_dicts = _strings_only(qrels), _strings_only(run)
+    if judged_dicts is None or run_dicts is None:
         return None
+    (judged, is_judged_ascii), (retrieved, is_run_ascii) = judged_dicts, run_dicts
     relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
     if relevance is None or run_scores is None:
         return None
@@ -336,14 +337,15 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
         counts > 0,
-        is_ascii=all(
-            "".join(x).isascii() for y in (judged, retrieved) for x in y.values()
-        ),
+        is_ascii=is_judged_ascii and is_run_ascii,
     )
 
 
-def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
-    """Returns a copy without empty queries; None unless all ids are strings of UTF-8."""
+def _strings_only(data: Mapping[Any, Any]) -> tuple[Dicts, bool] | None:
+    """Returns a copy without empty queries, and whether all ids of documents are ASCII.
+
+    Returns None unless all ids are strings of UTF-8.
+    """
     kinds, copies = set(map(type, data)), {}
     for query, docs in data.items():
         if not isinstance(docs, Mapping) or "" in docs:
@@ -353,12 +355,13 @@ def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
             copies[query] = dict(docs)
     if not kinds <= {str} or "" in copies:
         return None
+    texts = map("".join, copies.values())
     try:
-        for ids in (copies, *copies.values()):
-            "".join(ids).encode()
+        "".join(copies).encode()
+        is_ascii = all([len(text) == len(text.encode()) for text in texts])
     except UnicodeEncodeError:
         return None
-    return copies
+    return copies, is_ascii
 
 
 def _numbers_of(dicts: Dicts) -> np.ndarray | None:
