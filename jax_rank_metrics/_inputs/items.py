@@ -23,8 +23,15 @@ from jax_rank_metrics._inputs.arrays import (
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._inputs.labelled import by_ids, by_items, named, same_index
-from jax_rank_metrics._inputs.libraries import is_frame, is_of_jax, is_series
+from jax_rank_metrics._inputs.libraries import (
+    by_ids,
+    by_items,
+    is_frame,
+    is_of_jax,
+    is_series,
+    named,
+    same_index,
+)
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 from jax_rank_metrics._types import Arrays
 
