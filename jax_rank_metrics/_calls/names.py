@@ -244,7 +244,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
         bounds = [
             metric if isinstance(metric, Bound) else parse(metric)
             for entry in metrics
-            for metric in (_members(entry) or (entry,))
+            for metric in (isinstance(entry, str) and _trec.members(entry)) or [entry]
         ]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
@@ -253,10 +253,6 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if repeated:
         raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
     return tuple(bounds)
-
-
-def _members(entry: object) -> list[str]:
-    return _trec.members(entry) if isinstance(entry, str) else []
 
 
 def _bind(name: object, value: object) -> Bound:

@@ -56,6 +56,12 @@ from jax_rank_metrics._types import (
 )
 
 _SCORED = 64  # queries whose vectors are multiplied
+
+# Arguments that say something of another one, by that one.
+_COMPANIONS = {
+    "relevant_ids": ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"),
+    "labels": ("mask", "weights", "segment_ids", "num_segments"),
+}
 _NUMBERS = "pass numbers, or mask the item"
 _gains_of = jax.jit(gains_of, static_argnums=0)  # in one program, as in metrics
 
@@ -208,16 +214,12 @@ def check(
         return _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
-    if relevant_ids is None:
-        for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
-            if arguments[name] is not None:
-                raise ValueError(f"{name} is given but relevant_ids is None; pass both")
-    if labels is None:
-        for name in ("mask", "weights", "segment_ids", "num_segments"):
-            if arguments[name] is not None:
-                raise ValueError(f"{name} is given but labels is None; pass both")
-        if relevant_ids is None:
-            raise ValueError("labels and relevant_ids are both None; pass one of them")
+    for partner, names in _COMPANIONS.items():
+        for name in names:
+            if arguments[partner] is None and arguments[name] is not None:
+                raise ValueError(f"{name} is given but {partner} is None; pass both")
+    if labels is None and relevant_ids is None:
+        raise ValueError("labels and relevant_ids are both None; pass one of them")
     remarks: list[str] = []
     if labels is not None:
         remarks += _check_labels(

@@ -16,8 +16,8 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._files.frames import SUBTOPIC, by_documents
-from jax_rank_metrics._files.join import Joined, joined_of
+from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents
+from jax_rank_metrics._files.join import joined_of
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
@@ -77,15 +77,30 @@ def _measure(
     options: Options, metrics: list[request.RequestedMetric]
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
-    judged = _read_qrels(options)
+    judged, _ = _read(options, options.qrels, "relevance")
+    if options.level is not None and SUBTOPIC in judged.columns:
+        raise ValueError(
+            f"--level {options.level}: a document of {_source(options.qrels)} is "
+            "relevant if it is to any subtopic; leave --level out"
+        )
     weights = None
     if options.weights is not None:
         weights = read_weights(_source(options.weights))
+    default, ties = ("skip", "trec") if options.trec else ("error", "expected")
     runs = {}
     for name, path in _with_progress(list(options.paths.items())):
-        run, tag = _read_run(options, path)
+        run, tag = _read(options, path, "score")
         try:
-            joined = _join(options, judged, run)
+            with in_options():
+                run = by_documents(run, options.repeats, None)
+                joined = joined_of(
+                    sides_of_frames(judged, run, ties),
+                    missing="zero" if options.complete else options.missing or default,
+                    unjudged=options.unjudged or default,
+                    depth=options.depth,
+                    ties=ties,
+                    condensed=options.judged_only,
+                )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         with in_options(format="--qrels-format"):
@@ -104,50 +119,25 @@ def _with_progress(items: list[T]) -> Iterable[T]:
     return track(items, "measuring", console=Console(stderr=True), transient=True)
 
 
-def _read_qrels(options: Options) -> "pl.DataFrame":
-    with in_options(format="--qrels-format", columns="--qrels-columns"):
-        judged, _ = read(
-            _source(options.qrels),
-            options.qrels_format,
-            _columns(options.qrels_columns),
-            options.duplicates,
-            "relevance",
-        )
-    if options.level is not None and SUBTOPIC in judged.columns:
-        raise ValueError(
-            f"--level {options.level}: a document of {_source(options.qrels)} is "
-            "relevant if it is to any subtopic; leave --level out"
-        )
-    return judged
-
-
-def _read_run(options: Options, path: Path) -> "tuple[pl.DataFrame, str | None]":
-    format: str | None = options.run_format
-    judgements = options.qrels_format or format_of(options.qrels)
-    if format is None and judgements == "svmlight" and format_of(path) is None:
-        format = "scores"  # the runs of an svmlight file are plain scores
-    with in_options(format="--run-format", columns="--run-columns"):
-        return read(
-            _source(path),
-            format,
-            _columns(options.run_columns),
-            "error" if options.duplicates == "max" else options.duplicates,
-            "score",
-        )
-
-
-def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
-    default, ties = ("skip", "trec") if options.trec else ("error", "expected")
-    with in_options():
-        run = by_documents(run, options.repeats, None)
-        return joined_of(
-            sides_of_frames(judged, run, ties),
-            missing="zero" if options.complete else options.missing or default,
-            unjudged=options.unjudged or default,
-            depth=options.depth,
-            ties=ties,
-            condensed=options.judged_only,
-        )
+def _read(
+    options: Options, path: Path, value: Value
+) -> "tuple[pl.DataFrame, str | None]":
+    """Reads judgements or a run, by their options; see `read`."""
+    format: str | None = options.qrels_format
+    columns, duplicates = options.qrels_columns, options.duplicates
+    side = "qrels"
+    if value == "score":
+        judgements = format or format_of(options.qrels)
+        format, columns, side = options.run_format, options.run_columns, "run"
+        if format is None and judgements == "svmlight" and format_of(path) is None:
+            format = "scores"  # the runs of an svmlight file are plain scores
+        if duplicates == "max":
+            duplicates = "error"
+    names = None
+    if columns is not None:
+        names = tuple(name.strip() for name in columns.split(","))
+    with in_options(format=f"--{side}-format", columns=f"--{side}-columns"):
+        return read(_source(path), format, names, duplicates, value)
 
 
 def _note_remarks(runs: report.Runs) -> None:
@@ -198,10 +188,6 @@ def _source(path: Path) -> Source:
             raise ValueError("- is stdin, which is closed; pass a file")
         return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
     return Source.of(path)
-
-
-def _columns(names: str | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(name.strip() for name in names.split(","))
 
 
 @contextlib.contextmanager

@@ -37,7 +37,8 @@ _EXTENSIONS = {
     "svm": "svmlight",
     "libsvm": "svmlight",
 }
-_TABLES = ("csv", "tsv", "jsonl", "parquet")  # whose columns have names
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+_TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
 _OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
 _FORMS: dict[tuple[str, Value], text.Form] = {
     ("trec", "relevance"): text.QRELS,
@@ -236,7 +237,15 @@ def read(
             first_line = data.partition(b"\n")[0].decode(errors="replace")
             is_trec = text.format_without_names(first_line, value) == "trec"
             format = "trec" if is_trec else format
-        parsed = _parsed_text(source, data, format, choose, value)
+        if format in _SEPARATORS:
+            separator = _SEPARATORS[format]
+            parsed = columnar.delimited(source, data, separator, choose, value)
+        elif format == "jsonl":
+            parsed = columnar.json_lines(source, data, choose)
+        elif format == "json":
+            parsed = columnar.json_by_query(source, data, value)
+        else:
+            parsed = text.fields(source, data, _FORMS[format, value])
     if format in (*_TABLES, "json"):
         *_, number = parsed.frame.columns
         parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
@@ -331,30 +340,3 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
             f"columns is {columns!r}; pass three names, of query, document and "
             f"{value}{subtopic}"
         )
-
-
-def _parsed_text(
-    source: Source, data: bytes, format: str, choose: columnar.Choose, value: Value
-) -> text.ParsedRows:
-    """Returns the columns of ids and of `value` of a file, before `cleaned`.
-
-    Args:
-        source: The file.
-        data: Its content.
-        format: One of the formats of judgements or runs, but not "parquet".
-        choose: Chooses the columns of a table.
-        value: "relevance" for judgements, "score" for a run.
-    """
-    if format in ("csv", "tsv"):
-        separator = "," if format == "csv" else "\t"
-        return columnar.delimited(source, data, separator, choose, value)
-    if format == "jsonl":
-        return columnar.json_lines(source, data, choose)
-    if format == "json":
-        return columnar.json_by_query(source, data, value)
-    parsed = text.fields(source, data, _FORMS[format, value])
-    if format == "trec" and value == "score":
-        return text.without_ranks(parsed)
-    if format == "msmarco":
-        return text.ranks_as_scores(parsed)
-    return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed

@@ -59,6 +59,8 @@ class Form(NamedTuple):
     # Lines that the pattern matches, but whose fields are not what they seem: a pattern of
     # them, and the reason why they are refused.
     refused: tuple[tuple[str, str], ...] = ()
+    # Makes ids and a relevance or score of the columns, where they are not these.
+    finish: Callable[[ParsedRows], ParsedRows] | None = None
 
     @classmethod
     def of(cls, description: str, **columns: str) -> "Form":
@@ -95,6 +97,47 @@ class Form(NamedTuple):
         return re.fullmatch(_NUMBER, match[len(self.columns)]) is not None
 
 
+def _without_ranks(parsed: ParsedRows) -> ParsedRows:
+    """Returns a run without its ranks, which scores determine.
+
+    Raises:
+        ValueError: if a rank is not a number: then an id holds a blank, and what was read
+            as the score is the rank.
+    """
+    ranks = finite_numbers(parsed.frame["rank"])
+    row = first_true(ranks.is_null())
+    if row is not None:
+        parsed.fail(
+            row,
+            f"the rank is {str(parsed.frame['rank'][row])!r}, which is not a number; pass "
+            f"lines of `{RUN.description}`, with ids without blanks",
+        )
+    return parsed._replace(frame=parsed.frame.drop("rank"))
+
+
+def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
+    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
+
+    Raises:
+        ValueError: if a rank is not an integer of at least `first_rank`.
+    """
+    scores = scores_of_ranks(parsed.frame["score"], parsed.fail, first_rank)
+    return parsed._replace(frame=parsed.frame.with_columns(score=scores))
+
+
+def _with_item_ids(parsed: ParsedRows) -> ParsedRows:
+    """Returns the rows with the index of each, from 0, in a new column doc_id.
+
+    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
+    """
+    frame = parsed.frame.with_row_index("doc_id")
+    if "query_id" in frame.columns:
+        pl = polars("reading files")
+        ids = frame["query_id"].cast(pl.Int64, strict=False)
+        frame = frame if ids.has_nulls() else frame.with_columns(ids)
+    return parsed._replace(frame=frame)
+
+
 QRELS = Form.of(
     "query iteration document relevance",
     query="query_id", document="doc_id", relevance="relevance",
@@ -123,7 +166,8 @@ RUN = RUN._replace(
             "the fields 4 and 5 may be a rank and a score, but so may 5 and 6, as if an id "
             "held a blank; write ids without blanks, and a tag that is no number",
         ),
-    )
+    ),
+    finish=_without_ranks,
 )
 SUBTOPICS = Form.of(
     "query subtopic document relevance",
@@ -131,14 +175,15 @@ SUBTOPICS = Form.of(
 )  # fmt: skip
 MSMARCO = Form.of(
     "query document rank", query="query_id", document="doc_id", rank="score"
-)
-SCORES = Form.of("score", score="score")
+)._replace(finish=ranks_as_scores)
+SCORES = Form.of("score", score="score")._replace(finish=_with_item_ids)
 # The features that follow the id of the query are not read.
 SVMLIGHT = Form(
     rf"^{_BLANK}*({_FIELD}){_BLANK}+qid:(\d+)(?:[{_BLANKS}#].*)?$",
     ("relevance", "query_id"),
     "relevance qid:query",
     refused=((rf"^[^#]*{_BLANK}qid:[^#]*{_BLANK}qid:", _MERGED_LINES),),
+    finish=_with_item_ids,
 )
 
 
@@ -170,13 +215,13 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
 
 
 def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
-    """Returns the columns of the form, without blank lines and comments; see `_comments`.
+    """Returns ids and numbers of lines, without blank lines and comments; see `_comments`.
 
     Columns are strings, except for ranks and scores where all of them are numbers.
 
     Raises:
         ValueError: if a line does not have the form, or seems to have it only because it
-            lost the newline at its end, or because an id holds a blank.
+            lost the newline at its end, or because an id holds a blank; if a rank is none.
     """
     pl = polars("reading files")
     check_line_ends(source, data)
@@ -185,15 +230,18 @@ def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         end = data.find(b"\n", start + CHUNK) + 1 or len(data)
         frame = _plain_fields(data[start:end], form)
         if frame is None:
-            return _matched_fields(source, data, form)
+            parsed = _matched_fields(source, data, form)
+            break
         frames.append(frame)
         start = end
-    return ParsedRows(
-        source,
-        pl.concat(frames),
-        location=lambda row: quote_line(row + 1, data),
-        line=lambda row: data.split(b"\n", row + 1)[row].decode(),
-    )
+    else:
+        parsed = ParsedRows(
+            source,
+            pl.concat(frames),
+            location=lambda row: quote_line(row + 1, data),
+            line=lambda row: data.split(b"\n", row + 1)[row].decode(),
+        )
+    return parsed if form.finish is None else form.finish(parsed)
 
 
 def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
@@ -279,47 +327,6 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         if row is not None:
             parsed.fail(row, reason)
     return parsed
-
-
-def without_ranks(parsed: ParsedRows) -> ParsedRows:
-    """Returns a run without its ranks, which scores determine.
-
-    Raises:
-        ValueError: if a rank is not a number: then an id holds a blank, and what was read
-            as the score is the rank.
-    """
-    ranks = finite_numbers(parsed.frame["rank"])
-    row = first_true(ranks.is_null())
-    if row is not None:
-        parsed.fail(
-            row,
-            f"the rank is {str(parsed.frame['rank'][row])!r}, which is not a number; pass "
-            f"lines of `{RUN.description}`, with ids without blanks",
-        )
-    return parsed._replace(frame=parsed.frame.drop("rank"))
-
-
-def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
-    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
-
-    Raises:
-        ValueError: if a rank is not an integer of at least `first_rank`.
-    """
-    scores = scores_of_ranks(parsed.frame["score"], parsed.fail, first_rank)
-    return parsed._replace(frame=parsed.frame.with_columns(score=scores))
-
-
-def with_item_ids(parsed: ParsedRows) -> ParsedRows:
-    """Returns the rows with the index of each, from 0, in a new column doc_id.
-
-    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
-    """
-    frame = parsed.frame.with_row_index("doc_id")
-    if "query_id" in frame.columns:
-        pl = polars("reading files")
-        ids = frame["query_id"].cast(pl.Int64, strict=False)
-        frame = frame if ids.has_nulls() else frame.with_columns(ids)
-    return parsed._replace(frame=frame)
 
 
 def read_weights(source: Source) -> dict[str, float]:

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import (
     boolean,
@@ -160,9 +159,7 @@ def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> N
     Ids that are traced, or partly on other hosts, cannot be read here. Items whose id is
     too large are then masked.
     """
-    if isinstance(segment_ids, Tracer) or not getattr(
-        segment_ids, "is_fully_addressable", True
-    ):
+    if not is_readable(segment_ids):
         return
     values: np.ndarray = jax.device_get(segment_ids)
     if not values.size or values.dtype.kind not in "iu" or values.max() < num_lists:
