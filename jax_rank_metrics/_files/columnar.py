@@ -5,9 +5,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jax_rank_metrics._files.frames import Value, first_true, listed, polars, series
+from jax_rank_metrics._files.frames import Value, first_true, listed, pl, series
 from jax_rank_metrics._files.source import (
     ZSTD,
     Source,
@@ -19,10 +19,6 @@ from jax_rank_metrics._files.source import (
     unpacked,
 )
 from jax_rank_metrics._files.text import ParsedRows, format_without_names, lines_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
 
@@ -64,7 +60,6 @@ def delimited(
     source: Source, data: bytes, separator: str, choose: Choose, value: Value
 ) -> ParsedRows:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
-    pl = polars("reading files")
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
@@ -117,7 +112,6 @@ def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     The rows include the header. A quoted field may contain newlines, so that a row takes
     several lines.
     """
-    pl = polars("reading files")
     newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
     offset = newlines.cum_sum().shift(1, fill_value=0)
     return rows.select(offset + pl.int_range(1, pl.len() + 1)).to_series()
@@ -155,7 +149,6 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
         ValueError: with the line, if it is no such object; if a key that is read repeats,
             or an id holds half a character.
     """
-    pl = polars("reading files")
     if _holds_lists(data.lstrip().partition(b"\n")[0]):
         return _lists_by_line(source, data)
 
@@ -232,7 +225,6 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
 
     A packed file is unpacked in memory, although Parquet packs its own columns.
     """
-    pl = polars("reading files")
     with source.open() as file:
         if not file.seekable():  # a pipe
             file = io.BytesIO(file.read())
@@ -252,20 +244,18 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
     return ParsedRows(source, frame.select(columns), lambda row: f"row {row}")
 
 
-class _Pairs(list[tuple[Any, object]]):
-    """The names and values of a JSON object, of which a name may repeat."""
-
-
 def _json_of_line(
     source: Source, data: bytes, number: int, text: str, strict: bool = True
 ) -> Any:
     """Returns what a line of a file holds; `strict` is that of `json.loads`.
 
+    An object is a tuple of its names and values, of which a name may repeat.
+
     Raises:
         ValueError: with the number of the line, if it is no JSON.
     """
     try:
-        return json.loads(text, object_pairs_hook=_Pairs, strict=strict)
+        return json.loads(text, object_pairs_hook=tuple, strict=strict)
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
@@ -299,7 +289,7 @@ def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
 
     for number, text in lines.iter_rows():
         value = _json_of_line(source, data, number, text)
-        pairs = value if isinstance(value, _Pairs) else [(len(rows), value)]
+        pairs = value if isinstance(value, tuple) else [(len(rows), value)]
         rows += [(query, ids, number) for query, ids in pairs]
     queries, lists, _ = zip(*rows, strict=True)
     return _listed(source, queries, lists, location)
@@ -317,14 +307,14 @@ def _listed(
         ValueError: if these are not lists of strings, or of integers.
     """
     for row, ids in enumerate(lists):
-        kinds = {*map(type, ids)} if isinstance(ids, list) else {object}
+        kinds = {*map(type, ids)} if isinstance(ids, (list, tuple)) else {object}
         if not kinds <= {str} and not kinds <= {int}:
             raise ValueError(
                 f"{source}, {location(row)}: holds {json.dumps(ids)[:80]}; pass a list of "
                 "ids that are strings, or integers"
             )
     columns = {"query_id": queries, "doc_id": lists}
-    frame = polars("reading files").DataFrame(
+    frame = pl.DataFrame(
         [series(str(source), name, values) for name, values in columns.items()]
     )
     return ParsedRows(source, frame, location)
@@ -337,9 +327,8 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         ValueError: with the line, if this is no JSON; with the query and the document, if
             it has another form.
     """
-    pl = polars("reading files")
     try:
-        queries = json.loads(data.decode(), object_pairs_hook=_Pairs)
+        queries = json.loads(data.decode(), object_pairs_hook=tuple)
     except UnicodeDecodeError:
         check_utf8(source, data)
         raise
@@ -353,8 +342,8 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         f"pass an object {{query: {{document: {value}}}}}, or {{query: [document, …]}}"
     )
     if type(queries) is list and all(type(ids) is list for ids in queries):
-        queries = _Pairs(enumerate(queries))
-    if not isinstance(queries, _Pairs):
+        queries = tuple(enumerate(queries))
+    if not isinstance(queries, tuple):
         raise ValueError(f"{source}: holds no JSON object; {form}")
     rows: list[tuple[str, str, object]] = []
     seen = set[str]()
@@ -362,7 +351,7 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         names, lists = zip(*queries, strict=True)
         return _listed(source, names, lists, lambda row: f"query {names[row]!r}")
     for query, docs in queries:
-        if not isinstance(docs, _Pairs):
+        if not isinstance(docs, tuple):
             raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
         if query in seen:
             raise ValueError(

@@ -3,8 +3,7 @@
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from jax_rank_metrics._files.frames import (
     is_rank,
     known_columns,
     listed,
-    polars,
+    pl,
     rows_of_lists,
     scores_of_ranks,
     series,
@@ -32,9 +31,6 @@ from jax_rank_metrics._files.joined import Joined, keep_first
 from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @runtime_checkable
@@ -62,7 +58,6 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
             the document of a dict, if an id or number is missing or wrong, or a document
             repeats.
     """
-    pl = polars("jrm.join")
 
     def fail(row: int, reason: str) -> NoReturn:
         location = f"row {row}"
@@ -72,7 +67,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
             location = f"query {query!r}{document}"
         raise ValueError(f"{name}, {location}: {reason}")
 
-    raw, has_ranks = _raw_frame(pl, name, data, value)
+    raw, has_ranks = _raw_frame(name, data, value)
     has_lists = is_listed(raw)
     frame = rows_of_lists(raw, value, fail) if has_lists else raw
     if has_ranks:
@@ -87,9 +82,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     return frame
 
 
-def _raw_frame(
-    pl: ModuleType, name: str, data: Any, value: Value
-) -> tuple["pl.DataFrame", bool]:
+def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool]:
     """Returns the columns of `data` as they are, and whether the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()

@@ -6,7 +6,7 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._check.remarks import remark_on_grades
-from jax_rank_metrics._files.frames import polars
+from jax_rank_metrics._files.frames import pl
 from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of, pack
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._inputs.padding import make_blocks
@@ -40,9 +40,6 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, weighed_by
 from jax_rank_metrics._types import ListWeights, Number, Undefined
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
 
@@ -308,7 +305,7 @@ def _in_definite_order(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
     begins[first_of_list] = True
     tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
     if len(tied):
-        ids = sides.doc_ids()[1][rows[tied]].cast(polars("jrm.join").String)
+        ids = sides.doc_ids()[1][rows[tied]].cast(pl.String)
         order = _by_last_id(np.cumsum(begins)[tied], ids)
         rows[tied] = rows[tied][order]
     return rows, np.arange(len(rows)) - first_of_list
@@ -319,7 +316,6 @@ def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
 
     Ids are strings and compare by their bytes. Equal ids stay in order.
     """
-    pl = polars("jrm.join")
     frame = pl.DataFrame({"group": groups, "id": ids})
     keys = pl.arg_sort_by("group", "id", descending=[False, True], maintain_order=True)
     return frame.select(keys).to_series().to_numpy()
@@ -381,7 +377,7 @@ def _count_later_ids(
     places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
     ranges = retrieved.ranges()
     rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
-    pl, (judged_ids, run_ids) = polars("jrm.join"), sides.doc_ids()
+    judged_ids, run_ids = sides.doc_ids()
     # Judged documents stand before the run, so that they precede their equals there.
     ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
     order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import (
@@ -21,15 +21,13 @@ from jax_rank_metrics._files.frames import (
     is_listed,
     is_rank,
     known_columns,
-    polars,
+    pl,
     rows_of_lists,
     standard_names,
 )
 from jax_rank_metrics._files.source import PACKED, File, Source, content
 from jax_rank_metrics._messages import short_errors
-
-if TYPE_CHECKING:
-    import polars as pl
+from jax_rank_metrics._optional import import_optional
 
 _EXTENSIONS = {
     **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
@@ -216,7 +214,8 @@ def read(
         format = by_extension if by_extension in _TABLES else "tsv"
     format = format or by_extension
     _check_columns(columns, format, value)
-    polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
+    reader = "jrm.read_qrels" if value == "relevance" else "jrm.read_run"
+    import_optional("polars", reader, "trec")
 
     def choose(names: Sequence[str]) -> Sequence[str]:
         if columns is not None:
@@ -286,7 +285,6 @@ def _without_repeats(
     row = first_repeat(frame)
     if row is None:
         return frame
-    pl = polars("reading files")
     ids = id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)

@@ -4,16 +4,13 @@ import functools
 import itertools
 import numbers
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
-from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars, remarks_on_lists
+from jax_rank_metrics._files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
 from jax_rank_metrics._inputs.padding import next_size
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run
@@ -129,7 +126,6 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         run: The run, as these return it.
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
     """
-    pl = polars("jrm.join")
     if run["score"].dtype != pl.Float64:
         rank = pl.col("score").rank("dense")
         score = pl.col("score") if ties == "trec" else rank
@@ -204,7 +200,6 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
 
 def _is_ascii(ids: "pl.Series") -> bool:
     """Returns whether ids are integers, or strings of ASCII."""
-    pl = polars("jrm.join")
     if ids.dtype != pl.String:
         return True
     return bool((ids.str.len_bytes() == ids.str.len_chars()).all())
@@ -219,7 +214,6 @@ def _grouped(
     rows lie together is returned as it is, which is cheap to see: only the first row of
     each run of equal ids is looked at.
     """
-    pl = polars("jrm.join")
     runs = frame["query_id"].rle().struct.unnest()
     lists = pl.DataFrame([queries.alias("value")]).with_row_index("list")
     runs = runs.join(lists, "value", "left", maintain_order="left")
@@ -254,7 +248,6 @@ def _with_equal_dtypes(
     judged: "pl.DataFrame", run: "pl.DataFrame"
 ) -> tuple["pl.DataFrame", "pl.DataFrame"]:
     """Returns both with ids cast to strings where their dtypes differ."""
-    pl = polars("jrm.join")
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     strings = pl.col(mixed).cast(pl.String)
     return judged.with_columns(strings), run.with_columns(strings)
@@ -269,13 +262,12 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
 
     >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
     >>> names = ("query_id", "doc_id", "relevance", "subtopic")
-    >>> frame = polars("an example").DataFrame(rows, names, orient="row")
+    >>> frame = pl.DataFrame(rows, names, orient="row")
     >>> for row in _by_document(frame).rows():
     ...     print(row)
     ('q', 'a', 1, [True, False])
     ('q', 'b', 1, [False, True])
     """
-    pl = polars("jrm.join")
     is_relevant = pl.col("relevance") > 0
     documents = judged.group_by(IDS, maintain_order=True).agg(
         pl.when(is_relevant.any()).then(1).otherwise(pl.col("relevance").max())
@@ -304,7 +296,6 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         distinguishes the scores. On None the caller builds frames, whose checks report the
         error if there is one.
     """
-    pl = polars("jrm.join")
     judged_dicts, run_dicts = _strings_only(qrels), _strings_only(run)
     if judged_dicts is None or run_dicts is None:
         return None
@@ -405,7 +396,6 @@ def _rows_in_run(judged: Dicts, run: Dicts) -> np.ndarray:
 
 
 def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
-    pl = polars("jrm.join")
     ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
     judged_ids, run_ids = (pl.Series("doc_id", x, pl.String) for x in ids)
     return judged_ids, run_ids
@@ -435,7 +425,6 @@ def pack(sides: Sides) -> PackedItems:
 
     The documents of the run come first, then those that it lacks.
     """
-    pl = polars("jrm.join")
     judged, is_retrieved = sides.judged, sides.is_retrieved
     sides = sides.keep(np.ones(len(sides.retrieved.values), bool))  # with a list
     retrieved, (judged_ids, run_ids) = sides.retrieved, sides.doc_ids()

@@ -4,14 +4,14 @@ import io
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from jax_rank_metrics._files.frames import (
     Value,
     are_wide,
     finite_numbers,
     first_true,
-    polars,
+    pl,
     scores_of_ranks,
 )
 from jax_rank_metrics._files.source import (
@@ -22,9 +22,6 @@ from jax_rank_metrics._files.source import (
     content,
     quote_line,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
 
@@ -132,7 +129,6 @@ def _with_item_ids(parsed: ParsedRows) -> ParsedRows:
     """
     frame = parsed.frame.with_row_index("doc_id")
     if "query_id" in frame.columns:
-        pl = polars("reading files")
         ids = frame["query_id"].cast(pl.Int64, strict=False)
         frame = frame if ids.has_nulls() else frame.with_columns(ids)
     return parsed._replace(frame=frame)
@@ -201,7 +197,6 @@ def tag_of(line: str) -> str:
 
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
-    pl = polars("reading files")
     try:
         # A newline comes first, or polars might take the content for a compressed file: one
         # that begins with "x^", which is text, or one that was compressed twice.
@@ -223,7 +218,6 @@ def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         ValueError: if a line does not have the form, or seems to have it only because it
             lost the newline at its end, or because an id holds a blank; if a rank is none.
     """
-    pl = polars("reading files")
     check_line_ends(source, data)
     frames, start = [], 0
     while start < len(data):
@@ -250,7 +244,6 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     Most files are so: one space or tab between fields and none around them, no blank lines
     and no comments. None if a line is not, or has a rank or score that is not a number.
     """
-    pl = polars("reading files")
     separators = [blank for blank in _BLANKS if blank.encode() in data]
     if not form.fields or separators not in ([], [" "], ["\t"]):
         return None
@@ -289,7 +282,6 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
         frame: The columns of the form, null where a line does not match it.
         form: The form.
     """
-    pl = polars("reading files")
     if starts.dtype != pl.String:
         return pl.repeat(False, len(starts), eager=True)
     is_comment = starts.str.starts_with("#")
