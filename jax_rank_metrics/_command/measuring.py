@@ -1,10 +1,8 @@
 """`jax-rank-metrics evaluate`: reads files, joins and measures them."""
 
-import contextlib
 import io
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +20,7 @@ from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
+from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists
@@ -91,7 +90,7 @@ def _measure(
     for name, path in _with_progress(list(options.paths.items())):
         run, tag = _read(options, path, "score")
         try:
-            with in_options():
+            with arguments_as(missing="--missing", unjudged="--unjudged"):
                 run = by_documents(run, options.repeats, None)
                 joined = joined_of(
                     sides_of_frames(judged, run, ties),
@@ -103,7 +102,7 @@ def _measure(
                 )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        with in_options(format="--qrels-format"):
+        with arguments_as(format="--qrels-format"):
             measured = report.measure(metrics, joined, options.confidence, weights)
         runs[name] = measured._replace(tag=tag)
     return runs
@@ -136,7 +135,8 @@ def _read(
     names = None
     if columns is not None:
         names = tuple(name.strip() for name in columns.split(","))
-    with in_options(format=f"--{side}-format", columns=f"--{side}-columns"):
+    spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
+    with arguments_as(**spelling, duplicates="--duplicates"):
         return read(_source(path), format, names, duplicates, value)
 
 
@@ -188,29 +188,3 @@ def _source(path: Path) -> Source:
             raise ValueError("- is stdin, which is closed; pass a file")
         return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
     return Source.of(path)
-
-
-@contextlib.contextmanager
-def in_options(**options: str) -> Iterator[None]:
-    """Raises a ValueError of its block again, with options in place of Python arguments.
-
-    `missing='zero'` becomes `--missing zero`.
-
-    Args:
-        options: The options for arguments that judgements and runs have each, such as
-            `format="--run-format"`. Others have the name of the argument.
-    """
-    options = {
-        name: f"--{name}" for name in ("missing", "unjudged", "duplicates", "repeats")
-    } | options
-    names = "|".join(options)
-
-    def option(match: re.Match[str]) -> str:
-        return options[match[1]] + (f" {match[2]}" if match[2] else "")
-
-    try:
-        yield
-    except ValueError as error:
-        message = re.sub(rf"\b({names})='(\w+)'", option, str(error))
-        message = re.sub(rf"\b({names})()(?:=(?!\{{)|(?= is ))", option, message)
-        raise ValueError(message) from error

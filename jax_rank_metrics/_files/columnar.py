@@ -19,6 +19,7 @@ from jax_rank_metrics._files.source import (
     unpacked,
 )
 from jax_rank_metrics._files.text import ParsedRows, format_without_names, lines_of
+from jax_rank_metrics._messages import argument
 
 MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
 
@@ -46,9 +47,10 @@ def _indices(
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
-            cure = "columns=, the names of query, document and number"
+            cure = f"{argument('columns', '')}, the names of query, document and number"
             if format is not None:
-                cure = f"format={format!r}, if the first line holds values instead of names"
+                reason = "if the first line holds values instead of names"
+                cure = f"{argument('format', format)}, {reason}"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
                 f"{listed(header)[:200]}; pass {cure}"

@@ -30,7 +30,7 @@ from jax_rank_metrics._files.frames import (
 from jax_rank_metrics._files.joined import Joined, keep_first
 from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._messages import argument, short_errors
 
 
 @runtime_checkable
@@ -446,13 +446,14 @@ def joined_of(
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(sides.unjudged)} no documents in qrels; pass "
-            "unjudged='skip' to leave such queries out"
+            f"{argument('unjudged', 'skip')} to leave such queries out"
         )
     is_answered, queries = sides.is_answered, sides.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
-            "missing='zero' to count such queries as 0, or missing='skip' to leave them out"
+            f"{argument('missing', 'zero')} to count such queries as 0, or "
+            f"{argument('missing', 'skip')} to leave them out"
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError(

@@ -19,6 +19,7 @@ from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of,
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._inputs.padding import make_blocks
 from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._messages import argument
 from jax_rank_metrics._metrics.run import (
     Reading,
     check_columns,
@@ -200,7 +201,7 @@ class Joined:
         if readers and self._sides.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "
-                "those of format='subtopics'"
+                f"those of {argument('format', 'subtopics')}"
             )
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
         lists = {}

@@ -26,7 +26,7 @@ from jax_rank_metrics._files.frames import (
     standard_names,
 )
 from jax_rank_metrics._files.source import PACKED, File, Source, content
-from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._messages import argument, short_errors
 from jax_rank_metrics._optional import import_optional
 
 _EXTENSIONS = {
@@ -202,7 +202,7 @@ def read(
     if format is None and by_extension not in get_args(formats):
         raise ValueError(
             f"{source}: {by_extension!r} is a format for judgements, not runs; pass "
-            "format='scores' for plain scores"
+            f"{argument('format', 'scores')} for plain scores"
         )
     if format is not None:
         _inputs.option("format", format, formats, "None or ")
@@ -223,7 +223,8 @@ def read(
         try:
             return known_columns(names, value, format in _OF_LISTS)
         except ValueError as error:
-            raise ValueError(f"{source}: {error}; pass columns=") from error
+            reason = f"{error}; pass {argument('columns', '')}"
+            raise ValueError(f"{source}: {reason}") from error
 
     if format == "parquet":
         parsed = columnar.parquet(source, choose)
@@ -257,7 +258,9 @@ def read(
         return parsed.frame if keeps_lists else rows, None
     if value not in parsed.frame.columns:
         parsed.fail(
-            0, f"doc_id is no list; pass columns= of query, document and {value}"
+            0,
+            f"doc_id is no list; pass {argument('columns', '')} of query, document and "
+            f"{value}",
         )
     frame, tag = cleaned(parsed.frame, value, parsed.fail), None
     if value == "score" and format == "trec" and parsed.line:
@@ -292,7 +295,8 @@ def _without_repeats(
     if duplicates != "error":
         return frame.unique(ids, keep=duplicates, maintain_order=True)
     query, doc, *subtopics = frame.select(ids).row(row)
-    cure = "pass duplicates='first' or duplicates='last' to keep one"
+    first, last = (argument("duplicates", x) for x in ("first", "last"))
+    cure = f"pass {first} or {last} to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
         is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
         lines = [parsed.line(int(index)) for index in is_pair.arg_true()]
@@ -300,7 +304,7 @@ def _without_repeats(
             if len({line.split()[1] for line in lines}) > 1:
                 cure = (
                     "as the second field differs, these may be judgements of subtopics; "
-                    "pass format='subtopics'"
+                    f"pass {argument('format', 'subtopics')}"
                 )
     of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
     parsed.fail(
@@ -326,8 +330,8 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
         return
     if format not in _TABLES:
         raise ValueError(
-            f"columns is {columns!r}, and files of the format {format!r} have no names; "
-            "leave it out"
+            f"{argument('columns')} is {columns!r}, and files of the format {format!r} "
+            "have no names; leave it out"
         )
     counts = (3, 4) if value == "relevance" else (3,)
     counts = (2, *counts) if format in _OF_LISTS else counts
@@ -335,6 +339,6 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
     if count not in counts or len({*columns}) != count:
         subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
         raise ValueError(
-            f"columns is {columns!r}; pass three names, of query, document and "
-            f"{value}{subtopic}"
+            f"{argument('columns')} is {columns!r}; pass three names, of query, document "
+            f"and {value}{subtopic}"
         )

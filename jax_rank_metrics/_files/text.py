@@ -22,6 +22,7 @@ from jax_rank_metrics._files.source import (
     content,
     quote_line,
 )
+from jax_rank_metrics._messages import argument
 
 CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
 
@@ -312,7 +313,9 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     if row is not None:
         cure = ""
         if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
-            cure = "; pass format='msmarco' if its third field is a rank"
+            cure = (
+                f"; pass {argument('format', 'msmarco')} if its third field is a rank"
+            )
         parsed.fail(row, f"not of the form `{form.description}`{cure}")
     for pattern, reason in form.refused:
         row = first_true(lines["text"].str.contains(pattern))
