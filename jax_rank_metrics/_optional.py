@@ -2,7 +2,6 @@
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 
 def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
@@ -36,6 +35,6 @@ class LazyLibrary:
         """Holds the arguments of `import_optional`."""
         self._arguments = library, purpose, extra
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Returns what the library has under a name."""
         return getattr(import_optional(*self._arguments), name)

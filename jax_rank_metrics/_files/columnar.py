@@ -347,8 +347,8 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         queries = tuple(enumerate(queries))
     if not isinstance(queries, tuple):
         raise ValueError(f"{source}: holds no JSON object; {form}")
-    rows: list[tuple[str, str, object]] = []
-    seen = set[str]()
+    rows: list[tuple[Any, Any, object]] = []
+    seen = set[Any]()
     if queries and all(type(ids) is list for _, ids in queries):
         names, lists = zip(*queries, strict=True)
         return _listed(source, names, lists, lambda row: f"query {names[row]!r}")

@@ -265,12 +265,16 @@ def read(
     frame, tag = cleaned(parsed.frame, value, parsed.fail), None
     if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
-    return _without_repeats(parsed, frame, duplicates, value), tag
+    row = first_repeat(frame)
+    if row is not None:
+        frame = _without_repeats(parsed, frame, row, duplicates, value)
+    return frame, tag
 
 
 def _without_repeats(
     parsed: text.ParsedRows,
     frame: "pl.DataFrame",
+    row: int,
     duplicates: DuplicatesOfQrels,
     value: Value,
 ) -> "pl.DataFrame":
@@ -279,15 +283,13 @@ def _without_repeats(
     Args:
         parsed: The rows as they are in the file, for messages.
         frame: The same, after `cleaned`.
+        row: The first row that repeats an earlier one.
         duplicates: See `read_qrels`.
         value: "relevance" for judgements, "score" for a run.
 
     Raises:
-        ValueError: if a document repeats, and `duplicates` is "error".
+        ValueError: if `duplicates` is "error".
     """
-    row = first_repeat(frame)
-    if row is None:
-        return frame
     ids = id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)
