@@ -123,7 +123,10 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "relevance", True)[0]
+    frame, _ = read(
+        Source.of(path), format, columns, duplicates, "relevance", keeps_lists=True
+    )
+    return frame
 
 
 def read_run(
@@ -179,7 +182,10 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "score", True)[0]
+    frame, _ = read(
+        Source.of(path), format, columns, duplicates, "score", keeps_lists=True
+    )
+    return frame
 
 
 @short_errors()
@@ -223,8 +229,9 @@ def read(
         try:
             return known_columns(names, value, format in _OF_LISTS)
         except ValueError as error:
-            reason = f"{error}; pass {argument('columns', '')}"
-            raise ValueError(f"{source}: {reason}") from error
+            raise ValueError(
+                f"{source}: {error}; pass {argument('columns', '')}"
+            ) from error
 
     if format == "parquet":
         parsed = columnar.parquet(source, choose)
@@ -235,8 +242,8 @@ def read(
         if format == "tsv" and may_lack_names:
             # MS MARCO has judgements of the form of TREC in files called `.tsv`.
             first_line = data.partition(b"\n")[0].decode(errors="replace")
-            is_trec = text.format_without_names(first_line, value) == "trec"
-            format = "trec" if is_trec else format
+            if text.format_without_names(first_line, value) == "trec":
+                format = "trec"
         if format in _SEPARATORS:
             separator = _SEPARATORS[format]
             parsed = columnar.delimited(source, data, separator, choose, value)
