@@ -149,8 +149,8 @@ def _parsed(text: str) -> Bound:
             f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
-    meaning = _trec.meaning(match["name"].lower().replace("-", "_"))
-    name = meaning.metric
+    family, typed = _trec.meaning(match["name"].lower().replace("-", "_"))
+    name = family.metric
     if name not in NAMES:
         if match["name"] in (*_trec.RUN_LINES, *_trec.NOT_MEASURED):
             raise ValueError(
@@ -165,12 +165,12 @@ def _parsed(text: str) -> Bound:
         spec = NAMES[name].spec
         preset = spec.presets.get(name, {}).items()
         of_family = [
-            (key, _gains.FUNCTIONS.get(x, x)) for key, x in meaning.options.items()
+            (key, _gains.FUNCTIONS.get(x, x)) for key, x in family.options.items()
         ]
         options = [*preset, *of_family, *_options(match["options"])]
-        texts = [x for x in (meaning.cutoffs, match["k"]) if x is not None]
-        if meaning.default and not texts and spec.at not in dict(options):
-            texts = [meaning.default]
+        texts = [x for x in (typed, match["k"]) if x is not None]
+        if family.cutoffs and not texts and spec.at not in dict(options):
+            texts = [",".join(family.cutoffs)]
         options += [(spec.at, _cutoffs(cutoffs, spec.at)) for cutoffs in texts]
         bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
@@ -243,7 +243,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
         bounds = [
             metric if isinstance(metric, Bound) else parse(metric)
             for entry in metrics
-            for metric in (_members(entry) or (entry,))
+            for metric in (isinstance(entry, str) and _trec.members(entry)) or [entry]
         ]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
@@ -252,10 +252,6 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if repeated:
         raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
     return tuple(bounds)
-
-
-def _members(entry: object) -> list[str]:
-    return _trec.members(entry) if isinstance(entry, str) else []
 
 
 def _bind(name: object, value: object) -> Bound:

@@ -1,6 +1,5 @@
 """Measures runs, compares them, and formats the results."""
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,9 +85,7 @@ def measure(
         sums = HostSums.of_lists(per_list, state)
         means |= zip(metric.labels, sums.estimates(level, "auto"), strict=True)
         if state is not GeometricMean:
-            values = np.reshape(per_list.values, (joined.num_segments, -1))
-            for label, column in zip(metric.labels, values.T, strict=True):
-                lists[label] = dataclasses.replace(per_list, values=column)
+            lists |= metric.columns(per_list)
     # Of no metric with a threshold, 0: nothing lies below it.
     options = [dict(metric.bound.options) for metric in metrics]
     threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)

@@ -9,8 +9,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import kind_of
-from jax_rank_metrics._inputs.labelled import refuse_masked
-from jax_rank_metrics._inputs.libraries import is_frame, is_of_jax, is_series
+from jax_rank_metrics._inputs.libraries import (
+    is_frame,
+    is_of_jax,
+    is_series,
+    refuse_masked,
+)
 from jax_rank_metrics._inputs.options import is_integer, positive_integer
 from jax_rank_metrics._types import Number
 

@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "frames of a model are read in their order",
-        "_inputs/labelled.py",
+        "_inputs/libraries.py",
         'values = _ordered(name, names, values.T, ids[1], "items").T',
         "pass",
         "tests/test_row_ids.py::test_frames_of_a_model[strings]",
