@@ -16,7 +16,7 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
     job.py           all of these in one `Job`, which divides queries into batches and
                      makes the arrays of each
     batches.py       which queries share a batch, and their ids padded to few widths
-    step.py          `BatchStep`, the one program: ranks a batch and lets metrics read it
+    step.py          `run_batch`, the one program: ranks a batch and lets metrics read it
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values
     evaluation.py    the result
@@ -24,7 +24,7 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
 A `Batch` is 1,024 indices of queries, −1 for padding, and two widths: of their excluded and
 of their relevant ids. Queries with many ids share batches, so that others are not padded
 to their width. On a mesh, each part of the devices adds equally many queries, those whose
-rows it holds. `Job.arrays` makes a `QueryBatch` of it, or a `CandidateBatch`.
+rows it holds. `Job.arrays` makes a `QueryBatch` of it.
 
 A program returns a `BatchResult`: values and ids, never a score, gathered from all devices.
 Where a metric reads whole lists and first items are returned too, it makes two rankings:

@@ -320,10 +320,8 @@ def _over_batches(
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
-    catalog, run_batch = (
-        step.put_catalog(devices, catalog, num_items),
-        step.BatchStep(job.plan, devices),
-    )
+    catalog = step.put_catalog(devices, catalog, num_items)
+    run_batch = functools.partial(step.run_batch, job.plan, devices)
     started = (
         (batch, run_batch("whole", catalog, job.arrays(number, batch, mask)))
         for number, batch in enumerate(batches)
@@ -349,7 +347,7 @@ def _over_parts(
     known; and all queries at the end.
     """
     plan, devices, num_queries = job.plan, job.devices, job.rows.size
-    run_batch = step.BatchStep(plan, devices)
+    run_batch = functools.partial(step.run_batch, plan, devices)
     num_rounds = 2 if plan.whole_list_metrics else 1
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
     # Programs begin and end with some part of the items, of which they read the shape.

@@ -127,7 +127,7 @@ class Job(NamedTuple):
 
     def arrays(
         self, number: int, batch: Batch, mask: np.ndarray | None
-    ) -> step.AnyBatch:
+    ) -> step.QueryBatch:
         """Returns the arrays of a batch, of NumPy where they are put on devices together.
 
         Args:
@@ -147,7 +147,9 @@ class Job(NamedTuple):
                 ids = np.where(is_listed, ids, -1)
                 labels, kinds = labels * is_listed, kinds * is_listed
             vectors, items = scorer.pairs(rows, ids)
-            return step.CandidateBatch(indices, vectors, key, items, ids, labels, kinds)
+            return step.QueryBatch(
+                indices, vectors, key, ids, labels, items=items, kinds=kinds
+            )
         arrays = step.QueryBatch(
             indices,
             scorer.rows(rows),
@@ -161,7 +163,7 @@ class Job(NamedTuple):
         )
         if judged.relevant is not None:
             ids, labels = pad_rows(judged.relevant, indices, batch.widths[1])
-            arrays = arrays._replace(relevant_ids=ids, relevant_labels=labels)
+            arrays = arrays._replace(listed_ids=ids, labels=labels)
         if judged.exclude is not None:
             ids, _ = pad_rows(judged.exclude, indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)

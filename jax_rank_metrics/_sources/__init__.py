@@ -8,12 +8,12 @@ may be made block by block:
                                the type says sharded: ├─ few_relevant ─► rank_few ──┐
                                each of these by shard └─ else ────────► _rank_rows  │
                                                                                     │
-    rank_catalog, rank_scores ──► Catalog ──► rank_blocks ─┬─ ids ──► rank_listed ◄─┘
-                                                           └─ labels ► rank_labelled
+    rank_catalog, rank_scores ──► Catalog ─┬─ ids ──► rank_listed ◄─────────────────┘
+                                           └─ labels ► rank_labelled
     Stream, block by block ──► Pass  keys of the relevant items, totals of all items, the
                                      first ranks if the catalogue has a depth
     then `first_ranks`; or, without a depth, a second pass of the stream, which counts what
-    ranks above each relevant item, and `places`; `rank_both` makes both of one first pass
+    ranks above each relevant item, and `places`; drivers make both of one first pass
 
 Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
 CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for

@@ -21,17 +21,14 @@ from jax_rank_metrics._sources.attributes import (
     read_attributes,
 )
 from jax_rank_metrics._sources.blocks import Catalog, Scorer, map_catalog_shards
-from jax_rank_metrics._sources.labelled_catalog import (
-    rank_labelled,
-    rank_labelled_twice,
-)
+from jax_rank_metrics._sources.labelled_catalog import rank_labelled
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
     read_similarity,
 )
-from jax_rank_metrics._sources.streams import Stream, rank_listed
+from jax_rank_metrics._sources.streams import rank_listed
 from jax_rank_metrics._sources.tokens import Tokens, packed
 
 
@@ -388,7 +385,9 @@ def _rank_checked(catalog: Catalog) -> Ranking:
     count_places = None
     if _may_count(catalog):
         count_places = functools.partial(_counted, catalog)
-    return Ranking(rank_blocks(catalog), count_places=count_places)
+    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
+    rank = _rank_blocks if catalog.attributes is None else rank_labelled
+    return Ranking(rank(catalog), count_places=count_places)
 
 
 def _may_count(catalog: Catalog) -> bool:
@@ -418,41 +417,4 @@ def _counted(catalog: Catalog) -> RankingData:
     return dataclasses.replace(places, cut=None if is_whole else catalog.depth)
 
 
-def rank_blocks(catalog: Catalog) -> RankingData:
-    """Ranks by a top-k, or by counted places where the catalogue has no depth."""
-    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
-    return (_rank_blocks if catalog.attributes is None else rank_labelled)(catalog)
-
-
 _rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
-
-
-def rank_both(
-    catalog: Catalog, ties_of_places: str | None
-) -> tuple[RankingData, RankingData]:
-    """Ranks by a top-k and by counted places, in two passes over the items.
-
-    The pass that finds the first ranks also finds the scores of the relevant items, of
-    which the other one counts the places.
-
-    Args:
-        catalog: A catalogue with a depth.
-        ties_of_places: The tie policy of the second ranking.
-
-    Returns:
-        The data of `rank_catalog` with the depth of the catalogue, and with k=None.
-    """
-    rank = _rank_both if catalog.attributes is None else rank_labelled_twice
-    return rank(catalog, ties_of_places)
-
-
-@functools.partial(jax.jit, static_argnames="ties_of_places")
-def _rank_both(
-    catalog: Catalog, ties_of_places: str | None
-) -> tuple[RankingData, RankingData]:
-    stream, total = Stream.of(catalog), catalog.total_items
-    state = stream.merged(stream.extended(stream.start(total)))
-    # Keys of scores do not depend on ties, so that one first pass serves two policies.
-    counting = stream.under(ties_of_places)
-    places = counting.places(counting.counted(state), total)
-    return stream.first_ranks(state, total), places

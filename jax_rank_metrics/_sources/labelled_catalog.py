@@ -51,15 +51,17 @@ def rank_labelled(catalog: Catalog) -> RankingData:
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
-) -> tuple[RankingData, RankingData]:
-    """Returns `rank_labelled` with the depth of the catalogue, and for all cutoffs.
+) -> tuple[RankingData | None, RankingData]:
+    """Returns `rank_labelled` with the depth of the catalogue, if any, and for all cutoffs.
 
     The second ranking has another tie policy. Where items are streamed, nothing is
     streamed for it before a metric reads it.
     """
-    first_ranks = rank_labelled(catalog)
     policy = Policy(ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
+    if catalog.depth is None:
+        return None, rank_labelled(uncut)
+    first_ranks = rank_labelled(catalog)
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(

@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "an evaluation that goes on with nan",
         "_drivers/step.py",
-        "jnp.where(has_nan, Fault.NAN, faults)",
-        "faults",
+        "jnp.where(has_nan, Fault.NAN, of_data)",
+        "of_data",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
     ),
     Mutant(
@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "a matrix of scores is not cut over items",
         "_drivers/step.py",
-        "if isinstance(queries, QueryBatch) and catalog.items is None:",
-        "if isinstance(queries, CandidateBatch):",
+        "if queries.kinds is None and catalog.items is None:",
+        "if queries.kinds is not None:",
         "tests/test_drivers.py::test_values[a matrix-both cut]",
     ),
     Mutant(
