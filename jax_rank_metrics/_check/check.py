@@ -15,9 +15,9 @@ from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
     USER,
-    Interactions,
     RawInteractions,
     SparseRows,
+    read_interactions,
     read_users,
 )
 from jax_rank_metrics._drivers.scorers import read_vectors
@@ -70,10 +70,10 @@ def check_driver(
                 f"{x} is no argument of evaluate_{'users' if of_users else 'embeddings'}; "
                 "pass the arguments of one driver"
             )
-    relevant = Interactions.of("relevant", raw_relevant, unit)
-    excluded = None
-    if name in arguments:
-        excluded = Interactions.of(name, arguments[name], unit)
+    interactions = read_interactions(
+        unit, relevant=raw_relevant, **{name: arguments.get(name)}
+    )
+    relevant, excluded = interactions["relevant"], interactions.get(name)
     model = arguments.get("model")
     vectors = model if isinstance(model, tuple) else None
     scores = None
@@ -86,8 +86,6 @@ def check_driver(
         num_queries, num_items = map(len, vectors)
     else:
         num_queries, num_items = (None, None) if scores is None else scores.shape
-    by_name = {"relevant": relevant, name: excluded}
-    interactions = {x: y for x, y in by_name.items() if y is not None}
     query_ids = read_users(arguments.get("users"), interactions, num_queries)
     rows = relevant.rows(query_ids)
     excluded_rows = None if excluded is None else excluded.rows(query_ids)

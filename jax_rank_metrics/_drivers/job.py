@@ -1,6 +1,5 @@
 """A whole evaluation: its queries, their batches, and the arrays of each batch."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -17,11 +16,10 @@ from jax_rank_metrics._drivers.batches import (
     query_parts,
 )
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.interactions import Unit, Vocabularies
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.scorers import Embeddings, Scores, ScoreSource
-from jax_rank_metrics._types import Undefined
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -45,30 +43,20 @@ class Job(NamedTuple):
         scorer: What scores the items, on which devices.
         judgements: The items that each query is judged on; row i is of query i.
         rows: `[queries]`, the row of each in the scorer: all rows, or chosen users.
+        ids: The ids of all rows and of all items.
         unit: What queries are called in messages.
         batch_size: How many share a batch at most.
         key: The key of all random ties, or None.
-        undefined: What undefined values count for.
-        list_weights: `[queries]`, what each weighs in means; None if all weigh the same.
-        keeps_lists: Whether the values of every query are returned, beside the states.
-        has_exposure: Whether it is counted how often each item is found.
-        why_undefined: Why a metric may be undefined for all of them, for a warning.
-        name_fn: Returns what messages call a query, by its index; None for its row.
     """
 
     plan: Plan
     scorer: ScoreSource
     judgements: Judgements
     rows: np.ndarray
+    ids: Vocabularies
     unit: Unit
     batch_size: int
     key: jax.Array | None
-    undefined: Undefined
-    list_weights: np.ndarray | None = None
-    keeps_lists: bool = True
-    has_exposure: bool = False
-    why_undefined: str = ""
-    name_fn: Callable[[int], str] | None = None
 
     @property
     def devices(self) -> Devices:
@@ -77,9 +65,7 @@ class Job(NamedTuple):
 
     def name(self, index: int) -> str:
         """Returns what messages call a query, such as "user 7"."""
-        if self.name_fn is not None:
-            return self.name_fn(index)
-        return f"{self.unit[0]} {self.rows[index]}"
+        return self.scorer.query_name(self.unit, int(self.rows[index]))
 
     @property
     def parts(self) -> np.ndarray:

@@ -8,11 +8,11 @@ import numpy as np
 from jax_rank_metrics._drivers.devices import Argument, Devices
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
-    Interactions,
     RawInteractions,
     SparseRows,
     Vocabularies,
     check_known_items,
+    read_interactions,
 )
 from jax_rank_metrics._sources.attributes import (
     LabelFn,
@@ -190,22 +190,28 @@ def read_judgements(
         exclude_self: See there.
         shape: The numbers of queries and of items.
         devices: The devices, which hold attributes of queries between batches.
-        vocabularies: The ids of queries and of items; None where they are numbers.
+        vocabularies: The ids of queries and of items.
     """
     num_queries, num_items = shape
-
-    def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
-        if raw is None:
-            return None
-        interactions = Interactions.of(name, raw, QUERY, vocabularies)
-        interactions.check_users(num_queries, is_selection=False)
-        interactions.check_items(num_items, may_name_all=name == "candidates")
+    ids, attributes = relevant, None
+    if isinstance(relevant, by_attributes):
+        ids, attributes = None, relevant
+        if candidates is not None:
+            raise ValueError(
+                "candidates is given, and relevant is by attributes; pass the ids of "
+                "relevant items, since those that are no candidates count too"
+            )
+    interactions = read_interactions(
+        QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
+    )
+    rows_of = {}
+    for name, x in interactions.items():
+        x.check_users(num_queries, is_selection=False)
+        x.check_items(num_items, may_name_all=name == "candidates")
         # All queries, also those that a dict lacks, and all items, or as many as may come.
-        rows = interactions.rows(np.arange(num_queries))
-        rows.resize(shape)
-        return rows
-
-    excluded = read("exclude", exclude)
+        rows_of[name] = x.rows(np.arange(num_queries))
+        rows_of[name].resize(shape)
+    excluded = rows_of.get("exclude")
     if exclude_self:
         if num_queries != num_items:
             raise ValueError(
@@ -214,25 +220,19 @@ def read_judgements(
                 "query i is not item i"
             )
         excluded = _with_diagonal(excluded, num_items)
-    if not isinstance(relevant, by_attributes):
-        listed = read("candidates", candidates)
-        return Judgements.of(read("relevant", relevant), excluded, listed)
-    if candidates is not None:
-        raise ValueError(
-            "candidates is given, and relevant is by attributes; pass the ids of relevant "
-            "items, since those that are no candidates count too"
-        )
-    relevant = read_attributes(relevant, (num_queries,), num_items)
+    if attributes is None:
+        return Judgements.of(rows_of["relevant"], excluded, rows_of.get("candidates"))
+    attributes = read_attributes(attributes, (num_queries,), num_items)
     # Attributes of queries travel with batches, and those of items lie on the devices.
     of_queries = jax.tree.map(
-        lambda x: devices.table(x, devices.of_queries), relevant.query_attributes
+        lambda x: devices.table(x, devices.of_queries), attributes.query_attributes
     )
     return Judgements(
         None,
         exclude=excluded,
-        label_fn=relevant.label_fn,
+        label_fn=attributes.label_fn,
         query_attributes=of_queries,
-        item_attributes=relevant.item_attributes,
+        item_attributes=attributes.item_attributes,
     )
 
 

@@ -11,7 +11,7 @@ from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import check_columns
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.attributes import LabelFn, by_attributes
+from jax_rank_metrics._sources.attributes import LabelFn
 from jax_rank_metrics._types import AxisNames, ItemGroups, Key, Ties
 
 
@@ -28,6 +28,8 @@ class Plan(NamedTuple):
         counts_all: Whether metrics with a cutoff read counted places too, and not the
             top-k, which has `k` ranks then.
         skips_inf: Whether an item with a score of −∞ has no rank.
+        finds_inf: Whether it is told for each query if an item that has a rank, of items
+            in one block, has a score of −∞.
     """
 
     bounds: tuple[Bound, ...]
@@ -38,6 +40,7 @@ class Plan(NamedTuple):
     items_axis: AxisNames | None = None
     counts_all: bool = False
     skips_inf: bool = False
+    finds_inf: bool = False
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
@@ -65,19 +68,17 @@ class Plan(NamedTuple):
 
 def read_groups(
     item_groups: ItemGroups | jax.Array | None,
-    bounds: tuple[Bound, ...],
+    plan: Plan,
     num_items: int | None,
-    relevant: object = None,
 ) -> jax.Array | None:
     """Checks the memberships of items in groups, and that a metric reads them if any does.
 
     Args:
         item_groups: `[num_items, groups]`, or None.
-        bounds: The metrics.
+        plan: The plan; groups do not go with attributes.
         num_items: How many items there are; None if that is not known yet.
-        relevant: What is relevant; groups do not go with attributes.
     """
-    if item_groups is not None and isinstance(relevant, by_attributes):
+    if item_groups is not None and plan.label_fn is not None:
         raise ValueError(
             "item_groups is given, and relevant is by attributes; pass the ids of relevant "
             "items beside item_groups"
@@ -94,8 +95,8 @@ def read_groups(
                 "not known"
             )
     columns = () if groups is None else (GROUPS,)
-    check_columns(bounds, columns, allow_unread=True)
-    if groups is not None and not any(GROUPS in x.spec.columns for x in bounds):
+    check_columns(plan.bounds, columns, allow_unread=True)
+    if groups is not None and not any(GROUPS in x.spec.columns for x in plan.bounds):
         raise ValueError(
             "item_groups is given, but no metric of this call reads groups; leave it out"
         )
@@ -108,12 +109,20 @@ def make_plan(
     block_size: int | None,
     ties: Ties | None,
     key: Key | None,
-    counts_all: bool = False,
+    **flags: bool,
 ) -> tuple[Plan, jax.Array | None]:
     """Checks the options that all batches share; see `Plan`.
 
     Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
     Without `block_size`, the caller chooses it once it knows how many items there are.
+
+    Args:
+        metrics: The argument.
+        k: The argument.
+        block_size: The argument.
+        ties: The argument.
+        key: The argument.
+        **flags: Fields of the plan that the driver sets.
 
     Returns:
         The plan, and the key of random ties or None, which is no static argument.
@@ -122,8 +131,8 @@ def make_plan(
     block_size = 1 if block_size is None else block_size
     block_size = _inputs.positive_integer("block_size", block_size)
     name = cast(Ties | None, policy.name)
-    plan = Plan(bounds, 0, block_size, name, counts_all=counts_all)
-    if k is None and not plan.top_k_metrics and not counts_all:
+    plan = Plan(bounds, 0, block_size, name, **flags)
+    if k is None and not plan.top_k_metrics and not plan.counts_all:
         raise ValueError(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"

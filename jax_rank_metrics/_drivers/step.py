@@ -176,11 +176,14 @@ class BatchResult(NamedTuple):
         lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
+        has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
+            if the plan does not ask.
     """
 
     lists: list[PerList]
     items: jax.Array
     faults: jax.Array
+    has_inf: jax.Array | None = None
 
 
 def read_by_metrics(
@@ -272,9 +275,12 @@ def measure_queries(
         ids = top_k.items[..., : plan.k]
     readings = [(bounds, x) for bounds, x in rankings if x is not None]
     result = read_by_metrics(plan, catalog, readings, ids)
-    if lost is None:
-        return result
-    return result._replace(faults=jnp.where(lost, Fault.NEGATIVE, result.faults))
+    if plan.finds_inf:
+        result = result._replace(has_inf=source.has_inf())
+    if lost is not None:
+        faults = jnp.where(lost, Fault.NEGATIVE, result.faults)
+        result = result._replace(faults=faults)
+    return result
 
 
 def measure_candidates(

@@ -276,6 +276,11 @@ class Catalog:
             lost if self.items_axis is None else _mesh.any_over(lost, self.items_axis)
         )
 
+    def has_inf(self) -> jax.Array:
+        """Whether an item of the first block has a rank and a score of −∞, `[*lists]`."""
+        block = self.block(jnp.zeros((), jnp.int32))
+        return jnp.any(block.has_rank & jnp.isneginf(block.scores), axis=-1)
+
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     """Returns the scores of a catalogue of one block, which were passed as queries."""

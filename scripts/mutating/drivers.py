@@ -194,9 +194,9 @@ MUTANTS = (
     ),
     Mutant(
         "masks are read by position where items have ids",
-        "_drivers/evaluate_users.py",
-        '_inputs.by_ids(name, x, ids_of_items, "items")',
-        "np.asarray(x)",
+        "_drivers/interactions.py",
+        "_inputs.by_ids(x, y, self.ids, unit)",
+        "np.asarray(y)",
         "tests/test_row_ids.py::test_frames_of_a_model[integers]",
     ),
     Mutant(
