@@ -1,5 +1,6 @@
 """A batch of queries on the devices: ranked once, and read by every metric."""
 
+import dataclasses
 import enum
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData, data_of
 from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
-from jax_rank_metrics._sources.blocks import Catalog, Scorer
+from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled,
@@ -131,24 +132,25 @@ def catalog_of(
         return None if x is None else jnp.asarray(x)
 
     rows, weights = jnp.asarray(queries.rows), list_weights(queries)
-    scorer = Scorer.of_scores(rows)
-    if catalog.items is not None:
+    if catalog.items is None:
+        source = Catalog.of_scores(rows)
+    else:
         items = jnp.asarray(catalog.items)
-        scorer = Scorer(rows, items, catalog.similarity, plan.block_size)
+        source = Catalog(rows, items, catalog.similarity, plan.block_size)
     # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
     if plan.label_fn is not None:
         attributes = by_attributes(
             plan.label_fn, queries.attributes, catalog.attributes
         )
-        label_dtype(attributes, weights.shape, scorer.block_length)
+        label_dtype(attributes, weights.shape, source.block_length)
     else:
         ids, labels = map(as_array, (queries.listed_ids, queries.labels))
         assert ids is not None
         # The memberships of all items, of which a device may have only a part.
         relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
-    return Catalog(
-        scorer=scorer,
+    return dataclasses.replace(
+        source,
         relevant=relevant,
         attributes=attributes,
         exclude_ids=as_array(queries.excluded_ids),

@@ -160,11 +160,11 @@ def _is_streamed(catalog: Catalog) -> bool:
     """
     # As rows, lists that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
-    if catalog.scorer.num_blocks == 1 and not is_cut:
+    if catalog.num_blocks == 1 and not is_cut:
         return False
     labels = jax.eval_shape(lambda: catalog.block(jnp.int32(0)).labels)
     assert labels is not None and catalog.attributes is not None
-    cure = f"a block_size of at least the number of items, {catalog.scorer.num_items}"
+    cure = f"a block_size of at least the number of items, {catalog.num_items}"
     refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
     return True
 
@@ -186,8 +186,7 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
     # As the function returns them: what was passed as scores is then not copied.
-    scorer = catalog.scorer
-    scores = scorer.similarity.scores(scorer.queries, scorer.items)
+    scores = catalog.similarity.scores(catalog.queries, catalog.items)
     return labels, scores, block.exists, block.retrieved
 
 
