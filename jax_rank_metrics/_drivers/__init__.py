@@ -7,15 +7,15 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
     evaluate_users.py, evaluate_embeddings.py, evaluate_links.py
                      the public functions read arguments on the host, make a `Job` and `run`
                      it
-    plan.py          options that all batches share, static: metrics, k, ties
     devices.py       one device, or those of a mesh: how they hold queries and items
     interactions.py  ids in any form, checked, as sparse rows `[queries, items]`
     judgements.py    those that are relevant, excluded or candidates, by ids or attributes
     scorers.py       `Embeddings`, `Scores`, `Sparse`, `LateInteraction`: rows for a batch
     nan_causes.py    what made a score that is not a number, for messages
-    job.py           all of these in one `Job`, which divides queries into batches and
-                     makes the arrays of each
     batches.py       which queries share a batch, and their ids padded to few widths
+    job.py           all of these in one `Job`, which divides queries into batches and
+                     makes the arrays of each; its `Plan` has the options that all batches
+                     share, static: metrics, k, ties
     step.py          `run_batch`, the one program: ranks a batch and lets metrics read it
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values

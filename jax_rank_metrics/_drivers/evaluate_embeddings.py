@@ -15,14 +15,19 @@ from jax_rank_metrics._drivers.devices import Devices, read_devices
 from jax_rank_metrics._drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions, Vocabulary
-from jax_rank_metrics._drivers.job import Job, block_size_for
+from jax_rank_metrics._drivers.job import (
+    Job,
+    Plan,
+    block_size_for,
+    make_plan,
+    read_groups,
+)
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
     attributes_of_items,
     global_arguments,
     read_judgements,
 )
-from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.scorers import Embeddings, ScoreSource, read_scorer
 from jax_rank_metrics._sources.attributes import by_attributes, refuse_numbers
 from jax_rank_metrics._sources.host_blocks import HostBlocks

@@ -15,10 +15,9 @@ from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Progress, reporting, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import NO_IDS, SparseRows, Unit
-from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.job import Job, make_plan
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
-from jax_rank_metrics._drivers.plan import make_plan
 from jax_rank_metrics._drivers.scorers import Scores
 from jax_rank_metrics._drivers.step import CatalogArrays
 from jax_rank_metrics._states.mean import Mean

@@ -23,9 +23,8 @@ from jax_rank_metrics._drivers.interactions import (
     read_interactions,
     read_users,
 )
-from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.job import Job, make_plan, read_groups
 from jax_rank_metrics._drivers.judgements import Judgements, same_width
-from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure

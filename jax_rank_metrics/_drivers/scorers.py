@@ -28,20 +28,20 @@ from jax_rank_metrics._drivers.interactions import (
 from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
 from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
-from jax_rank_metrics._sources.products import products
 from jax_rank_metrics._sources.similarities import (
     Similarity,
     SimilarityFn,
     SimilarityName,
+    maxsim,
+    products,
     read_similarity,
+    scores_of_tokens,
 )
 from jax_rank_metrics._sources.tokens import (
     TokenItems,
     Tokens,
-    maxsim,
     packed,
     packed_on_host,
-    scores_of_tokens,
 )
 
 # Causes of NaN where no vector holds it, and what to pass instead.

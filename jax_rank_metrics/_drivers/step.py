@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._drivers.batches import QueryBatch
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
-from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.job import Plan
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._items import GROUPS
@@ -28,9 +29,8 @@ from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled_twice,
 )
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.products import products
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.similarities import Similarity
+from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._sources.streams import Pass, Stream
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Arrays, AxisNames
@@ -65,35 +65,6 @@ class CatalogArrays(NamedTuple):
     attributes: Arrays = None
     similarity: Similarity = Similarity(products)
     groups: jax.Array | None = None
-
-
-class QueryBatch(NamedTuple):
-    """The queries of a batch: the users, for a recommender.
-
-    Attributes:
-        indices: `[queries]` int32, the index of each; −1 for padding.
-        rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
-        key: The key of this batch for random ties, or None.
-        listed_ids: `[queries, listed]`, the relevant items, and the candidates if these
-            alone have a rank; padded with −1. None with `label_fn`.
-        labels: The same shape, the relevance of each.
-        excluded_ids: `[queries, excluded]`, padded with −1; or None.
-        attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
-        items: `[queries, listed, …]`, the rows of listed items; None where all items have
-            a rank.
-        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
-            rank, 3 for those that are candidates, and 1 for other candidates; or None.
-    """
-
-    indices: Array
-    rows: Array
-    key: jax.Array | None
-    listed_ids: Array | None = None
-    labels: Array | None = None
-    excluded_ids: Array | None = None
-    attributes: Arrays = None
-    items: Array | None = None
-    kinds: Array | None = None
 
 
 def list_weights(queries: QueryBatch) -> jax.Array:

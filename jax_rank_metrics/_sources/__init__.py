@@ -26,10 +26,9 @@ is the theory of ties, from which formulas read any of them.
 
     rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices
     list_arguments.py  the arguments of `rank`: declared once, and checked
-    lists.py      parts of several sources: relevant items by id, weights
+    lists.py      parts of several sources: relevant items by id, weights, soft places
     few_relevant.py  long rows with few relevant items, which a CPU counts
     packed_lists.py     lists one after the other
-    soft.py       lists whose items have soft places, for training
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
@@ -37,9 +36,9 @@ is the theory of ties, from which formulas read any of them.
     labelled_catalog.py  catalogues with such labels: as rows, or streamed in blocks
     item_groups.py  memberships of the items of a catalogue, and their totals
     blocks.py     a catalogue, its scores in blocks, and its parts on devices
-    similarities.py  scores by product, cosine, distance, differing bits, or a function
-    products.py   products of vectors, equal for equal items
-    tokens.py     `jrm.Tokens` and their scores by late interaction; tokens on the host
+    similarities.py  scores by product, cosine, distance, differing bits, late
+                  interaction, or a function
+    tokens.py     `jrm.Tokens`, and tokens on the host
     host_blocks.py  items that the host reads one part after the other
     streams.py    the two ways through the blocks: the first ranks, or counting places
 """

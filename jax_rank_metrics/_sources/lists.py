@@ -1,4 +1,4 @@
-"""Parts of several sources: relevant items by id, weights, and how arrays may lie."""
+"""Parts of several sources: relevant items by id, weights, soft places, how arrays lie."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,12 +10,16 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays, RawItems
-from jax_rank_metrics._layouts.base import PoolLayout
+from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.order_on_host import ascending
 from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.item_groups import with_groups
 
 # Up to so many ids of a list are compared in pairs; more are sorted.
@@ -214,3 +218,33 @@ def check_whole_lists(**arrays: jax.Array | None) -> None:
                 "but lists in rank order must be whole on a device; shard the lists "
                 f"instead, or outside jax.jit pass jax.device_get({name})"
             )
+
+
+def rank_softly(
+    raw_items: RawItems,
+    scores: jax.Array,
+    layout: RankedLayout,
+    list_weights: jax.Array | None,
+    relax: sigmoid_ranks,
+) -> RankingData:
+    """Gives soft places to the items of whole lists.
+
+    Args:
+        raw_items: `[*lists, items]`; `[items]` for packed lists, list after list.
+        scores: The same shape.
+        layout: The layout of the items.
+        list_weights: `[*lists]`, or None where items weigh the list.
+        relax: How soft ranks are.
+    """
+    pool_items, items = raw_items.read(), raw_items.retrieved_items()
+    soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
+    return RankingData(
+        held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
+        pool=Pool(pool_items, layout),
+        length=layout.sum(items.exists),
+        list_exists=layout.sum(pool_items.exists) > 0,
+        list_weights=list_weights,
+        ties="expected",
+        has_nan=has_nan(scores, items.exists, layout),
+        label_dtype=raw_items.label_dtype,
+    )

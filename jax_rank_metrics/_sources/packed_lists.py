@@ -21,8 +21,8 @@ from jax_rank_metrics._sources.lists import (
     clean_weights,
     columns_by_name,
     has_nan,
+    rank_softly,
 )
-from jax_rank_metrics._sources.soft import rank_softly
 
 
 def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:

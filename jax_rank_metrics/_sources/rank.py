@@ -28,9 +28,8 @@ from jax_rank_metrics._sources.list_arguments import (
     checked,
     with_list_options,
 )
-from jax_rank_metrics._sources.lists import Depth, clean_weights, has_nan
+from jax_rank_metrics._sources.lists import Depth, clean_weights, has_nan, rank_softly
 from jax_rank_metrics._sources.packed_lists import rank_packed
-from jax_rank_metrics._sources.soft import rank_softly
 from jax_rank_metrics._types import AxisNames
 
 R = TypeVar("R")

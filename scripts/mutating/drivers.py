@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "places in another order than the top-k",
-        "_drivers/plan.py",
+        "_drivers/job.py",
         'return "expected" if self.ties is None and not reads_order else self.ties',
         'return "expected" if not reads_order else self.ties',
         "tests/test_drivers.py::test_values[a function-stable]",
