@@ -13,6 +13,7 @@ from jax_rank_metrics._check.values import check_gains, check_ids, check_labels
 from jax_rank_metrics._drivers.evaluate_users import remark_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
+    NO_IDS,
     QUERY,
     USER,
     RawInteractions,
@@ -71,7 +72,7 @@ def check_driver(
                 "pass the arguments of one driver"
             )
     interactions = read_interactions(
-        unit, relevant=raw_relevant, **{name: arguments.get(name)}
+        unit, NO_IDS, relevant=raw_relevant, **{name: arguments.get(name)}
     )
     relevant, excluded = interactions["relevant"], interactions.get(name)
     model = arguments.get("model")

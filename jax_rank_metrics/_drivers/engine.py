@@ -29,7 +29,7 @@ from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.attributes import negative_labels
-from jax_rank_metrics._sources.host_blocks import HostBlocks
+from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
@@ -340,7 +340,7 @@ def _over_batches(
 ) -> Results:
     """Measures each batch as a whole; see `run`."""
     devices, num_done = job.devices, 0
-    if job.judgements.listed is not None:
+    if job.judgements.kinds is not None:
         # Each batch brings the embeddings of its own candidates; the program has no items.
         catalog, num_items = catalog._replace(item_mask=None), 0
     elif isinstance(job.scorer, Embeddings):
@@ -377,13 +377,17 @@ def _over_parts(
     run_batch = functools.partial(step.run_batch, plan, devices)
     num_rounds = 2 if plan.whole_list_metrics else 1
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
+
+    def put(part: Part) -> step.CatalogArrays:
+        of_part = catalog._replace(
+            items=_inputs.real("items", part.items),
+            item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
+            attributes=jax.tree.map(part.cut, catalog.attributes),
+        )
+        return step.put_catalog(devices, of_part, 0)
+
     # Programs begin and end with some part of the items, of which they read the shape.
-    last_part = catalog._replace(
-        items=_inputs.real("items", blocks.example),
-        item_mask=jnp.ones(1, bool),
-        attributes=jax.tree.map(lambda x: x[:1], catalog.attributes),
-    )
-    last_part = step.put_catalog(devices, last_part, 1)
+    last_part = put(Part(blocks.example, np.ones(1, bool), 0))
     num_items = blocks.num_items
     states = [run_batch("start", last_part, x, num_items=num_items) for x in arrays]
     for number, task in enumerate(("extend", "count")[:num_rounds]):
@@ -391,12 +395,7 @@ def _over_parts(
             # From 0 on, how many items score above each relevant one: [batch, relevant].
             states = [x._replace(counts=Outranking.zeros(x.keys.shape)) for x in states]
         for part in blocks.parts(plan.block_size):
-            last_part = catalog._replace(
-                items=_inputs.real("items", part.items),
-                item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
-                attributes=jax.tree.map(part.cut, catalog.attributes),
-            )
-            last_part, previous = step.put_catalog(devices, last_part, 0), states
+            last_part, previous = put(part), states
             states = [
                 run_batch(task, last_part, x, part.first_id, state)
                 for x, state in zip(arrays, states, strict=True)

@@ -268,7 +268,7 @@ def _refuse_unreadable(
             "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
             "which each process reads what its own devices need, or queries_axis alone"
         )
-    if judgements.listed is not None:
+    if judgements.kinds is not None:
         raise ValueError(
             "candidates is given, and items come in blocks; pass items as one array in "
             "memory, of which candidates are gathered"
@@ -306,8 +306,8 @@ def _infinite_scores(
     part = slice(len(queries)), slice(len(block))
     if judgements.exclude is not None:
         is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
-    if judgements.listed is not None:
-        is_lowest &= judgements.listed.kinds.tocsr()[part].toarray() % 2 == 1
+    if judgements.kinds is not None:
+        is_lowest &= judgements.kinds.tocsr()[part].toarray() % 2 == 1
     if catalog.item_mask is not None:
         is_lowest &= np.asarray(catalog.item_mask[: len(block)])
     lists = np.flatnonzero(is_lowest.any(axis=1))

@@ -150,9 +150,9 @@ class Interactions:
             users are named, a last row is empty: that of all other users.
         users: The user of each row, as a dict or a frame names them; None where row i is
             that of user i.
-        is_matrix: Whether a sparse matrix was passed, whose columns are all items.
-        has_pairs: Whether each row of a sparse matrix holds an entry, which is a pair;
-            None for lists, whose rows are users also where they are empty.
+        has_pairs: Whether each row of a sparse matrix, whose columns are all items, holds
+            an entry, which is a pair; None for lists, whose rows are users also where they
+            are empty.
         is_array: Whether an array was passed, `[users, ids]`.
         row_length: The number of ids in each row that has any, where all have equally
             many and none is padding or a set. Only such rows may be labels of all items.
@@ -163,7 +163,6 @@ class Interactions:
     unit: Unit
     table: SparseRows
     users: np.ndarray | None = None
-    is_matrix: bool = False
     has_pairs: np.ndarray | None = None
     is_array: bool = False
     row_length: int | None = None
@@ -197,7 +196,7 @@ class Interactions:
             return cls(name, unit, table, users)
         if _inputs.is_sparse(raw):
             rows, has_pairs = _checked_matrix(name, raw)
-            return cls(name, unit, rows, is_matrix=True, has_pairs=has_pairs)
+            return cls(name, unit, rows, has_pairs=has_pairs)
         if _inputs.is_series(raw):
             if not raw.index.is_unique:
                 user = raw.index[raw.index.duplicated()][0]
@@ -369,7 +368,7 @@ class Interactions:
             may_name_all: Whether an array may name every item in each of its rows.
         """
         name = self.name
-        if self.is_matrix:
+        if self.has_pairs is not None:
             # An additional first column, such as an id 0 for padding, shifts all ids.
             if self.table.shape[1] > num_items:
                 raise ValueError(
@@ -482,7 +481,7 @@ def check_known_items(
 
 
 def read_interactions(
-    unit: Unit, vocabularies: Vocabularies = NO_IDS, **arguments: RawInteractions
+    unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
 ) -> dict[str, Interactions]:
     """Reads arguments by their names, but for those that are None."""
     return {

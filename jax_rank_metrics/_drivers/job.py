@@ -1,6 +1,6 @@
 """A whole evaluation: its options, its queries, and the arrays of their batches."""
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -137,7 +137,7 @@ class Job(NamedTuple):
             num_items: How many items there are, at least.
         """
         scorer, num_queries = self.scorer, self.rows.size
-        if self.judgements.listed is not None:
+        if self.judgements.kinds is not None:
             row_size = scorer.numbers_per_pair
             max_size = batch_size_for(num_queries, self.batch_size)
 
@@ -146,7 +146,7 @@ class Job(NamedTuple):
                 return self.devices.batch_size(size)
 
             # Lists of similar lengths share a batch: vectors of padding are gathered too.
-            widths = self.judgements.listed.widths
+            widths = np.diff(self.judgements.kinds.indptr)
             cost = NANOSECONDS_A_NUMBER * row_size
             return list(batches_by_width(widths, size_for, cost, self.parts))
         # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
@@ -180,10 +180,10 @@ class Job(NamedTuple):
         judged, devices, scorer = self.judgements, self.devices, self.scorer
         indices, rows = batch.indices.astype(np.int32), self.rows[batch.indices]
         key = None if self.key is None else jax.random.fold_in(self.key, number)
-        if judged.listed is not None:
+        if judged.kinds is not None:
             width = batch.widths[1]
-            ids, labels = pad_rows(judged.listed.labels, indices, width)
-            _, kinds = pad_rows(judged.listed.kinds, indices, width)
+            ids, labels = pad_rows(judged.listed_labels, indices, width)
+            _, kinds = pad_rows(judged.kinds, indices, width)
             if mask is not None:
                 is_listed = mask[ids]
                 ids = np.where(is_listed, ids, -1)
@@ -255,7 +255,7 @@ def make_plan(
     block_size: int | None,
     ties: Ties | None,
     key: Key | None,
-    **flags: bool,
+    **flags: Any,
 ) -> tuple[Plan, jax.Array | None]:
     """Checks the options that all batches share; see `Plan`.
 

@@ -121,14 +121,17 @@ class ScoreSource:
     @property
     def numbers_per_pair(self) -> int:
         """The numbers that a batch of candidates gathers for each of them."""
-        return 1
+        if self.similarity is KNOWN_SCORES:
+            return 1
+        return math.prod(self.items.shape[1:])
 
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the vectors or scores of some queries, of which −1 is the last."""
-        raise NotImplementedError
+        spec = self.devices.of_queries
+        return self.devices.rows(self.names[0], self.queries, indices, spec)
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the rows of queries, and of the items `[size, listed, …]` of each.
+        """Returns the vectors of queries, and of the items `[size, listed, …]` of each.
 
         Items whose scores are known have these in their place, `[size, listed]`.
 
@@ -136,7 +139,9 @@ class ScoreSource:
             indices: `[size]`, the queries.
             ids: `[size, listed]`, the items of each; −1 for padding.
         """
-        raise NotImplementedError
+        _refuse_parts(self.items)
+        items = _shards.rows_at(self.items, np.maximum(ids, 0))
+        return ScoreSource.rows(self, indices), items
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
         """Raises where queries and items that were read one by one have no scores.
@@ -183,20 +188,6 @@ class Embeddings(ScoreSource):
         """Returns how many scores a batch holds at once for each of its queries."""
         # Of each token of a query.
         return math.prod(self.queries.shape[1:-1]) * min(block_size, num_items)
-
-    @property
-    def numbers_per_pair(self) -> int:
-        """The numbers that a batch of candidates gathers for each of them."""
-        return math.prod(self.items.shape[1:])
-
-    def rows(self, indices: np.ndarray) -> Array:
-        """Returns the vectors of some queries, of which −1 is the last."""
-        spec = self.devices.of_queries
-        return self.devices.rows(self.names[0], self.queries, indices, spec)
-
-    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the vectors of queries and of the items of each."""
-        return self.rows(indices), _items_at(self.items, ids)
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
         """Raises unless a user's function returns the scores of a block of items."""
@@ -335,11 +326,6 @@ class LateInteraction(ScoreSource):
         """The number of items."""
         return len(self.items)
 
-    @property
-    def numbers_per_pair(self) -> int:
-        """The numbers that a batch of candidates gathers for each of them."""
-        return math.prod(self.items.shape[1:])
-
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the scores of all items for some queries."""
         devices = self.devices
@@ -365,12 +351,6 @@ class LateInteraction(ScoreSource):
             scores[:, ids] = np.asarray(part)[: len(indices), : len(ids)]
         return scores
 
-    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the packed tokens of queries and of the items of each."""
-        spec = self.devices.of_queries
-        rows = self.devices.rows(self.names[0], self.queries, indices, spec)
-        return rows, _items_at(self.items, ids)
-
 
 @functools.lru_cache(maxsize=16)
 def _token_program(devices: Devices) -> Callable[..., jax.Array]:
@@ -378,12 +358,6 @@ def _token_program(devices: Devices) -> Callable[..., jax.Array]:
     of_tokens = PartitionSpec(None, devices.items_axis)
     in_specs = (devices.of_queries, of_tokens, of_tokens)
     return jax.jit(devices.map(scores_of_tokens, in_specs, devices.of_scores))
-
-
-def _items_at(items: Any, ids: np.ndarray) -> Array:
-    """Returns the rows of items, `[size, listed, …]`; any for padding."""
-    _refuse_parts(items)
-    return _shards.rows_at(items, np.maximum(ids, 0))
 
 
 def _refuse_parts(listed_rows: object) -> None:
