@@ -24,16 +24,18 @@ from jax_rank_metrics._check.remarks import (
 from jax_rank_metrics._drivers.evaluate_users import remark_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
+    NO_IDS,
     QUERY,
     USER,
-    Interactions,
     RawInteractions,
     SparseRows,
+    read_interactions,
     read_users,
 )
 from jax_rank_metrics._drivers.scorers import read_vectors
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._gains import exponential_gain, gains_of
+from jax_rank_metrics._items import label_dtype
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
@@ -267,10 +269,10 @@ def _check_driver(
                 f"{x} is no argument of evaluate_{'users' if of_users else 'embeddings'}; "
                 "pass the arguments of one driver"
             )
-    relevant = Interactions.of("relevant", raw_relevant, unit)
-    excluded = None
-    if name in arguments:
-        excluded = Interactions.of(name, arguments[name], unit)
+    interactions = read_interactions(
+        unit, NO_IDS, relevant=raw_relevant, **{name: arguments.get(name)}
+    )
+    relevant, excluded = interactions["relevant"], interactions.get(name)
     model = arguments.get("model")
     vectors = model if isinstance(model, tuple) else None
     scores = None
@@ -283,8 +285,6 @@ def _check_driver(
         num_queries, num_items = map(len, vectors)
     else:
         num_queries, num_items = (None, None) if scores is None else scores.shape
-    by_name = {"relevant": relevant, name: excluded}
-    interactions = {x: y for x, y in by_name.items() if y is not None}
     query_ids = read_users(arguments.get("users"), interactions, num_queries)
     rows = relevant.rows(query_ids)
     excluded_rows = None if excluded is None else excluded.rows(query_ids)

@@ -151,7 +151,7 @@ class Stream(NamedTuple):
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items of a catalogue, and how its items compare."""
         # Nothing is scored here: the dtype of scores decides that of values and of keys.
-        scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
+        scores = jax.eval_shape(lambda: catalog.scores(0))
         if catalog.attributes is None and not catalog.judges_unlisted:
             relevant = catalog.relevant.as_judged()
             catalog = dataclasses.replace(catalog, relevant=relevant)
@@ -390,9 +390,9 @@ class Stream(NamedTuple):
             candidates = RawCandidates(block.scores, items, block.first_id)
             return step(state, block, candidates), None
 
-        if self.catalog.scorer.num_blocks == 1:
+        if self.catalog.num_blocks == 1:
             return body(start, jnp.zeros((), jnp.int32))[0]
-        numbers = jnp.arange(self.catalog.scorer.num_blocks, dtype=jnp.int32)
+        numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
         # In shard_map, a carry must vary from the start over all mesh axes of a step.
         start = _mesh.match_varying(start, (self.catalog, self.order.seeds))
         return lax.scan(body, start, numbers)[0]

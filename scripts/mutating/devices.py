@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "messages name users by their position",
         "_drivers/job.py",
-        'return f"{self.unit[0]} {self.rows[index]}"',
-        'return f"{self.unit[0]} {index}"',
+        "query_name(self.unit, int(self.rows[index]))",
+        "query_name(self.unit, index)",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(
