@@ -6,7 +6,7 @@ compares, `compared` makes a `Comparison` of each column, and `tested` runs one 
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -30,6 +30,8 @@ from jax_rank_metrics._results.inference.resample import FEW
 from jax_rank_metrics._results.inference.studentised import (
     judged_bootstrap,
     probability_of_one_list,
+    resampled_p,
+    resampled_reach,
     studentised_bootstrap,
 )
 from jax_rank_metrics._results.inference.weighted_means import Summary
@@ -328,12 +330,12 @@ def tested(
     """
     if question.test == "tukey":
         return _tukey(columns, subjects, question)
+    if question.test == "bootstrap":
+        return _bootstrap(columns, summary, question)
     options = question.key, question.samples
     outcomes = []
     for shift, side in question.hypotheses():
-        if question.test == "bootstrap":
-            outcome = _bootstrap(question, columns, summary, shift, side)
-        elif question.test == "t":
+        if question.test == "t":
             mean = summary.mean + shift
             outcome = Outcome(student_p(mean, summary.error, summary.freedom, side))
         elif question.test == "mcnemar":
@@ -347,53 +349,51 @@ def tested(
             with_max = is_family and question.correction == "maxT"
             outcome = sign_flip_test(terms, *options, side, question.mid_p, with_max)
         outcomes.append(outcome)
-    reach = outcomes[0].reach
-    # Each hypothesis has resampled one side of it; the interval of equivalence has two.
-    if question.test == "bootstrap" and len(outcomes) > 1:
-        reach = _bootstrap(question, columns, summary).reach
-    # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
-    p = np.max([outcome.p for outcome in outcomes], axis=0)
-    return outcomes[0]._replace(p=p, reach=reach)
+    return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
 
 
-def _bootstrap(
-    question: Question,
-    columns: Differences,
-    summary: Summary,
-    shift: float = 0.0,
-    alternative: Alternative = "two-sided",
-) -> Outcome:
-    """Tests means of shifted differences by resampling."""
+def _of_all(p: Sequence[np.ndarray]) -> np.ndarray:
+    """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
+    return np.max(p, axis=0)
+
+
+def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Outcome:
+    """Tests means by resamples, which all hypotheses share."""
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
-    p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
-    is_unknown = (summary.mean != 0) & (p > 1 - question.level)
+    least = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
+    is_unknown = (summary.mean != 0) & (least > 1 - question.level)
     reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
-    mean = summary.mean + shift
-    is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
-    p = np.where(is_evidence & (lists > 1), p, 1)
+    hypotheses = question.hypotheses()
+    p = np.ones((len(hypotheses), len(lists)))
+    for row, (shift, side) in enumerate(hypotheses):
+        mean = summary.mean + shift
+        is_evidence = {"greater": mean > 0, "less": mean < 0}.get(side, mean != 0)
+        p[row] = np.where(is_evidence & (lists > 1), least, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
-    # How many seeds each side has, and how many lists count, if they are few.
-    kinds = [
-        (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
-        for column in varied
-    ]
-    options = (question.key, question.samples, question.level, alternative)
-    if columns.judged is not None and len(varied):
-        drawn = columns.judged.at(varied)
-        p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
-        return Outcome(p, question.samples, reach=reach)
+    # Comparisons of one kind share their draws, and all comparisons do beside a judge.
+    kinds: list[Hashable] = [None] * len(varied)
+    if columns.judged is None:
+        # How many seeds each side has, and how many lists count, if they are few.
+        kinds = [
+            (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
+            for column in varied
+        ]
+    options = question.key, question.samples
     for kind in set(kinds):
-        # Comparisons of one kind share their draws.
         chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
-        sides = drawn.seeds if kind[0] else [(x[None],) for x in drawn.values.T]
-        p[chosen], reach[chosen] = studentised_bootstrap(
-            sides, drawn.weights, shift, *options
-        )
-    return Outcome(p, question.samples, reach=reach)
+        if drawn.judged is not None:
+            resamples = judged_bootstrap(drawn.judged, *options)
+        else:
+            differences = [(x[None],) for x in drawn.values.T]
+            sides = drawn.seeds if drawn.seeds[0] else differences
+            resamples = studentised_bootstrap(sides, drawn.weights, *options)
+        p[:, chosen] = [resampled_p(resamples, *x) for x in hypotheses]
+        reach[chosen] = resampled_reach(resamples, question.level, question.alternative)
+    return Outcome(_of_all(p), question.samples, reach=reach)
 
 
 def _student_reach(question: Question, summary: Summary) -> np.ndarray:
