@@ -362,15 +362,15 @@ def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Ou
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
-    least = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
-    is_unknown = (summary.mean != 0) & (least > 1 - question.level)
+    smallest_p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
+    is_unknown = (summary.mean != 0) & (smallest_p > 1 - question.level)
     reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
     hypotheses = question.hypotheses()
     p = np.ones((len(hypotheses), len(lists)))
     for row, (shift, side) in enumerate(hypotheses):
         mean = summary.mean + shift
         is_evidence = {"greater": mean > 0, "less": mean < 0}.get(side, mean != 0)
-        p[row] = np.where(is_evidence & (lists > 1), least, 1)
+        p[row] = np.where(is_evidence & (lists > 1), smallest_p, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
     # Comparisons of one kind share their draws, and all comparisons do beside a judge.

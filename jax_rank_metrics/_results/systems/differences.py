@@ -6,7 +6,7 @@ are made of, and may hold ratios, seeds and the values of a judge.
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -163,12 +163,14 @@ class Differences:
 
     @classmethod
     def of_pairs(
-        cls, lists: Sequence[ListValues], undefined: Undefined | None
+        cls,
+        pairs: Iterable[Sequence[ListValues]],
+        undefined: Undefined | None,
     ) -> "Differences":
         """The differences of pairs of systems, side by side, of every list and cutoff.
 
         Args:
-            lists: The values `[a, b, a, b, …]`, with the same lists in one order.
+            pairs: The values of a and of b, all with the same lists in one order.
             undefined: As for `compare`: None is the choice that a or b was measured with,
                 or "zero" if neither has one.
 
@@ -177,32 +179,53 @@ class Differences:
                 different choices of `undefined`; if a value that counts is not finite, or a
                 weight is infinite.
         """
-        pairs = zip(lists[::2], lists[1::2], strict=True)
-        metrics = [_of_pair(*sides, undefined) for sides in pairs]
-        parts = [x.arrays() for x in metrics]
-        arrays: dict[str, Any] = {
-            x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]
-        }
+        # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
+        sides, side_weights = [], []
+        rounding, are_ratios, seeds = [], [], []
+        for a, b in pairs:
+            if (
+                a.weights.shape[1] != b.weights.shape[1]
+                or a.has_cutoffs != b.has_cutoffs
+            ):
+                raise ValueError(f"{a.name} and {b.name} have different cutoffs")
+            choice = undefined or common_undefined(
+                a.name, a.undefined, b.name, b.undefined
+            )
+            is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
+            # With "skip", a list that is undefined for one side counts for neither.
+            is_known = a.is_known(choice) & b.is_known(choice)
+            seeds_a, weights_a = a.finite(choice, is_known)
+            seeds_b, weights_b = b.finite(choice, is_known)
+            # Wins and effects are those of means over seeds.
+            sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
+            side_weights.append(
+                np.stack([weights_a, weights_b if is_ratio else weights_a])
+            )
+            for column in range(weights_a.shape[1]):
+                rounding.append(max(a.rounding, b.rounding))
+                are_ratios.append(is_ratio)
+                of_column = seeds_a[..., column], seeds_b[..., column]
+                seeds.append(of_column if have_seeds else ())
+        values, weights = (np.concatenate(x, axis=2) for x in (sides, side_weights))
         # A side without any weight has no ratio, and then no list counts.
-        weights = arrays["side_weights"]
-        arrays["side_weights"] = np.where((weights > 0).any(1).all(0), weights, 0)
-        arrays["sides"] = _without_noise(arrays["sides"], arrays["noise"])
-        seeds = tuple(of_column for x in metrics for of_column in x.seeds)
-        return cls(**arrays, seeds=seeds)
+        weights = np.where((weights > 0).any(1).all(0), weights, 0)
+        noise = np.array(rounding) * np.abs(values).max(0)
+        return cls(
+            _without_noise(values, noise),
+            weights,
+            noise,
+            np.array(rounding),
+            np.array(are_ratios),
+            tuple(seeds),
+        )
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
-        arrays: dict[str, Any] = {
-            name: x[..., columns] for name, x in self.arrays().items()
-        }
+        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
+        arrays: dict[str, Any] = {x: vars(self)[x][..., columns] for x in fields}
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
-
-    def arrays(self) -> dict[str, Any]:
-        """The arrays that have a column for each comparison, by their names."""
-        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
-        return {name: vars(self)[name] for name in fields}
 
     @functools.cached_property
     def ratios(self) -> dict[int, Ratios]:
@@ -274,11 +297,13 @@ class Differences:
         )
 
 
-def _of_pair(a: ListValues, b: ListValues, undefined: Undefined | None) -> Differences:
-    """Reads both sides of a metric at every cutoff, as `Differences.of_pairs`."""
-    if a.weights.shape[1] != b.weights.shape[1] or a.has_cutoffs != b.has_cutoffs:
-        raise ValueError(f"{a.name} and {b.name} have different cutoffs")
-    undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
+def _weigh_differently(a: ListValues, b: ListValues) -> bool:
+    """Whether these are two ratios that weigh the lists differently.
+
+    Raises:
+        ValueError: if a weight is infinite; if other values have other weights; if such
+            ratios have several seeds.
+    """
     is_infinite = np.isposinf(np.maximum(a.weights, b.weights))
     if is_infinite.any():
         index, _ = _inputs.first_index(is_infinite)
@@ -286,32 +311,13 @@ def _of_pair(a: ListValues, b: ListValues, undefined: Undefined | None) -> Diffe
             f"list {a.id_of(index)!r} has an infinite weight in {a.name} or {b.name}; pass "
             "finite weights"
         )
-    are_ratios, have_seeds = weights_differ(a, b), a.has_seeds or b.has_seeds
-    if are_ratios and have_seeds:
+    are_ratios = weights_differ(a, b)
+    if are_ratios and (a.has_seeds or b.has_seeds):
         raise ValueError(
             f"{a.name} and {b.name} are ratios that weigh the lists differently, which "
             "cannot be compared over seeds; pass the ratios of a single seed"
         )
-    # With "skip", a list that is undefined for one side counts for neither.
-    is_known = a.is_known(undefined) & b.is_known(undefined)
-    seeds_a, weights_a = a.finite(undefined, is_known)
-    seeds_b, weights_b = b.finite(undefined, is_known)
-    # Wins and effects are those of means over seeds.
-    sides = np.stack([seeds_a.mean(0), seeds_b.mean(0)])
-    rounding = max(a.rounding, b.rounding)
-    noise = rounding * np.abs(sides).max(0)
-    weights = np.stack([weights_a, weights_b if are_ratios else weights_a])
-    columns = range(sides.shape[2])
-    return Differences(
-        sides,
-        weights,
-        noise,
-        np.full(len(columns), rounding),
-        np.full(len(columns), are_ratios),
-        tuple(
-            (seeds_a[..., i], seeds_b[..., i]) if have_seeds else () for i in columns
-        ),
-    )
+    return are_ratios
 
 
 def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -152,15 +152,17 @@ def judged_lists(
 
 
 def beside_judge(
-    human: tuple[Sequence[ListValues], Differences],
-    judge: tuple[Sequence[ListValues], Differences],
+    human: Sequence[Sequence[ListValues]],
+    by_people: Differences,
+    judge: Sequence[Sequence[ListValues]],
     clusters: Any,
     undefined: Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
     """Returns the differences by people, with those of a judge beside them.
 
     Args:
-        human: The values by labels of people, and their differences.
+        human: The values of a and b by labels of people, of each comparison.
+        by_people: Their differences.
         judge: Those of the judge, which has more lists.
         clusters: As for `compare`.
         undefined: As for `compare`.
@@ -171,9 +173,10 @@ def beside_judge(
     Raises:
         ValueError: as for `prediction_powered`.
     """
-    (lists, by_people), (judge_lists, by_judge) = human, judge
+    by_judge = Differences.of_pairs(judge, undefined)
     arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
-    judged, indices, numbers = _joined(lists, judge_lists, arrays, clusters, undefined)
+    sides = ([x for pair in pairs for x in pair] for pairs in (human, judge))
+    judged, indices, numbers = _joined(*sides, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
     differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)

@@ -5,21 +5,16 @@ Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame 
 column for each metric, and the result of a driver hold several. A Series, a frame, a dict
 of ids and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
 several training seeds. States and estimates stand for values where only means are needed.
-
-`pairs_of` pairs the records of systems for `compare`, and `read_tasks` sorts those of one
-metric by task for `leaderboard`.
 """
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import jax
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._choices import Pairs
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._results.inference.judges import PredictionPowered
@@ -126,9 +121,6 @@ class Record:
 
 
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
-# The records of one metric of two systems, a before b, and the numbers of the systems,
-# of which the baseline's is 0.
-Pair = tuple[Record, Record, tuple[int, int]]
 
 
 class SeedValues:
@@ -369,26 +361,6 @@ def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
     return systems
 
 
-def lists_of_metric(
-    records: Iterable[Record], name: str, metric: str | None
-) -> ListValues:
-    """Returns the values of one metric of a system, at its only cutoff.
-
-    Args:
-        records: The records of the system.
-        name: What errors call the system.
-        metric: The name of the metric, where there are several.
-
-    Raises:
-        ValueError: if there is no such metric, or several, or several cutoffs.
-    """
-    records = list(records)
-    by_metric = {x.metric: x for x in records if x.is_on_this_host}
-    # States alone are left to the error that says what to pass instead.
-    by_metric = by_metric or {x.metric: x for x in records}
-    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])
-
-
 def only_metric(
     metrics: Iterable[str | None], name: str, metric: str | None
 ) -> str | None:
@@ -471,221 +443,3 @@ def paths_text(paths: Iterable[Path]) -> str:
     if set(paths) == {()}:
         return "one array"
     return listing([path[0] if len(path) == 1 else path for path in paths])
-
-
-def pairs_of(
-    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
-) -> list[Pair]:
-    """Pairs the metrics of systems.
-
-    Args:
-        a: The values of the baseline; or a dict of systems where b is None.
-        b: The values of another system, a dict of such systems, or None.
-        pairs: Whether each system is paired with the first alone, or with all; or the
-            names of the systems with which all others are paired.
-
-    Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, or if there
-            is no system of a name.
-    """
-    baselines = 1
-    if b is not None:
-        baseline, further = _baseline_and(a, b, ("a", "b"))
-        systems = [baseline, *further.values()]
-        if pairs != "baseline":
-            raise ValueError(
-                f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
-                f"compare({{name: values, …}}, pairs={pairs!r})"
-            )
-    else:
-        named = _systems_in(a)
-        systems = list(named.values())
-        if not isinstance(pairs, str):
-            if not pairs or any(name not in named for name in pairs):
-                raise ValueError(
-                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
-                    f"baselines among {listing(list(named))}"
-                )
-            baselines = len(set(pairs))
-            systems = list({x: named[x] for x in (*pairs, *named)}.values())
-    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
-    couples = itertools.combinations(range(len(systems)), 2)
-    return [
-        (record, systems[j][path], (i, j))
-        for i, j in couples
-        if pairs == "all" or i < baselines
-        for path, record in systems[i].items()
-    ]
-
-
-def pairs_of_judge(
-    judge: Values, pairs: Sequence[Pair], is_by_side: bool
-) -> list[Pair]:
-    """Finds the values of a judge for the same systems and metrics.
-
-    Args:
-        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
-        pairs: What people have labelled.
-        is_by_side: Whether a and b were passed by themselves.
-
-    Raises:
-        TypeError: if the judge's values are not passed as those of people are.
-        ValueError: if they lack a system or a metric.
-    """
-    first: Metrics = {}
-    if is_by_side:
-        if not isinstance(judge, tuple | list) or len(judge) != 2:
-            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
-        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
-    else:
-        if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
-            raise TypeError(
-                f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
-            )
-        systems = by_system(read(judge, "judge", "systems"))
-    of_judge = []
-    for a, b, numbers in pairs:
-        baseline = first if is_by_side else systems.get(a.system, {})
-        system = systems.get(b.system, {})
-        sides = (a, baseline), (b, system)
-        if missing := [x.keys for x, values in sides if x.path not in values]:
-            raise ValueError(
-                f"judge lacks {listing(missing)}; pass the values of the same systems and "
-                "metrics"
-            )
-        of_judge.append((baseline[a.path], system[a.path], numbers))
-    return of_judge
-
-
-def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
-    """Reads several systems, which all have the metrics of the first one."""
-    if not isinstance(tree, Systems) and not holds_levels(tree):
-        if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
-            number = "no" if isinstance(tree, Mapping) and not tree else "one"
-            raise ValueError(
-                f"a holds {number} system; pass b, or a dict of two or more systems"
-            )
-        if all(map(is_metric_name, tree)):
-            raise ValueError(
-                f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
-                "dict of systems, each with its metrics"
-            )
-    systems = by_system(read(tree, "a", "systems"))
-    if len(systems) < 2:
-        raise ValueError("a holds one system; pass b, or a dict of two or more systems")
-    (baseline, metrics), *following = systems.items()
-    for system, of_system in following:
-        if metrics.keys() != of_system.keys():
-            raise ValueError(
-                f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
-                f"{paths_text(of_system)}; pass values of the same metrics for all systems"
-            )
-    return systems
-
-
-def _baseline_and(
-    a: Values, b: Values, names: tuple[str, str]
-) -> tuple[Metrics, dict[Hashable, Metrics]]:
-    """Reads the baseline a, and the systems in b: a single one, None, unless named.
-
-    b holds systems, whose names are its first keys, if it has one key more than a.
-    """
-    of_a, of_b = read(a, names[0]), read(b, names[1])
-    if len({x.system for x in of_a}) > 1:
-        raise ValueError(
-            f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
-        )
-    baseline = {x.path: x for x in of_a}
-    keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
-    systems = by_system(
-        named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
-    )
-    if any(x.keys() != baseline.keys() for x in systems.values()):
-        raise ValueError(
-            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
-            f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
-            "b a dict of systems, each with the metrics of a"
-        )
-    return baseline, systems
-
-
-def read_tasks(
-    systems: Values, metric: str | None, tasks_first: bool
-) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
-    """Reads the values of one metric of all systems, by task.
-
-    Args:
-        systems: See `leaderboard`.
-        metric: The name of the metric to read, where there are several.
-        tasks_first: Whether the keys of tasks come before those of systems.
-
-    Returns:
-        The name of the metric; and the records of all systems in each task, which is None
-        without tasks.
-
-    Raises:
-        ValueError: if systems hold different tasks or metrics.
-    """
-    # A dict is a set that keeps the order in which names came.
-    names: dict[str | None, None] = {}
-    tasks: dict[Hashable, dict[Hashable, Record]] = {}
-    of_all = read(systems, "systems", "metrics" if tasks_first else "systems")
-    if tasks_first:
-        # `Systems`, and frames whose columns have several levels, name their systems.
-        of_all = [
-            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
-            if x.system is None and x.path[1:]
-            else x
-            for x in of_all
-        ]
-    of_systems = by_system(of_all)
-    if len(of_systems) < 2:
-        raise ValueError("systems: pass a dict of at least two systems")
-    tasks_of: dict[Hashable, list[Hashable]] = {}
-    for system, records in of_systems.items():
-        by_task = _by_task(records, metric, tasks_first)
-        tasks_of[system] = [*by_task]
-        for task, of_metrics in by_task.items():
-            label = label_of("systems", (system,) if task is None else (system, task))
-            name = only_metric(of_metrics, label, metric)
-            tasks.setdefault(task, {})[system] = of_metrics[name]
-            # Values without a name have the one that was asked for.
-            names[name or metric] = None
-    (first, expected), *following = tasks_of.items()
-    for system, of_system in following:
-        if {*of_system} != {*expected}:
-            raise ValueError(
-                f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
-                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
-            )
-    if len(names) > 1:
-        raise ValueError(f"systems hold different metrics: {listing([*names])}")
-    return next(iter(names)), tasks
-
-
-def _by_task(
-    records: Metrics, metric: str | None, tasks_first: bool
-) -> dict[Hashable, dict[str | None, Record]]:
-    """Sorts the records of a system by task, and those of each by metric.
-
-    A single key may be that of a task or of a metric. Unless tasks come first, keys are of
-    metrics if a frame says so, if one of them is `metric`, or if all are names of metrics.
-    """
-    # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
-    keys = [path[0] for path, x in records.items() if len(path) == 1]
-    are_of_metrics = not tasks_first and (
-        metric in keys
-        or any(x.is_of_metric for x in records.values())
-        or all(map(is_metric_name, keys))
-    )
-    are_tasks = len(keys) == len(records) and not are_of_metrics
-    by_task: dict[Hashable, dict[str | None, Record]] = {}
-    for path, record in records.items():
-        task = path[0] if are_tasks else task_of(path)
-        name = None if are_tasks else record.metric
-        by_task.setdefault(task, {})[name] = record
-    return by_task
-
-
-def _listed(tasks: list[Hashable]) -> str:
-    return "none" if None in tasks else listing(tasks)
