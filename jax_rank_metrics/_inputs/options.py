@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._share import share
-from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs
+from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
@@ -121,6 +121,12 @@ def option(name: str, value: object, literal: object, alternative: str = "") -> 
     if not isinstance(value, str) or value not in get_args(literal):
         choices = ", ".join(get_args(literal))
         raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
+
+
+def check_undefined(undefined: object) -> None:
+    """Raises unless `undefined` is one of its choices, or None for what values say."""
+    if undefined is not None:
+        option("undefined", undefined, Undefined)
 
 
 def positive(name: str, value: object) -> float:

@@ -277,8 +277,7 @@ def compare(
         ("alternative", alternative, Alternative),
     ):
         _inputs.option(name, value, choices)
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     if judge is not None and test not in (None, "t", "bootstrap"):
         raise ValueError(
             f"test is {test!r}, which cannot use the lists that only a judge has labelled; "

@@ -31,7 +31,6 @@ from jax_rank_metrics._results.inference.weighted_means import (
     error_with_seeds,
     seed_variance,
 )
-from jax_rank_metrics._results.systems.differences import common_undefined
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
@@ -39,6 +38,7 @@ from jax_rank_metrics._results.systems.direction import (
 )
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,
+    common_undefined,
     in_one_order,
     listing,
     weights_differ,
@@ -192,8 +192,7 @@ def leaderboard(
     """
     level = checked_level(level)
     samples = _inputs.positive_integer("samples", samples)
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     name, tasks = _read_tasks(systems, metric, tasks_first)
     path = [] if name is None else [name]
     check_lower(lower, path)
@@ -566,7 +565,7 @@ def _values_of_seeds(
     """
     first = values[0]
     # Values that say what undefined ones count as decide for those that do not.
-    measured = next((x for x in values if x.undefined), first)
+    choice = undefined or common_undefined((x.name, x.undefined) for x in values)
     are_unequal = any([weights_differ(first, x) for x in values])
     if are_unequal and any(x.has_seeds for x in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
@@ -576,9 +575,6 @@ def _values_of_seeds(
     counts = (weights > 0).any(1)
     sides = []
     for x in values:
-        choice: Undefined = undefined or common_undefined(
-            measured.name, measured.undefined, x.name, x.undefined
-        )
         # [seeds, lists], at the only cutoff.
         sides.append(x.finite(choice)[0][..., 0])
         # A list that is skipped for one system counts for none.

@@ -21,7 +21,11 @@ from jax_rank_metrics._results.inference.weighted_means import (
     Summary,
     pseudo_values,
 )
-from jax_rank_metrics._results.systems.list_values import ListValues, weights_differ
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    common_undefined,
+    weights_differ,
+)
 from jax_rank_metrics._states.clusters import join_clusters
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.merging import check_leaves, in_order
@@ -67,8 +71,7 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
     >>> lists.values.tolist(), f"{lists.mean().compute():+.2f}"
     ([1.0, 0.0, 0.0], '+0.33')
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(a, PerList, "a")
     check_leaves(b, PerList, "b")
     # A PerList is a pytree itself, of whose leaves no difference is taken.
@@ -82,21 +85,18 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
 
     def difference(a: PerList, b: PerList) -> PerList:
         _check_weights(a, b)
-        choice = undefined or common_undefined("a", a.undefined, "b", b.undefined)
-        return _difference(a, b, choice)
+        choices = [("a", a.undefined), ("b", b.undefined)]
+        return _difference(a, b, undefined or common_undefined(choices))
 
     differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
     return in_order(a, differences)
 
 
-def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
+def _difference(a: PerList, b: PerList, undefined: Undefined | None) -> PerList:
     dtype = _inputs.float_dtype(a.values, b.values)
     # With "skip", a fill is a placeholder: such a list has no weight below.
-    fill = jnp.ones if undefined == "one" else jnp.zeros
-    values = [
-        jnp.where(widen(x.defined, x.values), x.values, fill((), x.values.dtype))
-        for x in (a, b)
-    ]
+    fill = float(undefined == "one")
+    values = [jnp.where(widen(x.defined, x.values), x.values, fill) for x in (a, b)]
     counts = a.weights > 0
     if undefined == "skip":
         counts = counts & a.defined & b.defined
@@ -106,22 +106,6 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     # The choice is made: the mean of differences asks for no other one.
     defined = jnp.ones_like(counts)
     return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
-
-
-def common_undefined(
-    name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
-) -> Undefined:
-    """The `undefined` that both systems were measured with; "zero" if neither says.
-
-    Raises:
-        ValueError: if they differ. None agrees with any choice.
-    """
-    if a and b and a != b:
-        raise ValueError(
-            f"{name_a} was measured with undefined={a!r} and {name_b} with {b!r}; pass "
-            "undefined= to count both in one way"
-        )
-    return a or b or "zero"
 
 
 def _check_weights(a: PerList, b: PerList) -> None:
@@ -189,7 +173,7 @@ class Differences:
             ):
                 raise ValueError(f"{a.name} and {b.name} have different cutoffs")
             choice = undefined or common_undefined(
-                a.name, a.undefined, b.name, b.undefined
+                (x.name, x.undefined) for x in (a, b)
             )
             is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
             # With "skip", a list that is undefined for one side counts for neither.

@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import numbers
-from collections.abc import Hashable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from typing import Any, SupportsFloat, TypeGuard
 
 import jax
@@ -235,6 +235,28 @@ def in_one_order(
             "or values of the same lists"
         )
     return [x.in_order_of(first) for x in lists]
+
+
+def common_undefined(
+    choices: Iterable[tuple[str, Undefined | None]],
+) -> Undefined | None:
+    """The `undefined` that all values were measured with; None, as "zero", if none says.
+
+    Args:
+        choices: What errors call the values, and the choice that they were measured with.
+            None, as of arrays that define all values, agrees with any choice.
+
+    Raises:
+        ValueError: if they differ.
+    """
+    measured = [(name, choice) for name, choice in choices if choice]
+    for name, choice in measured:
+        if choice != measured[0][1]:
+            raise ValueError(
+                f"{measured[0][0]} was measured with undefined={measured[0][1]!r} and "
+                f"{name} with {choice!r}; pass undefined= to count both in one way"
+            )
+    return measured[0][1] if measured else None
 
 
 def weights_differ(a: ListValues, b: ListValues) -> bool:

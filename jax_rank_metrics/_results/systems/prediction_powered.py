@@ -8,9 +8,13 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.judges import JudgedLists, PredictionPowered
-from jax_rank_metrics._results.systems.differences import Differences, common_undefined
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
-from jax_rank_metrics._results.systems.list_values import ListValues, listing
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    common_undefined,
+    listing,
+)
 from jax_rank_metrics._results.systems.systems import (
     Nested,
     Record,
@@ -89,8 +93,7 @@ def prediction_powered(
     >>> f"the judge is {result.judge_bias:.2f} above people; tuning {result.tuning:.2f}"
     'the judge is 0.15 above people; tuning 0.72'
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     pairs = judged_records(human, judge)
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for pair in pairs for x in pair]
@@ -204,7 +207,7 @@ def _joined(
         the cluster of each list of the judge, if there are clusters.
     """
     for x, y in zip(human, judge, strict=True):
-        _ = undefined or common_undefined(x.name, x.undefined, y.name, y.undefined)
+        _ = undefined or common_undefined((z.name, z.undefined) for z in (x, y))
         for side in (x, y):
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
