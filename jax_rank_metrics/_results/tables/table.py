@@ -20,11 +20,14 @@ from jax_rank_metrics._results.comparisons.comparisons import (
     method_of,
 )
 from jax_rank_metrics._results.comparisons.standings import Leaderboard
-from jax_rank_metrics._results.formats import as_html, as_latex, as_markdown, as_text
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.sheet import (
     Cell,
     Sheet,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
     csv_of_records,
     fixed_point,
     json_of,
