@@ -138,29 +138,35 @@ class ListValues:
         Raises:
             ValueError: if their ids differ.
         """
-        ids, ids_of_first = self.ids or [], first.ids or []
         # Lists without ids are in order by their position.
-        if ids == ids_of_first:
+        if self.ids == first.ids:
             return self
-        index_of = {name: index for index, name in enumerate(ids)}
-        known = set(ids_of_first)
-        for owner, holder, missing in (
-            (first, self, [name for name in ids_of_first if name not in index_of]),
-            (self, first, [name for name in ids if name not in known]),
-        ):
-            if missing:
-                raise ValueError(
-                    f"ids: of the lists in {owner.name}, {len(missing)} are not in "
-                    f"{holder.name}: {listing(missing)}; pass the lists that both have"
-                )
-        order = np.array([index_of[name] for name in ids_of_first], np.int64)
+        order = first.indices_in(self)
+        self.indices_in(first)  # which raises if there are further lists
         return dataclasses.replace(
             self,
             values=self.values[:, order],
             weights=self.weights[order],
             defined=self.defined[:, order],
-            ids=ids_of_first,
+            ids=first.ids,
         )
+
+    def indices_in(
+        self, lists: "ListValues", cure: str = "pass the lists that both have"
+    ) -> np.ndarray:
+        """Finds each list by its id among those of other values, `[lists]`.
+
+        Raises:
+            ValueError: if they lack a list; the message ends with the cure.
+        """
+        index_of = {name: index for index, name in enumerate(lists.ids or [])}
+        ids = self.ids or []
+        if missing := [name for name in ids if name not in index_of]:
+            raise ValueError(
+                f"ids: of the lists in {self.name}, {len(missing)} are not in "
+                f"{lists.name}: {listing(missing)}; {cure}"
+            )
+        return np.array([index_of[name] for name in ids], np.int64)
 
     def cluster_indices(self, clusters: Any) -> np.ndarray:
         """Numbers the cluster of each list, `[lists]`, in the order of first appearance.

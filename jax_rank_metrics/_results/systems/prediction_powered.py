@@ -217,15 +217,9 @@ def _joined(
                 )
     people, model = human[0], judge[0]
     (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
-    ids, index_of = people.ids or [], {x: i for i, x in enumerate(model.ids or [])}
-    if missing := [name for name in ids if name not in index_of]:
-        raise ValueError(
-            f"ids: of the lists in {people.name}, {len(missing)} are not in {model.name}: "
-            f"{listing(missing)}; pass the judge's values of all lists"
-        )
+    indices = people.indices_in(model, "pass the judge's values of all lists")
     if weights.shape[1] != judge_weights.shape[1]:
         raise ValueError(f"{people.name} and {model.name} have different cutoffs")
-    indices = np.array([index_of[name] for name in ids], np.int64)
     of_judge = judge_weights[indices]
     is_other = (weights > 0) & (of_judge > 0) & differ(weights, of_judge)
     for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):
