@@ -220,6 +220,27 @@ def lower_is_better(name: str) -> bool | None:
     return direction(dict(parse(without_level).options))
 
 
+def is_metric_name(key: object) -> bool:
+    """Whether a key of a dict names a metric of this package, as typed or as in results.
+
+    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
+    caller has made up do not.
+
+    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
+    [True, True, True, False]
+    """
+    return isinstance(key, str) and _trec.metric_part(key) in NAMES
+
+
+def kind_of_mean(name: str) -> type[Mean]:
+    """The state that a metric of this name is aggregated into.
+
+    >>> kind_of_mean("gm_map(rel=2)").__name__, kind_of_mean("mine@5").__name__
+    ('GeometricMean', 'Mean')
+    """
+    return STATES.get(_trec.metric_part(name), Mean)
+
+
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 

@@ -118,7 +118,7 @@ MUTANTS = (
     Mutant(
         "arithmetic means in tables of geometric ones",
         "_results/tables/estimates.py",
-        "kind = STATES.get(metric_part(name), Mean)",
+        "kind = kind_of_mean(name)",
         "kind = Mean",
         "tests/test_table.py::test_geometric_means_of_values",
     ),

@@ -7,6 +7,7 @@ from typing import Any
 from jax import random
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.outcomes import (
@@ -36,7 +37,6 @@ from jax_rank_metrics._results.systems.systems import (
     Values,
     by_system,
     holds_levels,
-    is_metric_name,
     named_by_first_key,
     paths_text,
     read,

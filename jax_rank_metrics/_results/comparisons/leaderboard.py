@@ -9,7 +9,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._calls.names import is_metric_name, kind_of_mean
 from jax_rank_metrics._results.comparisons import standings
 from jax_rank_metrics._results.comparisons.standings import (
     Leaderboard,
@@ -49,7 +49,6 @@ from jax_rank_metrics._results.systems.systems import (
     Record,
     Values,
     by_system,
-    is_metric_name,
     label_of,
     lists_at_cutoff,
     only_metric,
@@ -57,9 +56,9 @@ from jax_rank_metrics._results.systems.systems import (
     task_of,
 )
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._states.weights import ROUNDING, differ
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
 PERMUTATIONS = 100_000  # at least
@@ -199,7 +198,7 @@ def leaderboard(
     direction = direction_of(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {name} is better; it has no order")
-    if name is not None and metric_part(name) in STATES:
+    if name is not None and kind_of_mean(name) is not Mean:
         raise ValueError(
             f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
             "values under another name, as of average_precision"

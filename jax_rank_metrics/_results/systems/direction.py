@@ -3,8 +3,7 @@
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 
-from jax_rank_metrics._calls.names import lower_is_better
-from jax_rank_metrics._results.systems.systems import is_metric_name
+from jax_rank_metrics._calls.names import is_metric_name, lower_is_better
 from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 Lower = bool | str | Sequence[str]

@@ -19,8 +19,8 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.sheet import count_text
@@ -42,7 +42,6 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
 T = TypeVar("T")
@@ -600,18 +599,6 @@ def _holds_systems(values: Values) -> bool:
 def holds_levels(values: Values) -> TypeGuard[Any]:
     """Whether this is a frame of several systems, whose columns have several levels."""
     return _inputs.is_pandas_frame(values) and values.columns.nlevels > 1
-
-
-def is_metric_name(key: Any) -> bool:
-    """Whether a key of a dict names a metric of this package, as typed or as in results.
-
-    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
-    caller has made up do not.
-
-    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
-    [True, True, True, False]
-    """
-    return isinstance(key, str) and metric_part(key) in NAMES
 
 
 def label_of(name: str, path: Path) -> str:

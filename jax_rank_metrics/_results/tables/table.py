@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._calls.names import kind_of_mean
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
@@ -50,7 +50,6 @@ from jax_rank_metrics._results.tables.estimates import (
 )
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.state import State, stacked_shape
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
@@ -558,7 +557,7 @@ def _check_values(
     # The table shows geometric means of values whose differences are compared. With a
     # judge, differences have a λ of their own, and are not those of means.
     has_judge = comparison.judge is not None
-    if a is None or undefined or has_judge or metric_part(metric) in STATES:
+    if a is None or undefined or has_judge or kind_of_mean(metric) is not Mean:
         return
     difference = sides[1].mean - sides[0].mean
     # Means may have been summed in float32, the difference is one of float64.
