@@ -22,7 +22,6 @@ from jax_rank_metrics._results.systems.direction import (
     warn_of_zeros,
 )
 from jax_rank_metrics._results.systems.list_values import (
-    ListValues,
     in_one_order,
     is_by_list,
     listing,
@@ -300,23 +299,28 @@ def compare(
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
     all_pairs = _pairs_of(a, b, pairs)
-    lists = _lists_of(all_pairs, ids)
-    check_seed_counts(x for pair in lists for x in pair)
     records = [x for pair in all_pairs for x in pair[:2]]
+    # [a, b, a, b, …], all in the order of the first a.
+    ids_of_records = None if ids is None else [*ids] * len(all_pairs)
+    lists = in_one_order([x.lists for x in records], ids_of_records)
+    check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
-    of_judge = [] if judge is None else _pairs_of_judge(judge, all_pairs, b is not None)
+    of_judge: list[Record] = []
+    if judge is not None:
+        of_judge = _records_of_judge(judge, all_pairs, b is not None)
     if undefined is None:
-        records += [x for pair in of_judge for x in pair[:2]]
-        warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
+        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
+        warn_of_zeros(zeros, lower)
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
+        judge_lists = in_one_order([x.lists for x in of_judge])
         differences, cluster_indices = beside_judge(
-            lists, differences, _lists_of(of_judge), clusters, undefined
+            lists, differences, judge_lists, clusters, undefined
         )
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
-        cluster_indices = lists[0][0].cluster_indices(clusters)
+        cluster_indices = lists[0].cluster_indices(clusters)
     subjects = _subjects_of(all_pairs, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
@@ -366,10 +370,10 @@ def _pairs_of(
     ]
 
 
-def _pairs_of_judge(
+def _records_of_judge(
     judge: Values, pairs: Sequence[Pair], is_by_side: bool
-) -> list[Pair]:
-    """Finds the values of a judge for the same systems and metrics.
+) -> list[Record]:
+    """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
 
     Args:
         judge: A pair of the judge's values of a and of b; or a dict of those of systems.
@@ -391,8 +395,8 @@ def _pairs_of_judge(
                 f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
             )
         systems = by_system(read(judge, "judge", "systems"))
-    of_judge = []
-    for a, b, numbers in pairs:
+    records = []
+    for a, b, _ in pairs:
         baseline = first if is_by_side else systems.get(a.system, {})
         system = systems.get(b.system, {})
         sides = (a, baseline), (b, system)
@@ -401,8 +405,8 @@ def _pairs_of_judge(
                 f"judge lacks {listing(missing)}; pass the values of the same systems and "
                 "metrics"
             )
-        of_judge.append((baseline[a.path], system[a.path], numbers))
-    return of_judge
+        records += [baseline[a.path], system[a.path]]
+    return records
 
 
 def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
@@ -455,29 +459,6 @@ def _baseline_and(
             "b a dict of systems, each with the metrics of a"
         )
     return baseline, systems
-
-
-def _lists_of(
-    pairs: Sequence[Pair], ids: tuple[Any, Any] | None = None
-) -> list[tuple[ListValues, ListValues]]:
-    """Reads the values of each pair, all of them in the order of the first a.
-
-    Args:
-        pairs: The records of two systems.
-        ids: As for `compare`.
-    """
-    # A system of several pairs is put in order once.
-    systems = {
-        x: number
-        for *pair, of_pair in pairs
-        for x, number in zip(pair, of_pair, strict=True)
-    }
-    ids_of_systems = (
-        None if ids is None else [ids[number > 0] for number in systems.values()]
-    )
-    in_order = in_one_order([x.lists for x in systems], ids_of_systems)
-    lists = dict(zip(systems, in_order, strict=True))
-    return [(lists[a], lists[b]) for a, b, _ in pairs]
 
 
 def _subjects_of(

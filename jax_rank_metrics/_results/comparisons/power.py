@@ -183,7 +183,7 @@ def lists_needed(
 
 
 class _Pilot(NamedTuple):
-    """What a pilot shows of a metric, at one cutoff.
+    """The errors that a pilot foresees for a metric, at one cutoff.
 
     Attributes:
         lists: Number of its lists, those of people where there is a judge.

@@ -93,7 +93,7 @@ def differences(
         for x, name in zip(records, ("a", "b"), strict=True)
     )
     check_seed_counts((of_a, of_b))
-    list_differences = Differences.of_pairs([in_one_order((of_a, of_b), ids)], None)
+    list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "

@@ -6,7 +6,7 @@ are made of, and may hold ratios, seeds and the values of a judge.
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -148,13 +148,13 @@ class Differences:
     @classmethod
     def of_pairs(
         cls,
-        pairs: Iterable[Sequence[ListValues]],
+        lists: Sequence[ListValues],
         undefined: Undefined | None,
     ) -> "Differences":
         """The differences of pairs of systems, side by side, of every list and cutoff.
 
         Args:
-            pairs: The values of a and of b, all with the same lists in one order.
+            lists: The values `[a, b, a, b, …]`, with the same lists in one order.
             undefined: As for `compare`: None is the choice that a or b was measured with,
                 or "zero" if neither has one.
 
@@ -166,7 +166,7 @@ class Differences:
         # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
         sides, side_weights = [], []
         rounding, are_ratios, seeds = [], [], []
-        for a, b in pairs:
+        for a, b in zip(lists[::2], lists[1::2], strict=True):
             if (
                 a.weights.shape[1] != b.weights.shape[1]
                 or a.has_cutoffs != b.has_cutoffs

@@ -132,25 +132,6 @@ class ListValues:
             is_share=self.is_share,
         )
 
-    def in_order_of(self, first: "ListValues") -> "ListValues":
-        """Puts the lists in the order of those of `first`.
-
-        Raises:
-            ValueError: if their ids differ.
-        """
-        # Lists without ids are in order by their position.
-        if self.ids == first.ids:
-            return self
-        order = first.indices_in(self)
-        self.indices_in(first)  # which raises if there are further lists
-        return dataclasses.replace(
-            self,
-            values=self.values[:, order],
-            weights=self.weights[order],
-            defined=self.defined[:, order],
-            ids=first.ids,
-        )
-
     def indices_in(
         self, lists: "ListValues", cure: str = "pass the lists that both have"
     ) -> np.ndarray:
@@ -240,7 +221,19 @@ def in_one_order(
             f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
             "or values of the same lists"
         )
-    return [x.in_order_of(first) for x in lists]
+    in_order = {x: x for x in lists}  # values that come again are put in order once
+    for x in in_order:
+        if x.ids != first.ids:
+            order = first.indices_in(x)
+            x.indices_in(first)  # which raises if there are further lists
+            in_order[x] = dataclasses.replace(
+                x,
+                values=x.values[:, order],
+                weights=x.weights[order],
+                defined=x.defined[:, order],
+                ids=first.ids,
+            )
+    return [in_order[x] for x in lists]
 
 
 def common_undefined(

@@ -155,16 +155,16 @@ def judged_lists(
 
 
 def beside_judge(
-    human: Sequence[Sequence[ListValues]],
+    human: Sequence[ListValues],
     by_people: Differences,
-    judge: Sequence[Sequence[ListValues]],
+    judge: Sequence[ListValues],
     clusters: Any,
     undefined: Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
     """Returns the differences by people, with those of a judge beside them.
 
     Args:
-        human: The values of a and b by labels of people, of each comparison.
+        human: The values by labels of people, as of `Differences.of_pairs`.
         by_people: Their differences.
         judge: Those of the judge, which has more lists.
         clusters: As for `compare`.
@@ -178,8 +178,7 @@ def beside_judge(
     """
     by_judge = Differences.of_pairs(judge, undefined)
     arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
-    sides = ([x for pair in pairs for x in pair] for pairs in (human, judge))
-    judged, indices, numbers = _joined(*sides, arrays, clusters, undefined)
+    judged, indices, numbers = _joined(human, judge, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
     differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)

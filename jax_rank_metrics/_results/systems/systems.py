@@ -479,11 +479,6 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             single numbers, which are means.
         TypeError: if a dict holds None or text in place of values.
     """
-
-    def record(source: object, keys: Path = (), **fields: Any) -> Record:
-        keys = (*path, *keys)
-        return Record(label_of(name, keys), keys, source, **fields)
-
     label = label_of(name, path)
     ids: Any = None
     tree = _inputs.as_frame(tree, "a table of values")
@@ -511,10 +506,11 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     elif isinstance(tree, StatesByName):
         for key in dict.fromkeys((*tree.states, *tree.lists)):
             # Lists stand for a metric where there are any, and its state elsewhere.
-            state = tree.states.get(key)
-            yield record(
+            state, keys = tree.states.get(key), (*path, key)
+            yield Record(
+                label_of(name, keys),
+                keys,
                 tree.lists.get(key, state),
-                (key,),
                 ids=tree.list_ids,
                 undefined=tree.undefined,
                 state=state,
@@ -527,15 +523,17 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             # Of several levels: task, system, metric.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
-            yield record(column, keys, ids=ids, is_of_metric=True)
+            keys = (*path, *keys)
+            yield Record(label_of(name, keys), keys, column, ids=ids, is_of_metric=True)
     elif is_by_list(tree):
         _refuse_means(label, tree)
-        yield record(tree, ids=list(tree))
+        yield Record(label, path, tree, ids=list(tree))
     elif isinstance(tree, Mapping):
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:
-        yield record(tree, ids=tree.index if _inputs.is_series(tree) else None)
+        ids = tree.index if _inputs.is_series(tree) else None
+        yield Record(label, path, tree, ids=ids)
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
