@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from jax_rank_metrics._calls.names import direction_of
 from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.arguments import STDIN, Options, note, write_out
 from jax_rank_metrics._files.frames import SUBTOPIC
@@ -16,7 +17,6 @@ from jax_rank_metrics._files.read import format_of, read, read_tagged
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists
 
 if TYPE_CHECKING:

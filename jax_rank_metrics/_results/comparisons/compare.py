@@ -7,7 +7,12 @@ from typing import Any
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import is_metric_name
+from jax_rank_metrics._calls.names import (
+    check_lower,
+    direction_of,
+    is_metric_name,
+    warn_of_zeros,
+)
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.outcomes import (
@@ -16,11 +21,6 @@ from jax_rank_metrics._results.comparisons.outcomes import (
     compared,
 )
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.direction import (
-    check_lower,
-    direction_of,
-    warn_of_zeros,
-)
 from jax_rank_metrics._results.systems.list_values import (
     in_one_order,
     is_by_list,

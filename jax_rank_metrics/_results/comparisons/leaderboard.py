@@ -9,7 +9,13 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import is_metric_name, kind_of_mean
+from jax_rank_metrics._calls.names import (
+    check_lower,
+    direction_of,
+    is_metric_name,
+    kind_of_mean,
+    warn_of_zeros,
+)
 from jax_rank_metrics._results.comparisons import standings
 from jax_rank_metrics._results.comparisons.standings import (
     Leaderboard,
@@ -30,11 +36,6 @@ from jax_rank_metrics._results.inference.weighted_means import (
     deviations,
     error_with_seeds,
     seed_variance,
-)
-from jax_rank_metrics._results.systems.direction import (
-    check_lower,
-    direction_of,
-    warn_of_zeros,
 )
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import random
 
+from jax_rank_metrics._calls.names import is_lower_better
 from jax_rank_metrics._results.comparisons.comparisons import Comparison, p_text
 from jax_rank_metrics._results.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text, fixed_point
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.direction import is_lower_better
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,
     in_one_order,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import warn_of_zeros
 from jax_rank_metrics._results.inference.judges import JudgedLists, PredictionPowered
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,
     common_undefined,

@@ -10,7 +10,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import kind_of_mean
+from jax_rank_metrics._calls.names import (
+    Lower,
+    check_lower,
+    is_lower_better,
+    kind_of_mean,
+    warn_of_zeros,
+)
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
@@ -32,12 +38,6 @@ from jax_rank_metrics._results.sheet import (
     fixed_point,
     json_of,
     number_with_interval,
-)
-from jax_rank_metrics._results.systems.direction import (
-    Lower,
-    check_lower,
-    is_lower_better,
-    warn_of_zeros,
 )
 from jax_rank_metrics._results.systems.list_values import listing
 from jax_rank_metrics._results.systems.systems import Record, Systems, Values
