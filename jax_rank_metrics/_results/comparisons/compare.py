@@ -481,13 +481,13 @@ def _subjects_of(
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
             a.was_asked_for and b.was_asked_for,
-            (
-                a.task,
-                a.system if has_name_of_a else None,
-                b.system,
-                label,
-                label and cutoff_text(label),
-            ),
+            {
+                "task": a.task,
+                "baseline": a.system if has_name_of_a else None,
+                "system": b.system,
+                "metric": label,
+                "cutoff": label and cutoff_text(label),
+            },
         )
         for a, b, systems in pairs
         for label in a.labels()

@@ -6,14 +6,14 @@ compares, `compared` makes a `Comparison` of each column, and `tested` runs one 
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction
-from jax_rank_metrics._results.comparisons.comparisons import NAME_FIELDS, Comparison
+from jax_rank_metrics._results.comparisons.comparisons import Comparison
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.p_values import (
     Outcome,
@@ -108,7 +108,7 @@ class Subject(NamedTuple):
     systems: tuple[int, int] = (0, 1)
     metric: int = 0  # the number of the metric and the cutoff
     in_family: bool = True
-    names: tuple[Any, ...] = (None,) * 5  # in the order of `NAME_FIELDS`
+    names: Mapping[str, Any] = {}  # of `NAME_FIELDS`
 
 
 def compared(
@@ -214,7 +214,7 @@ def compared(
                     question.level,
                 ),
                 judge=None if by_judge is None else by_judge.at(column),
-                **dict(zip(NAME_FIELDS, subject.names, strict=True)),
+                **subject.names,
             )
         )
     return comparisons

@@ -57,7 +57,10 @@ Rows = Literal["runs", "metrics"]
 # One baseline or several, or comparisons of runs, also by collection.
 Baselines = str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None
 # The fields of an `Estimate`, in the order of the columns of CSV.
-_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
+_FIELDS = (
+    *("mean", "std_error", "low", "high", "lists", "undefined", "n_eff"),
+    *("seeds", "other_lists"),
+)
 DAGGER = "†"
 _SAME_VALUES = "pass the result of compare for the values in this table"
 
@@ -407,34 +410,28 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
 def _records(
     collections: Sequence[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
-    has_marks = any(collection.marks.legend for collection in collections)
-    estimates = [
-        mean
-        for collection in collections
-        for run in collection.runs.values()
-        for mean in run.values()
-    ]
-    # Columns that would be empty in all rows are left out.
-    fields = [*_FIELDS]
-    for field in ("seeds", "other_lists"):
-        if any(getattr(mean, field) is not None for mean in estimates):
-            fields.append(field)
-    return [
+    records = [
         {
-            **({"collection": collection.name} if is_by_collection else {}),
+            "collection": collection.name,
             "run": run,
             "metric": metric,
-            **{field: getattr(estimate, field) for field in fields},
-            **(
-                {"marks": collection.marks.of_cells.get((run, metric), "")}
-                if has_marks
-                else {}
-            ),
+            **{field: getattr(mean, field) for field in _FIELDS},
+            "marks": collection.marks.of_cells.get((run, metric), ""),
         }
         for collection in collections
         for run, means in collection.runs.items()
-        for metric, estimate in means.items()
+        for metric, mean in means.items()
     ]
+    # Columns that would be empty in all rows are left out.
+    columns = {
+        "collection": is_by_collection,
+        "marks": any(x.marks.legend for x in collections),
+        **{
+            field: any(x[field] is not None for x in records)
+            for field in ("seeds", "other_lists")
+        },
+    }
+    return [{x: y for x, y in row.items() if columns.get(x, True)} for row in records]
 
 
 def marks_of(
