@@ -352,7 +352,7 @@ def tested(
     return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
 
 
-def _of_all(p: Sequence[np.ndarray]) -> np.ndarray:
+def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
     return np.max(p, axis=0)
 

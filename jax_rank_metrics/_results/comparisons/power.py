@@ -283,7 +283,7 @@ def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
     def pilot(column: int) -> _Pilot:
         moments = JudgedMoments(*(x[column] for x in all_moments))
         count = int(lists.counts[column])
-        share = moments.n_eff / max(count, 1)  # the effective lists in a list
+        share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
 
         def over(num_lists: int) -> tuple[float, float]:
             n, n_judge = share * num_lists, share * other_lists

@@ -147,7 +147,8 @@ def resampled_p(
     t, means, errors = resamples
     means = _TURNS[alternative](means + shift)
     # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
-    thresholds = np.float32((1 - np.sign(means) * ROUNDING) * means / errors)
+    nearer = (1 - np.sign(means) * ROUNDING) * means
+    thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
     reached = [np.sum(_turned(x, alternative) >= limit) for x, limit in columns]
     # The data are one more resample, so that p is never 0.

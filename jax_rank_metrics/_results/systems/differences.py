@@ -85,8 +85,8 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
 
     def difference(a: PerList, b: PerList) -> PerList:
         _check_weights(a, b)
-        choices = [("a", a.undefined), ("b", b.undefined)]
-        return _difference(a, b, undefined or common_undefined(choices))
+        choice = undefined or common_undefined([("a", a.undefined), ("b", b.undefined)])
+        return _difference(a, b, choice)
 
     differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
     return in_order(a, differences)

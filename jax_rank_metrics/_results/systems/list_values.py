@@ -248,7 +248,7 @@ def common_undefined(
     Raises:
         ValueError: if they differ.
     """
-    measured = [(name, choice) for name, choice in choices if choice]
+    measured: list[tuple[str, Undefined]] = [(x, y) for x, y in choices if y]
     for name, choice in measured:
         if choice != measured[0][1]:
             raise ValueError(
