@@ -225,22 +225,22 @@ MUTANTS = (
     Mutant(
         "higher wins where lower is better",
         "_results/comparisons/outcomes.py",
-        "True: (below, above),",
-        "True: (above, below),",
+        "True: (below[column], above[column]),",
+        "True: (above[column], below[column]),",
         "tests/test_pairing.py::test_lower_is_better",
     ),
     Mutant(
         "wins and losses change places",
         "_results/comparisons/outcomes.py",
-        "False: (above, below),",
-        "False: (below, above),",
+        "False: (above[column], below[column]),",
+        "False: (below[column], above[column]),",
         "tests/test_compare.py::test_exact_p_by_brute_force",
     ),
     Mutant(
         "the wrong end of an interval is open",
         "_results/comparisons/outcomes.py",
-        'unbounded = high if question.alternative == "greater" else low',
-        'unbounded = low if question.alternative == "greater" else high',
+        "low[:] = -math.inf",
+        "high[:] = -math.inf",
         "tests/test_questions.py::test_sides",
     ),
     Mutant(

@@ -168,33 +168,33 @@ def compared(
         corrected[in_family] = correct(p[in_family])
     # A one-sided question leaves the end open that its answer does not depend on.
     low, high = summary.mean - reach, summary.mean + reach
-    if question.alternative != "two-sided":
-        unbounded = high if question.alternative == "greater" else low
-        unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
+    if question.alternative == "less":
+        low[:] = -math.inf
+    elif question.alternative == "greater":
+        high[:] = math.inf
     _warn_of_few_samples(samples, in_family, question)
     # Wins are of lists, also where clusters were compared.
     counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
         np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
     )
-    # By whether lower is better: a list in which b is lower is then its win.
-    wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
-        False: (above, below),
-        True: (below, above),
-        None: (None, None),
-    }
     # [comparisons, 6], in the order of the first fields of a `Comparison`.
     numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
     for column, subject in enumerate(subjects):
-        wins, losses = wins_and_losses[subject.direction]
+        # By whether lower is better: a list in which b is lower is then its win.
+        wins, losses = {
+            False: (above[column], below[column]),
+            True: (below[column], above[column]),
+            None: (None, None),
+        }[subject.direction]
         comparisons.append(
             Comparison(
                 *numbers[column].tolist(),
-                wins=None if wins is None else wins[column],
+                wins=wins,
                 ties=ties[column],
-                losses=None if losses is None else losses[column],
+                losses=losses,
                 lists=int(counts[:, column].sum()),
                 n_eff=float(summary.n_eff[column]),
                 test=str(tests[column]),

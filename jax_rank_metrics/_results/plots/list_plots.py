@@ -175,8 +175,8 @@ def distribution(
         name = repr(run) if run else "lists"
         values = _lists_of_metric(of_system.values(), name, metric)
         # With "skip", one undefined seed leaves a list out; else only all of them do.
-        join = np.all if values.undefined == "skip" else np.any
-        array, defined = values.values.mean(0)[:, 0], join(values.defined, axis=0)[:, 0]
+        defined = (values.is_known() & values.defined.any(0))[:, 0]
+        array = values.values.mean(0)[:, 0]
         weights = values.weights[:, 0]
         has_weight = weights > 0
         values_of_run[run] = array[has_weight & defined]
