@@ -214,8 +214,8 @@ from jax_rank_metrics._results.systems.prediction_powered import (
     prediction_powered as prediction_powered,
 )
 from jax_rank_metrics._results.systems.seeds import Interval as Interval
-from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
 from jax_rank_metrics._results.systems.seeds import SeedSummary as SeedSummary
+from jax_rank_metrics._results.systems.systems import Seeds as Seeds
 from jax_rank_metrics._results.systems.systems import Systems as Systems
 from jax_rank_metrics._results.tables.table import table as table
 from jax_rank_metrics._results.tables.to_frame import to_frame as to_frame

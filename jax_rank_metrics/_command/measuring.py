@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from jax_rank_metrics._calls.names import direction_of
 from jax_rank_metrics._command import report, request
 from jax_rank_metrics._command.arguments import (
     STDIN,
@@ -22,7 +23,6 @@ from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists
 from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 

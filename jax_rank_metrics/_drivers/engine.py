@@ -15,7 +15,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
-from jax_rank_metrics._calls.names import lower_is_better
+from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
 from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
@@ -27,7 +27,6 @@ from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.outranking import Outranking
-from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.attributes import negative_labels
 from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
 from jax_rank_metrics._states.exposure import Exposure

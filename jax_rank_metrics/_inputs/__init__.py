@@ -68,6 +68,7 @@ from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._inputs.list_ids import weights_of_lists as weights_of_lists
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names
+from jax_rank_metrics._inputs.options import check_undefined as check_undefined
 from jax_rank_metrics._inputs.options import cutoffs as cutoffs
 from jax_rank_metrics._inputs.options import cuts as cuts
 from jax_rank_metrics._inputs.options import deepest as deepest

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._share import share
-from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs
+from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
@@ -133,6 +133,12 @@ def _number(
     if not is_legal(value):
         raise ValueError(f"{name} is {value!r}; pass {expected.format('number')}")
     return float(value)
+
+
+def check_undefined(undefined: object) -> None:
+    """Raises unless `undefined` is one of its choices, or None for what values say."""
+    if undefined is not None:
+        option("undefined", undefined, Undefined)
 
 
 def positive(name: str, value: object) -> float:

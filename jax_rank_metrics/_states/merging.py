@@ -122,8 +122,7 @@ def mean(lists: object, undefined: Undefined | None = None) -> object:
     >>> f"{states['mrr'].compute():.2f}"
     '0.75'
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(lists, PerList, "lists")
     means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
     return in_order(lists, means)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._results.formats import as_text
 from jax_rank_metrics._results.sheet import (
     Cell,
     Sheet,
+    as_text,
     count_text,
     fixed_point,
     number_with_interval,

@@ -180,8 +180,7 @@ def bootstrap(
     >>> f"{state.compute():.2f}", bool(low < 0.75 < high), state.replicates().shape
     ('0.75', True, (1000,))
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
     # Ids of 64 bits are pairs of words, `[*lists, 2]`.

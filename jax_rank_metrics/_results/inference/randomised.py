@@ -27,7 +27,6 @@ from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.inference.p_values import Outcome
 from jax_rank_metrics._results.inference.resample import (
     BITS,
-    all_swaps,
     count_reached,
     random_orders,
     random_swaps,
@@ -563,9 +562,10 @@ def _share_of_all(
     # Lists in which nothing differs stay as they are in all patterns.
     reached = 0
     for start in range(0, 2**count, width):
-        chosen = all_swaps(count, start, min(start + width, 2**count))
-        swaps = np.zeros((len(chosen), len(differs)), bool)
-        swaps[:, differs] = chosen
+        patterns = np.arange(start, min(start + width, 2**count))
+        swaps = np.zeros((len(patterns), len(differs)), bool)
+        # Each bit of the number of a pattern says whether it swaps a list.
+        swaps[:, differs] = patterns[:, None] >> np.arange(count) & 1
         reached += int(_reached(np, sides, swaps, threshold, two_sided).sum())
     return reached / 2**count
 
