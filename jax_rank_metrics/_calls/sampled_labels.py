@@ -18,6 +18,7 @@ from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
+from jax_rank_metrics._states.list_arrays import counted_weights, filled
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 
@@ -186,9 +187,8 @@ def _of_draws(drawn: PerList, undefined: _types.Undefined) -> SampledLabels:
     from the labels; for all others it is the same in every draw.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
-    counts = jnp.where(defined, weights, 0) if undefined == "skip" else weights
-    if undefined == "one":
-        values = jnp.where(widen(defined, values), values, 1)
+    values = filled(values, defined, undefined)
+    counts = counted_weights(weights, defined, undefined)
     shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
     shares = widen(shares, values)
     mean = jnp.sum(shares * values, axis=0)

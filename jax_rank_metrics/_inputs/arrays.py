@@ -9,8 +9,12 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._inputs.labelled import refuse_masked
-from jax_rank_metrics._inputs.libraries import is_of_jax, is_sparse, is_torch_tensor
+from jax_rank_metrics._inputs.libraries import (
+    is_of_jax,
+    is_sparse,
+    is_torch_tensor,
+    refuse_masked,
+)
 
 # Arguments that hold ids, whose padding is -1.
 _ID_ARGUMENTS = (

@@ -135,15 +135,20 @@ class Metric(Generic[P]):
 
 def _bind(
     spec: Spec,
-    labels: _types.Labels,
-    scores: _types.Scores,
+    labels: Any = None,
+    scores: Any = None,
     mask: _types.Mask | None = None,
     weights: _types.Weights | None = None,
     key: _types.Key | None = None,
     *args: object,
     **arguments: Any,
 ) -> tuple[tuple[Bound], ScoredLists]:
-    """Parts the metric's options from the arguments of lists, and checks both."""
+    """Splits the metric's options from the arguments of lists, and checks both."""
+    if scores is None:
+        raise TypeError(
+            f"{spec.name} needs labels and scores; a ranking that exists goes to "
+            f"{spec.name}.of(ranking)"
+        )
     options = {
         name: arguments.pop(name)
         for name in arguments.keys() - ListOptions.__annotations__.keys()

@@ -19,8 +19,7 @@ from jax_rank_metrics._ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.rank import read_lists
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.of_lists import means_of
+from jax_rank_metrics._states.mean import Mean, means_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 

@@ -1,5 +1,7 @@
 """Long lists with few relevant items, whose places a CPU counts instead of sorting."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 
@@ -9,7 +11,7 @@ from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._sources.blocks import Catalog, Scorer
+from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.streams import rank_listed
@@ -63,8 +65,8 @@ def rank_few(
     # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
     # its id of −1 keeps from being read.
     labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
-    catalog = Catalog(
-        scorer=Scorer.of_scores(scores),
+    catalog = dataclasses.replace(
+        Catalog.of_scores(scores),
         relevant=Relevant(ids, labels, {}),
         # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,

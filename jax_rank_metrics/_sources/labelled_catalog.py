@@ -51,15 +51,17 @@ def rank_labelled(catalog: Catalog) -> RankingData:
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
-) -> tuple[RankingData, RankingData]:
-    """Returns `rank_labelled` with the depth of the catalogue, and for all cutoffs.
+) -> tuple[RankingData | None, RankingData]:
+    """Returns `rank_labelled` with the depth of the catalogue, if any, and for all cutoffs.
 
     The second ranking has another tie policy. Where items are streamed, nothing is
     streamed for it before a metric reads it.
     """
-    first_ranks = rank_labelled(catalog)
     policy = Policy(ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
+    if catalog.depth is None:
+        return None, rank_labelled(uncut)
+    first_ranks = rank_labelled(catalog)
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(
@@ -154,11 +156,11 @@ def _is_streamed(catalog: Catalog) -> bool:
     """
     # As rows, lists that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
-    if catalog.scorer.num_blocks == 1 and not is_cut:
+    if catalog.num_blocks == 1 and not is_cut:
         return False
     labels = jax.eval_shape(lambda: catalog.block(jnp.int32(0)).labels)
     assert labels is not None and catalog.attributes is not None
-    cure = f"a block_size of at least the number of items, {catalog.scorer.num_items}"
+    cure = f"a block_size of at least the number of items, {catalog.num_items}"
     refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
     return True
 
@@ -180,8 +182,7 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
     # As the function returns them: what was passed as scores is then not copied.
-    scorer = catalog.scorer
-    scores = scorer.similarity.scores(scorer.queries, scorer.items)
+    scores = catalog.similarity.scores(catalog.queries, catalog.items)
     return labels, scores, block.exists, block.retrieved
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
-from jax_rank_metrics._layouts.pools import with_unlisted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, with_unlisted
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool

@@ -13,14 +13,13 @@ from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._layouts.pools import Sharded
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, Sharded
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.packed_order import index_in_list, order_by
 from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, ScoredPool, Straddle
+from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 from jax_rank_metrics._ranking.ranked import Ranked, UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.few_relevant import rank_few
@@ -119,14 +118,11 @@ def _rank_rows(
             )
         # Devices exchange candidates even where nothing is cut, and then all of them.
         depth = size if items_axis is not None and cut is None else cut
+        # Which items tie across the cut, scores tell once a metric asks.
         best, straddles = order_rows(pool.candidates, pool.order, depth, items_axis)
-        straddle = None
-        if cut is not None:
-            assert straddles is not None
-            # Which items tie across the cut, scores tell once a metric asks.
-            straddle = Straddle(straddles, None, layout)
+        straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = Ranked(best.items, Rows(), size, index, best.keys, straddle)
+        held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = _arithmetic.count(held.items.exists)
         nan_found = is_nan(Rows().first(best.keys), dtype)
     # The pool is counted only where the ranks do not already say how large it is.

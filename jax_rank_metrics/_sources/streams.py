@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, label_dtype
-from jax_rank_metrics._layouts.pools import Counted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Counted, Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
@@ -19,13 +19,13 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, Straddle
+from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,
+    group_across_cut,
     pool_of,
-    straddle_of,
     tally_of,
 )
 from jax_rank_metrics._sources.lists import clean_weights, has_nan
@@ -151,7 +151,7 @@ class Stream(NamedTuple):
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items of a catalogue, and how its items compare."""
         # Nothing is scored here: the dtype of scores decides that of values and of keys.
-        scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
+        scores = jax.eval_shape(lambda: catalog.scores(0))
         if catalog.attributes is None and not catalog.judges_unlisted:
             relevant = catalog.relevant.as_judged()
             catalog = dataclasses.replace(catalog, relevant=relevant)
@@ -264,7 +264,7 @@ class Stream(NamedTuple):
             total_items: How many items all devices hold.
         """
         assert state.best is not None
-        axis, straddle = self.catalog.items_axis, None
+        axis, straddles, group = self.catalog.items_axis, None, None
         first, dropped = state.best.in_order(self.order, axis, self._tally)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
@@ -282,13 +282,17 @@ class Stream(NamedTuple):
             is_last = exists & (first.keys == last_key)
             if state.hits is None:
                 is_tied = (state.keys == last_key) & state.has_rank
-                straddle = straddle_of(judged, is_tied, items, is_last, dropped)
+                straddles, group = group_across_cut(
+                    judged, is_tied, items, is_last, dropped
+                )
             else:
                 # The whole group by label, [*lists, 2].
                 tied = _count_labels(items.labels, is_last) + dropped
-                reaches = jnp.any(dropped > 0, axis=-1)
-                straddle = Straddle(reaches, tied > 0, Counted(tied, None))
-        held = Ranked(items, Rows(), total_items, first.ids, first.keys, straddle)
+                straddles = jnp.any(dropped > 0, axis=-1)
+                group = _pool_by_label(tied, None, judged.labels.dtype)
+        held = Ranked(
+            items, Rows(), total_items, first.ids, first.keys, straddles, group
+        )
         nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
         return self._ranking(held, state, nan_found, total_items, depth)
 
@@ -333,12 +337,8 @@ class Stream(NamedTuple):
         """Adds to the items that have places the pool, lengths and weights of lists."""
         dtype = self.judged.labels.dtype
         if state.hits is not None:
-            # As many items with the labels 0 and 1 as there are of each.
             counts = jnp.stack([state.length - state.hits, state.hits], axis=-1)
-            labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
-            exists = counts > 0
-            items = ItemArrays(jnp.where(exists, labels, 0), exists)
-            pool = Pool(items, Counted(counts, total_items))
+            pool = _pool_by_label(counts, total_items, dtype)
         else:
             is_listed = self.judged.exists & state.exists
             # None says that places were counted, so that unlisted items have none.
@@ -390,9 +390,9 @@ class Stream(NamedTuple):
             candidates = RawCandidates(block.scores, items, block.first_id)
             return step(state, block, candidates), None
 
-        if self.catalog.scorer.num_blocks == 1:
+        if self.catalog.num_blocks == 1:
             return body(start, jnp.zeros((), jnp.int32))[0]
-        numbers = jnp.arange(self.catalog.scorer.num_blocks, dtype=jnp.int32)
+        numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
         # In shard_map, a carry must vary from the start over all mesh axes of a step.
         start = _mesh.match_varying(start, (self.catalog, self.order.seeds))
         return lax.scan(body, start, numbers)[0]
@@ -402,6 +402,14 @@ class Stream(NamedTuple):
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
+
+
+def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Pool:
+    """Returns as many items with the labels 0 and 1 as there are of each, `[*lists, 2]`."""
+    labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
+    exists = counts > 0
+    items = ItemArrays(jnp.where(exists, labels, 0), exists)
+    return Pool(items, Counted(counts, ranks))
 
 
 def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:

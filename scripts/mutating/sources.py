@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "tokens that are padding count",
-        "_sources/tokens.py",
+        "_sources/similarities.py",
         "jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None",
         "jnp.maximum(best, scores), None",
         "tests/test_maxsim.py::test_scores",
