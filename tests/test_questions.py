@@ -10,6 +10,7 @@ from marks import long
 from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._results.comparisons import outcomes
 
 # Tests of forty lists share the programs of as many samples.
 SAMPLES = 2000
@@ -219,6 +220,16 @@ def test_intervals_agree_with_sides(rng, test):
     for x in jrm.compare(a, b, margin=0.02, level=0.9, **options):
         is_within = -0.02 < x.low and x.high < 0.02
         assert is_within == (x.p < 0.05) or abs(x.p - 0.05) < slack
+
+
+def test_resamples_answer_all_hypotheses(rng, monkeypatch):
+    """Equivalence asks two questions and has an interval, all of the same resamples."""
+    calls, draw = [], outcomes.studentised_bootstrap
+    monkeypatch.setattr(
+        outcomes, "studentised_bootstrap", lambda *x: calls.append(x) or draw(*x)
+    )
+    compare(*rng.random((2, 40)), test="bootstrap", margin=0.1)
+    assert len(calls) == 1
 
 
 def test_margins_of_constant_differences():

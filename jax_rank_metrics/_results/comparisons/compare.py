@@ -326,7 +326,7 @@ def compare(
 
 
 def _pairs_of(
-    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
+    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable]
 ) -> list[Pair]:
     """Pairs the metrics of systems.
 
