@@ -389,6 +389,8 @@ ERRORS = {
     "part.txt: qrels: query 'q2' has no documents in run": "qrels.txt part.txt",
     "other.txt: run: query 'q7' has no documents in qrels": "qrels.txt other.txt",
     "have no names": "qrels.txt good.txt --qrels-columns a,b,c",
+    # The name of a file is no argument, whatever it looks like.
+    "columns=x.txt: is empty": "qrels.txt columns=x.txt",
     "no documents in run; pass --missing zero to count": "qrels.txt part.txt",
     "no documents in qrels; pass --unjudged skip to leave": "qrels.txt other.txt",
     "is there already; pass --duplicates first or --duplicates last": "qrels.txt twice.txt",
@@ -412,6 +414,7 @@ def test_errors_are_one_line(folder, why):
     (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
     (folder / "twice.txt").write_text(RUNS["good.txt"] + "q1 Q0 a 1 0 t\n")
     (folder / "subtopics.txt").write_text("q1 1 a 1\nq1 2 a 1\n")
+    (folder / "columns=x.txt").write_text("")
     done = invoke(*ERRORS[why].split())
     assert isinstance(done.exception, SystemExit) and done.exit_code == 1
     assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr

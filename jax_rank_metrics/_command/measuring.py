@@ -4,7 +4,7 @@ import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jax_rank_metrics._calls.names import direction_of
 from jax_rank_metrics._command import report, request
@@ -15,7 +15,7 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents
+from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents, pl
 from jax_rank_metrics._files.join import joined_of
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
@@ -25,9 +25,6 @@ from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.list_values import read_lists
 from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 

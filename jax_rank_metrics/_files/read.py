@@ -123,10 +123,8 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    frame, _ = read(
-        Source.of(path), format, columns, duplicates, "relevance", keeps_lists=True
-    )
-    return frame
+    source = Source.of(path)
+    return read(source, format, columns, duplicates, "relevance", keeps_lists=True)[0]
 
 
 def read_run(
@@ -182,10 +180,8 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    frame, _ = read(
-        Source.of(path), format, columns, duplicates, "score", keeps_lists=True
-    )
-    return frame
+    source = Source.of(path)
+    return read(source, format, columns, duplicates, "score", keeps_lists=True)[0]
 
 
 @short_errors()
@@ -264,11 +260,8 @@ def read(
         rows = rows_of_lists(parsed.frame, value, parsed.fail)
         return parsed.frame if keeps_lists else rows, None
     if value not in parsed.frame.columns:
-        parsed.fail(
-            0,
-            f"doc_id is no list; pass {argument('columns', '')} of query, document and "
-            f"{value}",
-        )
+        cure = f"pass {argument('columns', '')} of query, document and {value}"
+        parsed.fail(0, f"doc_id is no list; {cure}")
     frame, tag = cleaned(parsed.frame, value, parsed.fail), None
     if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
