@@ -54,6 +54,7 @@ from jax_rank_metrics._inputs.labelled import by_items as by_items
 from jax_rank_metrics._inputs.labelled import by_items_of_rows as by_items_of_rows
 from jax_rank_metrics._inputs.labelled import frames_among as frames_among
 from jax_rank_metrics._inputs.labelled import has_item_ids as has_item_ids
+from jax_rank_metrics._inputs.labelled import key_of_ids as key_of_ids
 from jax_rank_metrics._inputs.labelled import labels_and_values as labels_and_values
 from jax_rank_metrics._inputs.labelled import list_columns as list_columns
 from jax_rank_metrics._inputs.labelled import named as named

@@ -10,7 +10,7 @@ lists have no labels. A mask of NumPy is never lost: it raises.
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,17 +69,21 @@ def same_index(
 ) -> None:
     """Raises if arguments of pandas, which are read by position, have other indexes.
 
+    Also if a frame has a column of ids among those of items.
+
     Args:
         of_items: Arguments of any form with the same items: `[items]` or `[lists, items]`.
         of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
             items. A Series is `[lists]`.
     """
-    if "pandas" not in sys.modules:
+    if not {"pandas", "polars"} & sys.modules.keys():
         return
     known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():
             axes: list[tuple[str, Any]] = []
+            if has_items and hasattr(value, "columns") and is_frame(value):
+                _refuse_ids_among_items(name, value.columns)
             if is_pandas_frame(value):
                 axes = [("index", value.index), ("columns", value.columns)]
                 axes = axes if has_items else axes[:1]
@@ -92,6 +96,16 @@ def same_index(
                         f"{name} has another index than {owner}, and both are read by "
                         f"position; bring them into one order, or pass {name}.to_numpy()"
                     )
+
+
+def _refuse_ids_among_items(name: str, columns: Iterable[Any]) -> None:
+    """Raises if a frame `[lists, items]` has a column of ids, which is no item."""
+    for key in columns:
+        if _is_named_by(_LISTS, key):
+            raise ValueError(
+                f"{name} has a column of ids, {key!r}, which would be read as an item; "
+                "leave it out, or make it the index"
+            )
 
 
 def by_ids(
@@ -186,6 +200,17 @@ def list_columns(
                 f"{name}.set_index({key!r}), and else leave it out"
             )
     return (range(len(frame)) if labels is None else labels), columns
+
+
+def key_of_ids(columns: Mapping[Any, Any]) -> Any:
+    """Returns the key of a dict of columns that has the ids of lists, or None."""
+    for key, column in columns.items():
+        if _is_named_by(_LISTS, key) and isinstance(column, (list, tuple, np.ndarray)):
+            # Values of a system that is called so repeat, or are fractions.
+            ids = np.asarray(column)
+            if ids.dtype.kind in "iuU" and np.unique(ids).size == ids.size > 1:
+                return key
+    return None
 
 
 def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) -> Any:

@@ -6,7 +6,7 @@ from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 
-pandas = LateImport("pandas")
+pandas, polars = LateImport("pandas"), LateImport("polars")
 
 Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
 COUNTS, IDS, GROUPS = (
@@ -76,6 +76,12 @@ CASES = {
     "index of probabilities": (*OTHER_INDEX, lambda: jrm.sampled_labels("mrr", y(), y(True), jax.random.key(0))),
     "index of batch weights": (*OTHER_INDEX, lambda: jrm.compat.keras_rs_list_weights(rows(), rows(True))),
     "index of a PerList": (*OTHER_INDEX, lambda: jrm.PerList(y(), y(True), y() > 0)),
+    "index of pooled scores": (*OTHER_INDEX, lambda: jrm.pooled_roc_auc(y(), y(True))),
+    "index of pooled weights": (*OTHER_INDEX, lambda: jrm.pooled_roc_auc(rows(), Y, None, y())),
+    "ids among items": (ValueError, "scores has a column of ids, 'qid', which would be read as an item", lambda: jrm.ndcg(Y, pandas.DataFrame(Y).rename(columns={3: "qid"}))),
+    "ids among items of polars": (ValueError, "labels has a column of ids, 'user'", lambda: jrm.evaluate("mrr", polars.DataFrame({"user": [5, 6], "0": [1, 0]}), Y)),
+    "ids among columns": (ValueError, "a holds the ids of lists under 'qid'; pass a frame", lambda: jrm.compare(*[{"qid": [5, 6], "mrr": [0.1, 0.2]}] * 2)),
+    "names among columns": (ValueError, "['old'] holds the ids of lists under 'query'; pass a frame", lambda: jrm.table({"old": {"query": ["a", "b"], "mrr": [0.1, 0.2]}})),
     "items by name": (ValueError, "item_mask has the labels 'x0', .* not those of the items 0, 1, 2, …; .*item_mask.to_numpy", lambda: users(item_mask=pandas.Series([True] * 4, ["x0", "x1", "x2", "x3"]))),
     "items that are not": (ValueError, "item_mask has the labels 0, .* items 0, 1, 2, …", lambda: users(item_mask={i: True for i in range(5)})),
     "users twice": (ValueError, "groups has some labels more than once", lambda: users().by(pandas.Series(list("abcd"), [0, 1, 2, 2]))),
