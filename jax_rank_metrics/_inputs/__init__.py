@@ -40,6 +40,7 @@ from jax_rank_metrics._inputs.items import columns as columns
 from jax_rank_metrics._inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._inputs.items import ids_below as ids_below
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays
+from jax_rank_metrics._inputs.items import item_counts as item_counts
 from jax_rank_metrics._inputs.items import item_groups as item_groups
 from jax_rank_metrics._inputs.items import item_mask as item_mask
 from jax_rank_metrics._inputs.items import per_list as per_list
