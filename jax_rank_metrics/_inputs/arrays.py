@@ -9,8 +9,13 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._inputs.labelled import refuse_masked
-from jax_rank_metrics._inputs.libraries import is_of_jax, is_sparse, is_torch_tensor
+from jax_rank_metrics._inputs.labelled import refuse_ids, refuse_masked
+from jax_rank_metrics._inputs.libraries import (
+    is_frame,
+    is_of_jax,
+    is_sparse,
+    is_torch_tensor,
+)
 
 # Arguments that hold ids, whose padding is -1.
 _ID_ARGUMENTS = (
@@ -48,6 +53,8 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     """
     kind = type(value).__name__
     refuse_masked(name, value)
+    if hasattr(value, "columns") and is_frame(value):
+        refuse_ids(name, value.columns)
     try:
         values = np.asarray(value)
     except jax.errors.TracerArrayConversionError as error:

@@ -10,7 +10,7 @@ lists have no labels. A mask of NumPy is never lost: it raises.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,21 +69,17 @@ def same_index(
 ) -> None:
     """Raises if arguments of pandas, which are read by position, have other indexes.
 
-    Also if a frame has a column of ids among those of items.
-
     Args:
         of_items: Arguments of any form with the same items: `[items]` or `[lists, items]`.
         of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
             items. A Series is `[lists]`.
     """
-    if not {"pandas", "polars"} & sys.modules.keys():
+    if "pandas" not in sys.modules:
         return
     known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():
             axes: list[tuple[str, Any]] = []
-            if has_items and hasattr(value, "columns") and is_frame(value):
-                _refuse_ids_among_items(name, value.columns)
             if is_pandas_frame(value):
                 axes = [("index", value.index), ("columns", value.columns)]
                 axes = axes if has_items else axes[:1]
@@ -98,12 +94,12 @@ def same_index(
                     )
 
 
-def _refuse_ids_among_items(name: str, columns: Iterable[Any]) -> None:
-    """Raises if a frame `[lists, items]` has a column of ids, which is no item."""
+def refuse_ids(name: str, columns: Sequence[Any]) -> None:
+    """Raises if a frame that is read by position has a column of ids among others."""
     for key in columns:
-        if _is_named_by(_LISTS, key):
+        if len(columns) > 1 and _is_named_by(_LISTS, key):
             raise ValueError(
-                f"{name} has a column of ids, {key!r}, which would be read as an item; "
+                f"{name} has a column of ids, {key!r}, which would be read as numbers; "
                 "leave it out, or make it the index"
             )
 
@@ -259,7 +255,12 @@ def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
         return labels, values[:, 0] if is_column else values
     if isinstance(value, Mapping):
         refuse_masked(name, list(value.values()))
-        return list(value), np.asarray(list(value.values()))
+        try:
+            return list(value), np.asarray(list(value.values()))
+        except ValueError as error:
+            raise ValueError(
+                f"{name}: values differ in length; pass as many numbers for each key"
+            ) from error
     return None, value
 
 
