@@ -130,10 +130,11 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
 
     from jax_rank_metrics._calls.names import bind_all
     from jax_rank_metrics._drivers import step
-    from jax_rank_metrics._drivers.plan import Plan
+    from jax_rank_metrics._drivers.batches import QueryBatch
+    from jax_rank_metrics._drivers.job import Plan
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     indices = jnp.arange(len(users))
-    batch = step.QueryBatch(indices, users, None, relevant_ids, labels, seen_ids)
+    batch = QueryBatch(indices, users, None, relevant_ids, labels, seen_ids)
     plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
     return step.measure_queries(plan, step.CatalogArrays(items), batch)

@@ -7,6 +7,7 @@ concern of the states.
 import functools
 import math
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 import jax
@@ -297,15 +298,17 @@ def as_real(values: ArrayLike, dtype: DTypeLike) -> jax.Array:
     return array.astype(dtype)
 
 
-def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
+def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:
     """Returns `x / y`, and 0 where `y` is not above 0; `y` broadcasts to `x`.
+
+    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
 
     The divisor is guarded before the division. A `where` around the quotient alone would
     show autodiff and `jax_debug_nans` the NaN of the branch that is not taken.
     """
     is_defined = y > 0
-    quotient = x / jnp.where(is_defined, y, jnp.ones_like(y))
-    return jnp.where(is_defined, quotient, jnp.zeros_like(quotient))
+    quotient = x / xp.where(is_defined, y, xp.ones_like(y))
+    return xp.where(is_defined, quotient, xp.zeros_like(quotient))
 
 
 def power(base: float, exponents: jax.Array) -> jax.Array:
@@ -326,6 +329,14 @@ def max_identity(dtype: DTypeLike) -> int:
     It is the minimum of an integer dtype, and 0 for floats.
     """
     return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else 0
+
+
+def power_of_two_below(x: jax.Array) -> jax.Array:
+    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
+    integer = integer_like(x.dtype)
+    infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
+    bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
+    return lax.bitcast_convert_type(bits, x.dtype)
 
 
 def integer_like(dtype: DTypeLike) -> jnp.dtype:

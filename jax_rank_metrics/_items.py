@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import export, lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._pytree import pytree
 
 # The column of memberships in groups. It alone is a matter of fact for every item, whether
@@ -47,9 +47,10 @@ class ItemArrays(NamedTuple):
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> "ItemArrays":
-        """Gathers items as `at` does, and keeps those that are known to exist."""
-        return self.at(slots).only(exists)
+    def broadcast_to(self, shape: tuple[int, ...]) -> "ItemArrays":
+        """Broadcasts labels and what exists to `[*lists, items]`."""
+        labels = jnp.broadcast_to(self.labels, shape)
+        return self._replace(labels=labels, exists=jnp.broadcast_to(self.exists, shape))
 
     def only(self, exists: jax.Array) -> "ItemArrays":
         """Returns the items for which `exists` is also true; others become 0.
@@ -98,7 +99,7 @@ class RawItems:
     @property
     def label_dtype(self) -> str | None:
         """The dtype of labels as they were passed, if these are widened floats."""
-        return _inputs.label_dtype(self.labels, self.dtype)
+        return label_dtype(self.labels, self.dtype)
 
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
@@ -133,38 +134,12 @@ class RawItems:
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
-        """Gathers items that have a rank where `exists` is true; others become 0.
 
-        What says which items exist is not gathered.
-        """
-        items = dataclasses.replace(self, mask=None, retrieved=None)
-        return items.at(slots).read().only(exists)
-
-
-class SharedItems(NamedTuple):
-    """Items of which many lists share the arrays, broadcast where they are read.
-
-    A branch is passed the arrays that it reads. It gets these as they are, and not
-    written out for every list.
-    """
-
-    labels: jax.Array  # broadcasts to [*lists, items], as all arrays do
-    exists: jax.Array
-    shape: tuple[int, ...]  # [*lists, items]
-
-    def retrieved_items(self) -> ItemArrays:
-        """Returns the items of every list."""
-        labels = jnp.broadcast_to(self.labels, self.shape)
-        return ItemArrays(labels, jnp.broadcast_to(self.exists, self.shape))
-
-    def at(self, slots: jax.Array) -> ItemArrays:
-        """Gathers items by their slots along the axis of items."""
-        return self.retrieved_items().at(slots)
-
-    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
-        """Gathers items as `at` does, and keeps those that are known to exist."""
-        return self.at(slots).only(exists)
+def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
+    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
+    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
+        return None
+    return None if labels.dtype == dtype else labels.dtype.name
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:

@@ -26,3 +26,15 @@ def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
             f'pip install "jax-rank-metrics[{extra}]"',
             name=error.name,
         ) from error
+
+
+class LazyLibrary:
+    """A library under the name of a module, which is imported when it is first read."""
+
+    def __init__(self, library: str, purpose: str, extra: str) -> None:
+        """Holds the arguments of `import_optional`."""
+        self._arguments = library, purpose, extra
+
+    def __getattr__(self, name: str) -> object:
+        """Returns what the library has under a name."""
+        return getattr(import_optional(*self._arguments), name)

@@ -157,18 +157,18 @@ from jax_rank_metrics._formulas.propensity_scored import (
 from jax_rank_metrics._formulas.propensity_scored import (
     propensity_scored_recall as propensity_scored_recall,
 )
-from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
-from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.serendipity import serendipity as serendipity
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
 from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
 from jax_rank_metrics._formulas.subtopics import nrbp as nrbp
 from jax_rank_metrics._formulas.subtopics import subtopic_recall as subtopic_recall
 from jax_rank_metrics._formulas.two_rankings import jaccard as jaccard
+from jax_rank_metrics._formulas.two_rankings import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.two_rankings import overlap as overlap
 from jax_rank_metrics._formulas.two_rankings import (
     rank_biased_overlap as rank_biased_overlap,
 )
+from jax_rank_metrics._formulas.two_rankings import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.user_models import (
     expected_reciprocal_rank as expected_reciprocal_rank,
 )
@@ -214,8 +214,8 @@ from jax_rank_metrics._results.systems.prediction_powered import (
     prediction_powered as prediction_powered,
 )
 from jax_rank_metrics._results.systems.seeds import Interval as Interval
-from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
 from jax_rank_metrics._results.systems.seeds import SeedSummary as SeedSummary
+from jax_rank_metrics._results.systems.systems import Seeds as Seeds
 from jax_rank_metrics._results.systems.systems import Systems as Systems
 from jax_rank_metrics._results.tables.table import table as table
 from jax_rank_metrics._results.tables.to_frame import to_frame as to_frame
@@ -229,9 +229,9 @@ from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
 from jax_rank_metrics._sources.tokens import Tokens as Tokens
 from jax_rank_metrics._states.exposure import Exposure as Exposure
-from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
 from jax_rank_metrics._states.group_exposure import GroupExposure as GroupExposure
 from jax_rank_metrics._states.histogram import Histogram as Histogram
+from jax_rank_metrics._states.mean import GeometricMean as GeometricMean
 from jax_rank_metrics._states.mean import Mean as Mean
 from jax_rank_metrics._states.merging import all_reduce as all_reduce
 from jax_rank_metrics._states.merging import compute as compute

@@ -70,31 +70,22 @@ _PATTERN = re.compile(
 )
 
 
-class Meaning(NamedTuple):
-    """The metric that a name stands for, with options and cutoffs."""
+def meaning(name: str) -> tuple[MeasureFamily, str | None]:
+    """Returns the family that a name without parentheses is of, and its cutoffs.
 
-    metric: str
-    options: dict[str, str]
-    cutoffs: str | None = None  # what would follow @, such as "5,10"
-    default: str | None = None  # what follows it if nothing else does
+    The cutoffs are those in the name, as they would follow @, or None. A name that is none
+    of a family is a family of its own, without cutoffs and options.
 
-
-def meaning(name: str) -> Meaning:
-    """Returns the metric, the options and the cutoffs of a name without parentheses.
-
-    A name that is none of a family is returned as it is.
-
-    >>> meaning("ndcg_cut_10")[:3]
+    >>> family, cutoffs = meaning("ndcg_cut_10")
+    >>> family.metric, family.options, cutoffs
     ('ndcg', {'gain_fn': 'linear_gain'}, '10')
-    >>> meaning("P.5,10").cutoffs, meaning("P").metric, meaning("success_1").default
-    ('5,10', 'P', '1,5,10')
+    >>> meaning("P.5,10")[1], meaning("P")[0].metric, meaning("success_1")[0].cutoffs
+    ('5,10', 'P', ('1', '5', '10'))
     """
     match = _match(name)
     if match is None:
-        return Meaning(name, {})
-    family = _FAMILY_OF[match["name"].lower()]
-    cutoffs = match["cutoff"] or match["cutoffs"]
-    return Meaning(family.metric, family.options, cutoffs, ",".join(family.cutoffs))
+        return MeasureFamily(name, cutoffs=()), None
+    return _FAMILY_OF[match["name"].lower()], match["cutoff"] or match["cutoffs"]
 
 
 def metric_part(name: str) -> str:
@@ -106,7 +97,7 @@ def metric_part(name: str) -> str:
     ('fall_out', 'average_precision', 'mine')
     """
     metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
-    return meaning(metric).metric
+    return meaning(metric)[0].metric
 
 
 def value_names(name: str) -> list[str]:
@@ -123,11 +114,10 @@ def value_names(name: str) -> list[str]:
     match = _match(head)
     if match is None:
         return []
-    suffix = match["name"] + _FAMILY_OF[match["name"].lower()].suffix
-    default = ",".join(_FAMILY_OF[match["name"].lower()].cutoffs)
-    cutoffs = match["cutoff"] or match["cutoffs"] or default
-    texts = [suffix.format(float(text)) for text in cutoffs.split(",")]
-    return [text + parenthesis + options for text in texts]
+    family, cutoffs = meaning(head)
+    texts = cutoffs.split(",") if cutoffs else family.cutoffs
+    suffixes = [family.suffix.format(float(text)) for text in texts]
+    return [match["name"] + suffix + parenthesis + options for suffix in suffixes]
 
 
 def cutoff_of(name: str) -> tuple[str, int] | None:

@@ -8,17 +8,16 @@ with the queries spread over all devices.
 The images are those that come with scikit-learn; nothing is downloaded.
 """
 
-import math
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, PartitionSpec
+from jax.sharding import AxisType
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._optional import import_optional
@@ -35,12 +34,10 @@ BATCH = 256
 LEARNING_RATE = 2e-3
 TEMPERATURE = 0.1
 HELD_OUT = 600
-QUERIES_PER_DEVICE = 64
 STEPS_PER_REPORT = 10
 
 Params = list[dict[str, jax.Array]]
 States = dict[str, jrm.Mean]
-Lists = dict[str, jrm.PerList]
 
 
 class Images(NamedTuple):
@@ -172,58 +169,24 @@ def train(
 # Measuring, over all devices
 
 
-@cache  # so that both models share one compilation
-def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
-    """Makes a compiled function that measures a batch of queries, sharded over the mesh.
-
-    It returns states, which are all that an evaluation needs, and the values of every
-    query, by which two models are compared.
-    """
-
-    @jax.jit
-    @partial(
-        jax.shard_map,
-        mesh=mesh,
-        in_specs=(PartitionSpec("data"), PartitionSpec(), PartitionSpec()),
-        out_specs=(PartitionSpec(), PartitionSpec("data")),
-    )
-    def evaluate_batch(
-        rows: jax.Array, embeddings: jax.Array, digits: jax.Array
-    ) -> tuple[States, Lists]:
-        # From here to `all_reduce` every device sees only its own queries.
-        scores = embeddings[rows] @ embeddings.T
-        labels = digits[rows][:, None] == digits
-        query = rows[:, None]
-        is_query = query == jnp.arange(len(digits))
-        # A padding query masks all of its candidates, and such a list does not count.
-        mask = (query >= 0) & ~is_query
-        lists = jrm.measure(METRICS, jrm.rank(labels, scores, mask))
-        return jrm.all_reduce(jrm.mean(lists), "data"), lists
-
-    return evaluate_batch
+def same_digit(query_digits: jax.Array, item_digits: jax.Array) -> jax.Array:
+    """Labels images by queries, `[queries, items]`: those of its digit are relevant."""
+    return query_digits[:, None] == item_digits[None]
 
 
-def padded_batches(queries: int, size: int) -> Iterator[np.ndarray]:
-    """Yields the rows of all queries, `size` at a time; -1 fills up the last batch."""
-    rows = np.arange(math.ceil(queries / size) * size, dtype=np.int32)
-    rows[queries:] = -1
-    yield from rows.reshape(-1, size)
-
-
-def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
+def evaluate(embeddings: jax.Array, digits: jax.Array) -> jrm.Evaluation:
     """Measures how well every image retrieves all others of its digit."""
-    devices = jax.device_count()
     # The axis type is explicit, since its default differs among versions of JAX.
-    mesh = jax.make_mesh((devices,), ("data",), axis_types=(AxisType.Auto,))
-    evaluate_batch = make_evaluate_batch(mesh)
-    states, parts = jrm.empty(METRICS), []
-    for rows in padded_batches(len(digits), QUERIES_PER_DEVICE * devices):
-        batch_states, lists = evaluate_batch(rows, embeddings, digits)
-        states = jrm.merge(states, batch_states)
-        parts.append(jax.device_get(lists))
-    # Queries that are padding have no weight, so they stay out of every comparison.
-    lists = jax.tree.map(lambda *x: np.concatenate(x), *parts)
-    return {name: states[name] for name in METRICS}, lists
+    mesh = jax.make_mesh((jax.device_count(),), ("data",), axis_types=(AxisType.Auto,))
+    return jrm.evaluate_embeddings(
+        METRICS,
+        embeddings,
+        embeddings,
+        jrm.by_attributes(same_digit, digits, digits),
+        exclude_self=True,
+        mesh=mesh,
+        queries_axis="data",
+    )
 
 
 # Output
@@ -252,16 +215,16 @@ def train_with_progress(
         return train(params, images, steps, key, report)
 
 
-def draw(states: dict[str, States], lists: dict[str, Lists]) -> "Figure":
+def draw(evaluations: dict[str, jrm.Evaluation]) -> "Figure":
     """Draws recall at cutoffs, and the `map` of each query with and without training."""
     library = import_optional("matplotlib.figure", "demo --save", "plots")
     figure: Figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)
-    jrm.plots.at_cutoffs(states, "recall", ax=recall_ax)
-    (baseline, a), (trained, b) = lists.items()
+    jrm.plots.at_cutoffs(evaluations, "recall", ax=recall_ax)
+    (baseline, a), (trained, b) = evaluations.items()
     names = (baseline, trained)
     jrm.plots.differences(a, b, names=names, metric="map", ax=difference_ax)
-    jrm.plots.distribution(lists, metric="map", ax=distribution_ax)
+    jrm.plots.distribution(evaluations, metric="map", ax=distribution_ax)
     return figure
 
 
@@ -277,23 +240,24 @@ def run(steps: int, seed: int, save: Path | None) -> None:
     init_key, train_key = jax.random.split(jax.random.key(seed))
     params = init_network(init_key)
     params = train_with_progress(console, params, images, steps, train_key)
-    states: dict[str, States] = {}
-    lists: dict[str, Lists] = {}
     models = {"raw pixels": unit_length, "trained": partial(embed, params)}
-    for name, model in models.items():
-        states[name], lists[name] = evaluate(model(held_out.pixels), held_out.digits)
-    print(f"\nHeld-out queries\n{jrm.table(states, rows='metrics')}")
+    evaluations = {
+        name: evaluate(model(held_out.pixels), held_out.digits)
+        for name, model in models.items()
+    }
+    print(f"\nHeld-out queries\n{jrm.table(evaluations, rows='metrics')}")
     baseline, trained = (
-        {name: metrics[name] for name in COMPARED} for metrics in lists.values()
+        {name: evaluation.lists[name] for name in COMPARED}
+        for evaluation in evaluations.values()
     )
     print(f"\n{' against '.join(reversed(models))}")
     for comparison in jrm.compare(baseline, trained):
         print(f"{comparison.metric:8} {comparison}")
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
-        table = jrm.table(states, format="markdown", rows="metrics")
+        table = jrm.table(evaluations, format="markdown", rows="metrics")
         (save / "table.md").write_text(f"{table}\n")
-        draw(states, lists).savefig(save / "plots.png", dpi=90)
+        draw(evaluations).savefig(save / "plots.png", dpi=90)
         print(f"\nWrote table.md and plots.png to {save}")
     seconds = time.perf_counter() - start
     print(

@@ -10,7 +10,11 @@ from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import p_values, resample
-from jax_rank_metrics._results.inference.studentised import studentised_bootstrap
+from jax_rank_metrics._results.inference.studentised import (
+    resampled_p,
+    resampled_reach,
+    studentised_bootstrap,
+)
 
 SIMULATIONS = 2000
 pytestmark = pytest.mark.filterwarnings("ignore:p is never below")
@@ -61,8 +65,9 @@ def test_bootstrap_of_one_side(rng, lists):
 
     def bootstrap_of(values, alternative):
         sides, weights = [(x[None],) for x in values.T], np.ones_like(values)
-        options = (0.0, jax.random.key(2), 999, 0.95, alternative)
-        return studentised_bootstrap(sides, weights, *options)
+        resamples = studentised_bootstrap(sides, weights, jax.random.key(2), 999)
+        reach = resampled_reach(resamples, 0.95, alternative)
+        return resampled_p(resamples, 0.0, alternative), reach
 
     mean = values.mean(0)
     p, margin = bootstrap_of(values, "greater")

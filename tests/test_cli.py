@@ -16,9 +16,8 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command import request
-from jax_rank_metrics._command.arguments import run_names
-from jax_rank_metrics._command.words import DEFAULT, not_measured
-from jax_rank_metrics._trec import OFFICIAL
+from jax_rank_metrics._command.arguments import DEFAULT, members, run_names
+from jax_rank_metrics._trec import NOT_MEASURED, OFFICIAL
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
 RUNS = {
@@ -252,7 +251,7 @@ def test_families_and_sets_of_trec_eval():
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
     assert {"set_map", "Rprec_mult_0.20"} < {*everything}
     assert not {"Rndcg", "num_q"} & {*everything}
-    assert "Rndcg" in not_measured(["all_trec"], False)
+    assert "Rndcg" in {*members(["all_trec"], False)} & {*NOT_MEASURED}
 
 
 def test_official_measures_have_one_meaning(folder):

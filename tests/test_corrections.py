@@ -8,7 +8,10 @@ from jax import random
 
 from jax_rank_metrics._results.inference import p_values, randomised, resample
 from jax_rank_metrics._results.inference.randomised import swap_test
-from jax_rank_metrics._results.inference.studentised import p_and_reach
+from jax_rank_metrics._results.inference.studentised import (
+    resampled_p,
+    resampled_reach,
+)
 from jax_rank_metrics._results.inference.weighted_means import Ratios, pseudo_values
 from jax_rank_metrics._results.systems.seeds import share_of_wins
 
@@ -65,10 +68,11 @@ def test_random_patterns_differ():
 def test_resampled_t_by_hand():
     """The data are a resample of their own, and the interval ends at the larger t."""
     t = np.array([[-0.5], [3], [1]], np.float32)
-    p, reach = p_and_reach(t, np.array([2.0]), np.array([0.5]), 0.6, "two-sided")
+    resamples = t, np.array([2.0]), np.array([0.5])
+    p = resampled_p(resamples, 0.0, "two-sided")
+    reach = resampled_reach(resamples, 0.6, "two-sided")
     assert (p.item(), reach.item()) == (0.25, 1.5)
-    p, _ = p_and_reach(t, np.array([1.0]), np.array([0.5]), 0.6, "greater")
-    assert p == 0.5
+    assert resampled_p(resamples, -1.0, "greater") == 0.5
 
 
 def test_wins_of_runs_by_hand():

@@ -17,7 +17,7 @@ from marks import long
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._places import few_ranks, few_ranks_cpu
+from jax_rank_metrics._places import few_ranks_cpu, tie_groups
 from jax_rank_metrics._places import place as places
 
 LISTS, ITEMS, RELEVANT = 5, 96, 9
@@ -432,7 +432,7 @@ def test_bits_of_integers_give_what_pairs_give(rng, items):
 
     @jax.jit
     def run(keys, exists, *amounts):
-        pairs = few_ranks.Pairs(keys, exists).groups(amounts)
+        pairs = tie_groups.of_pairs(keys, exists, amounts)
         return pairs, few_ranks_cpu.groups_of(keys, exists, amounts)
 
     pairs, bits = run(keys, exists, *amounts)

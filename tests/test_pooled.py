@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._formulas import one_list
-from jax_rank_metrics._states import bins as kernel
+from jax_rank_metrics._states import pooled as kernel
 
 ITEMS, BITS = 24, 8  # in most tests, so that they share compiled programs
 TINY, ULP = float(np.float32(1e-45)), float(np.nextafter(np.float32(1), np.float32(2)))

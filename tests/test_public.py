@@ -28,9 +28,9 @@ METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 # steps in the order of the data. Inside a package, imports must not form a cycle.
 LAYERS = """
     _choices _trec _optional _messages _pytree _share _mesh _types _while_tracing _shards
-    _by_options _arithmetic _gains _group_amounts _one_off _inputs _check _items _ordering
+    _by_options _arithmetic _gains _group_amounts _one_off _inputs _items _check _ordering
     _layouts _places _states _ranking _sources _metrics _formulas _calls
-    _results.sheet _results.formats _results.inference _results.systems
+    _results.sheet _results.inference _results.systems
     _results.comparisons _results.tables _results.plots _results _drivers _files
     _check.drivers _check.check plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()

@@ -237,6 +237,8 @@ def test_a_query_of_nothing_at_all():
         assert values.weights.tolist() == [1, 1, 1]
     assert lists["recall"].defined.tolist() == [False, False, True]
     assert repr(jrm.join(gold, retrieved)) == "Joined(3 queries, 1 judged, 1 retrieved)"
+    for sides in (([[]], [["a"]]), ([["a"]], [[]])):
+        assert jrm.recall.of(jrm.rank_ids(*sides)).values.tolist() == [0]
 
 
 @pytest.mark.parametrize("is_dict", (False, True))

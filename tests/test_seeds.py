@@ -61,21 +61,16 @@ def t_by_loops(a, b, weights, lists, seeds_a, seeds_b):
 
 
 @pytest.mark.parametrize("seeds_a", [3, 1])
-def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
+def test_resamples_are_those_of_a_loop(rng, seeds_a):
     """t* of every resample is that of lists and seeds drawn and studentised one by one."""
     lists, samples = 20, 8
     sides = runs_of(rng, seeds_a, lists), runs_of(rng, 4, lists)
     weights = rng.uniform(0.5, 2, lists)
-    statistics = {}
-
-    def keep(t, means, errors, *_):
-        statistics.update(t=t, m=means, e=errors)
-
-    monkeypatch.setattr(studentised, "p_and_reach", keep)
     key = jax.random.key(5)
-    studentised.studentised_bootstrap(
-        [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
+    resamples = studentised.studentised_bootstrap(
+        [sides], weights[:, None], key, samples
     )
+    drawn_t, means, errors = (x[..., 0] for x in resamples)
     words, side_keys = resample.seeds_of(key, samples), jax.random.split(key)
     multinomial_draws = jax.jit(resample.multinomial_draws, static_argnums=0)
     counts = [np.asarray(multinomial_draws(lists, words[0], words[1:])).T]
@@ -85,8 +80,8 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
     ]
     plain = [np.arange(x.shape[1]) for x in counts]
     mean, error = t_by_loops(*sides, weights, *plain)
-    np.testing.assert_allclose((statistics["m"][0], statistics["e"][0]), (mean, error))
-    for sample, t in enumerate(statistics["t"][:, 0]):
+    np.testing.assert_allclose((means, errors), (mean, error))
+    for sample, t in enumerate(drawn_t):
         drawn = [np.repeat(np.arange(x.shape[1]), x[sample]) for x in counts]
         drawn_mean, drawn_error = t_by_loops(*sides, weights, *drawn)
         assert t == pytest.approx((drawn_mean - mean) / drawn_error, rel=2e-4)
@@ -139,7 +134,8 @@ def test_equal_procedures_rarely_differ(rng, seed_spread):
         numbers = difference.mean(), *error_with_seeds(error, lists - 1, (a, b), share)
         p_of_t.append(p_values.student_p(*map(np.array, numbers)))
     weights, key = np.ones((lists, data_sets)), jax.random.key(0)
-    p, _ = studentised.studentised_bootstrap(sides, weights, 0.0, key, 500, 0.95)
+    resamples = studentised.studentised_bootstrap(sides, weights, key, 500)
+    p = studentised.resampled_p(resamples, 0.0, "two-sided")
     # Three standard errors of a share of 200 are 4.6 %.
     assert np.mean(p <= 0.05) < 0.096 and np.mean(np.array(p_of_t) <= 0.05) < 0.096
 

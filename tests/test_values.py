@@ -11,7 +11,7 @@ from marks import long
 from per_lists import state_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking.pool import Straddle
+from jax_rank_metrics._ranking.pool import Pool
 
 IN_ORDER = -np.arange(6, dtype=np.float32)
 LABELS = np.array([3, 2, 3, 0, 1, 2], np.int32)
@@ -373,13 +373,13 @@ def test_options_of_numpy_are_those_of_python(option, number):
 )
 def test_metrics_of_a_call_share_their_pass_over_the_pool(names, number, monkeypatch):
     """A tie group that straddles the cut is added up once per function of items."""
-    passes, group = [], Straddle.group
+    passes, totals = [], Pool.totals
 
     def counted(self, *args):
         passes.append(args)
-        return group(self, *args)
+        return totals(self, *args)
 
-    monkeypatch.setattr(Straddle, "group", counted)
+    monkeypatch.setattr(Pool, "totals", counted)
     lists = jax.ShapeDtypeStruct((7, 123), jnp.float32)
     ranking = jax.eval_shape(lambda y, s: jrm.rank(y, s, k=10), lists, lists)
     jax.eval_shape(lambda ranking: jrm.measure(names, ranking), ranking)

@@ -1,11 +1,12 @@
-"""Metrics by their names, and names that were probably meant."""
+"""Metrics by their names: what a name stands for and says, or was probably meant to."""
 
 import ast
 import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import jax
 
@@ -15,8 +16,8 @@ from jax_rank_metrics._messages import short, short_errors
 from jax_rank_metrics._metrics.metric import AFTER_REGISTRATION, NAMES, Metric
 from jax_rank_metrics._metrics.spec import SHARED, Bound
 from jax_rank_metrics._share import share
-from jax_rank_metrics._states.geometric import GeometricMean
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.cutoff_names import without_cutoff
+from jax_rank_metrics._states.mean import GeometricMean, Mean
 
 _OF_USERS = (
     "jrm.{0}(ids, counts) measures it; evaluate_users(…, seen=…) does so at its k"
@@ -100,6 +101,9 @@ Metrics = (
     str | Sequence[str | Bound] | Mapping[str, Metric[...] | functools.partial[Mean]]
 )
 
+# Names of metrics of which lower values are better, or whether this holds for all.
+Lower = bool | str | Sequence[str]
+
 SHORT = {"rel": "relevance_threshold"}
 
 # Names whose values are aggregated into another state than `Mean`.
@@ -150,8 +154,8 @@ def _parsed(text: str) -> Bound:
             f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
-    meaning = _trec.meaning(match["name"].lower().replace("-", "_"))
-    name = meaning.metric
+    family, typed = _trec.meaning(match["name"].lower().replace("-", "_"))
+    name = family.metric
     if name not in NAMES:
         if match["name"] in (*_trec.RUN_LINES, *_trec.NOT_MEASURED):
             raise ValueError(
@@ -166,12 +170,12 @@ def _parsed(text: str) -> Bound:
         spec = NAMES[name].spec
         preset = spec.presets.get(name, {}).items()
         of_family = [
-            (key, _gains.FUNCTIONS.get(x, x)) for key, x in meaning.options.items()
+            (key, _gains.FUNCTIONS.get(x, x)) for key, x in family.options.items()
         ]
         options = [*preset, *of_family, *_options(match["options"])]
-        texts = [x for x in (meaning.cutoffs, match["k"]) if x is not None]
-        if meaning.default and not texts and spec.at not in dict(options):
-            texts = [meaning.default]
+        texts = [x for x in (typed, match["k"]) if x is not None]
+        if family.cutoffs and not texts and spec.at not in dict(options):
+            texts = [",".join(family.cutoffs)]
         options += [(spec.at, _cutoffs(cutoffs, spec.at)) for cutoffs in texts]
         bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
@@ -220,6 +224,130 @@ def lower_is_better(name: str) -> bool | None:
     return direction(dict(parse(without_level).options))
 
 
+def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
+    """Whether lower values are better, by the metric itself or because `lower` names it.
+
+    Args:
+        name: A name in results, such as "ndcg@10".
+        lower: Names of metrics, with or without cutoffs, or True for all.
+
+    Returns:
+        None for a metric of which neither direction is better.
+    """
+    # `lower` may name "recall" for "recall@5", or that cutoff alone.
+    if lower is True or {name, without_cutoff(name)} & set(_names_in(lower)):
+        return True
+    return lower_is_better(name)
+
+
+def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
+    """Whether lower values are better, by the keys that lead to them, as `is_lower_better`.
+
+    The metric is named by the last key that this package or `lower` knows. If it knows
+    none, higher values are better unless `lower` is True.
+    """
+    # ("web", "arp", "new") has the direction of "arp".
+    names = [key for key in reversed(path) if isinstance(key, str)]
+    for name in names:
+        direction = is_lower_better(name, lower)
+        if direction is not False or is_metric_name(name):
+            return direction
+    return lower is True
+
+
+def warn_of_zeros(
+    counts: Iterable[tuple[Sequence[Hashable], tuple[int, int]]],
+    lower: Lower = (),
+    of_states: bool = False,
+    stacklevel: int = 3,
+) -> None:
+    """Warns of metrics that are better when lower, and count undefined lists as 0.
+
+    Args:
+        counts: As for `remark_on_zeros`, as the next two.
+        lower: See there.
+        of_states: See there.
+        stacklevel: That of the warning, seen from this function.
+    """
+    for remark in remark_on_zeros(counts, lower, of_states):
+        warnings.warn(remark, stacklevel=stacklevel)
+
+
+def remark_on_zeros(
+    counts: Iterable[tuple[Sequence[Hashable], tuple[int, int]]],
+    lower: Lower = (),
+    of_states: bool = False,
+) -> list[str]:
+    """Remarks on metrics that are better when lower, and count undefined lists as 0.
+
+    Args:
+        counts: The keys that lead to each metric, with the number of lists in which it is
+            undefined and counts as 0, and the number of all lists.
+        lower: As for `is_lower_better`.
+        of_states: Whether some of the numbers are those of states.
+    """
+    # Keys of a dict, so that a metric of many systems is named once.
+    texts = {
+        f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
+        for path, (undefined, lists) in counts
+        if undefined and direction_of(path, lower)
+    }
+    if not texts:
+        return []
+    return [
+        "lower is better, and lists in which the metric is undefined count as 0, as if "
+        f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
+        "them out, or with 'one'"
+        + (" (a state does not say whether that was done)" if of_states else "")
+    ]
+
+
+def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
+    """Raises ValueError if `lower` names a metric that is not among `names`.
+
+    A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
+    names none.
+    """
+    # Keys that are no text, such as numbers of systems, are no names of metrics.
+    known = {name: None for name in names if isinstance(name, str)}
+    for name in _names_in(lower):
+        if name not in known and name not in map(without_cutoff, known):
+            metrics = (
+                ", ".join(known) or "one metric without a name: pass True or False"
+            )
+            raise ValueError(
+                f"lower names {name!r}, which is not a metric of the results; they hold "
+                f"{metrics}"
+            )
+
+
+def _names_in(lower: Lower) -> Sequence[str]:
+    if isinstance(lower, bool):
+        return ()
+    return (lower,) if isinstance(lower, str) else lower
+
+
+def is_metric_name(key: object) -> bool:
+    """Whether a key of a dict names a metric of this package, as typed or as in results.
+
+    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
+    caller has made up do not.
+
+    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
+    [True, True, True, False]
+    """
+    return isinstance(key, str) and _trec.metric_part(key) in NAMES
+
+
+def kind_of_mean(name: str) -> type[Mean]:
+    """The state that a metric of this name is aggregated into.
+
+    >>> kind_of_mean("gm_map(rel=2)").__name__, kind_of_mean("mine@5").__name__
+    ('GeometricMean', 'Mean')
+    """
+    return STATES.get(_trec.metric_part(name), Mean)
+
+
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 
@@ -244,7 +372,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
         bounds = [
             metric if isinstance(metric, Bound) else parse(metric)
             for entry in metrics
-            for metric in (_members(entry) or (entry,))
+            for metric in (isinstance(entry, str) and _trec.members(entry)) or [entry]
         ]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
@@ -253,10 +381,6 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if repeated:
         raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
     return tuple(bounds)
-
-
-def _members(entry: object) -> list[str]:
-    return _trec.members(entry) if isinstance(entry, str) else []
 
 
 def _bind(name: object, value: object) -> Bound:

@@ -17,8 +17,8 @@ from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
-from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
+from jax_rank_metrics._states.list_arrays import counted_weights, filled
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 
@@ -134,19 +134,18 @@ def sampled_labels(
             "0 to 1, such as label / max_label"
         )
     run.check_columns((bound,), (), allow_unread=False)
-    depth = run.depth_of((bound,), lists)._replace(few_relevant=False)
+    lists = dataclasses.replace(run.lists_as_read((bound,), lists), few_relevant=False)
     if bound.spec.linear:
-        depth = depth._replace(ranks=None, ordered=True)
-    result, refused = _sampled(bound, lists, depth, key, draws, undefined)
+        lists = dataclasses.replace(lists, ranks=None)
+    result, refused = _sampled(bound, lists, key, draws, undefined)
     run.raise_refused(refused)
     return result
 
 
-@partial(jax.jit, static_argnums=(0, 2, 4, 5))
+@partial(jax.jit, static_argnums=(0, 3, 4))
 def _sampled(
     bound: Bound,
     lists: ScoredLists,
-    depth: Depth,
     key: jax.Array,
     draws: int,
     undefined: _types.Undefined,
@@ -156,7 +155,7 @@ def _sampled(
     arrays = (lists.raw_items, lists.scores)
     raw_items, scores = _shards.align_with_sharded(arrays, lists.scores.ndim - 1)
     lists = dataclasses.replace(lists, raw_items=raw_items, scores=scores)
-    data = read_lists(lists, depth, lambda data: data)
+    data = read_lists(lists, lambda data: data)
     data = _shards.align_lists(data, data.list_exists)
     if bound.spec.linear:
         read_all = partial(_exact, bound, undefined)
@@ -188,9 +187,8 @@ def _of_draws(drawn: PerList, undefined: _types.Undefined) -> SampledLabels:
     from the labels; for all others it is the same in every draw.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
-    counts = jnp.where(defined, weights, 0) if undefined == "skip" else weights
-    if undefined == "one":
-        values = jnp.where(widen(defined, values), values, 1)
+    values = filled(values, defined, undefined)
+    counts = counted_weights(weights, defined, undefined)
     shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
     shares = widen(shares, values)
     mean = jnp.sum(shares * values, axis=0)

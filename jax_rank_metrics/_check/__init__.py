@@ -1,9 +1,9 @@
 """`jrm.check`: finds values that are legal, but probably not intended.
 
-    check.py    the public function: which arguments belong together, those of drivers too;
-                it imports what files and drivers return, which import the remarks
-    values.py   reads the arguments, raises on values that no caller can intend, and
-                hands lists over to the remarks
+    check.py    the public function: which arguments belong together, those of drivers too.
+                It reads them, raises on values that no caller can intend, and hands lists
+                over to the remarks. It imports what files and drivers return, which
+                import the remarks
     remarks.py  the remarks: one function for each common mistake
 
 Everything here runs on the host, in NumPy, on concrete arrays. Calls of metrics never

@@ -1,28 +1,41 @@
 """`jrm.check`: finds values that are legal, but probably not intended."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._check.remarks import ALL_EXCLUDED, FlatLists, remark_on_scores
-from jax_rank_metrics._check.values import check_gains, check_ids, check_labels
+from jax_rank_metrics._check.remarks import (
+    ALL_EXCLUDED,
+    FlatLists,
+    remark_on_excluded,
+    remark_on_grades,
+    remark_on_lists,
+    remark_on_mask,
+    remark_on_padding,
+    remark_on_retrieved,
+    remark_on_scores,
+)
 from jax_rank_metrics._drivers.evaluate_users import remark_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
+    NO_IDS,
     QUERY,
     USER,
-    Interactions,
     RawInteractions,
     SparseRows,
+    read_interactions,
     read_users,
 )
 from jax_rank_metrics._drivers.scorers import read_vectors
 from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._gains import exponential_gain
+from jax_rank_metrics._gains import exponential_gain, gains_of
+from jax_rank_metrics._items import label_dtype
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
@@ -46,100 +59,13 @@ from jax_rank_metrics._types import (
 
 _SCORED = 64  # queries whose vectors are multiplied
 
-
-def check_driver(
-    raw_relevant: RawInteractions,
-    arguments: Mapping[str, Any],
-    gain_fn: Gain,
-    threshold: Number,
-) -> list[str]:
-    """Checks the arguments of `evaluate_users` or `evaluate_embeddings`.
-
-    Args:
-        raw_relevant: The argument `relevant` of either.
-        arguments: Others by name; those of `evaluate_embeddings` if queries are there.
-        gain_fn: See `check`.
-        threshold: The smallest relevant label.
-    """
-    of_users = "queries" not in arguments and "items" not in arguments
-    unit, name = (USER, "seen") if of_users else (QUERY, "exclude")
-    foreign = {"exclude", "similarity"} if of_users else {"seen", "model", "users"}
-    for x in arguments:
-        if x in foreign:
-            raise ValueError(
-                f"{x} is no argument of evaluate_{'users' if of_users else 'embeddings'}; "
-                "pass the arguments of one driver"
-            )
-    relevant = Interactions.of("relevant", raw_relevant, unit)
-    excluded = None
-    if name in arguments:
-        excluded = Interactions.of(name, arguments[name], unit)
-    model = arguments.get("model")
-    vectors = model if isinstance(model, tuple) else None
-    scores = None
-    if not of_users:
-        vectors = arguments.get("queries"), arguments.get("items")
-    elif vectors is None and model is not None and not callable(model):
-        scores = _inputs.numpy_array("model", model)
-    if vectors is not None:
-        vectors = [*map(read_vectors, ("queries", "items"), vectors)]
-        num_queries, num_items = map(len, vectors)
-    else:
-        num_queries, num_items = (None, None) if scores is None else scores.shape
-    by_name = {"relevant": relevant, name: excluded}
-    interactions = {x: y for x, y in by_name.items() if y is not None}
-    query_ids = read_users(arguments.get("users"), interactions, num_queries)
-    rows = relevant.rows(query_ids)
-    excluded_rows = None if excluded is None else excluded.rows(query_ids)
-    if num_items is not None:
-        relevant.check_items(num_items)
-    ids, labels = _padded(rows)
-    excluded_ids = None if excluded_rows is None else _padded(excluded_rows)[0]
-    options = gain_fn, threshold
-    remarks = check_ids((None, ids, labels, excluded_ids), None, num_items, *options)
-    if of_users:
-        # The driver says the same of what was seen, in words that suit its arguments.
-        remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
-        text = remark_on_seen(rows, excluded_rows, query_ids)
-        remarks += [] if text is None else [text]
-    else:
-        remarks = [x.replace("exclude_ids", "exclude") for x in remarks]
-    if vectors is not None:
-        query_ids = query_ids[:_SCORED]
-        pair = vectors[0][query_ids], vectors[1]
-        similarity = read_similarity(arguments.get("similarity", "dot"), *pair)
-        scores = np.asarray(jax.jit(similarity.scores)(*pair))
-    elif scores is not None:
-        scores = scores[query_ids]
-    if scores is not None:
-        part = slice(len(query_ids))
-        excluded_ids = None if excluded_ids is None else excluded_ids[part]
-        arrays = None, ids[part], labels[part], excluded_ids
-        mask = arguments.get("item_mask")
-        mask = _inputs.boolean("item_mask", mask, "items", scores.shape[-1:])
-        remarks += [
-            x
-            for x in check_ids(
-                arrays,
-                scores,
-                None,
-                *options,
-                skips_infinite=of_users,
-                item_mask=None if mask is None else np.asarray(mask),
-            )
-            if x not in remarks and not x.startswith((ALL_EXCLUDED, "none of"))
-        ]
-    return remarks
-
-
-def _padded(rows: SparseRows) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ids of sparse rows, padded with −1, and their values."""
-    counts = np.diff(rows.indptr)
-    exists = np.arange(counts.max(initial=0)) < counts[:, None]
-    ids = np.full(exists.shape, -1, np.int32)
-    values = np.zeros(exists.shape, np.float32)
-    ids[exists], values[exists] = rows.indices, rows.data
-    return ids, values
+# Arguments that say something of another one, by that one.
+_COMPANIONS = {
+    "relevant_ids": ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"),
+    "labels": ("mask", "weights", "segment_ids", "num_segments"),
+}
+_NUMBERS = "pass numbers, or mask the item"
+_gains_of = jax.jit(gains_of, static_argnums=0)  # in one program, as in metrics
 
 
 def check(
@@ -287,22 +213,18 @@ def check(
                 f"relevant and {further_names[0]} are both given; pass the arguments of "
                 "one call"
             )
-        return check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+        return _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
-    if relevant_ids is None:
-        for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
-            if arguments[name] is not None:
-                raise ValueError(f"{name} is given but relevant_ids is None; pass both")
-    if labels is None:
-        for name in ("mask", "weights", "segment_ids", "num_segments"):
-            if arguments[name] is not None:
-                raise ValueError(f"{name} is given but labels is None; pass both")
-        if relevant_ids is None:
-            raise ValueError("labels and relevant_ids are both None; pass one of them")
+    for partner, names in _COMPANIONS.items():
+        for name in names:
+            if arguments[partner] is None and arguments[name] is not None:
+                raise ValueError(f"{name} is given but {partner} is None; pass both")
+    if labels is None and relevant_ids is None:
+        raise ValueError("labels and relevant_ids are both None; pass one of them")
     remarks: list[str] = []
     if labels is not None:
-        remarks += check_labels(
+        remarks += _check_labels(
             (labels, scores, mask, weights),
             (segment_ids, num_segments),
             gain_fn,
@@ -314,7 +236,7 @@ def check(
             retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
             relevant_labels = padded.relevant_labels
     if relevant_ids is not None:
-        remarks += check_ids(
+        remarks += _check_ids(
             (retrieved_ids, relevant_ids, relevant_labels, exclude_ids),
             scores if labels is None else None,
             num_items,
@@ -324,11 +246,104 @@ def check(
     return remarks
 
 
+def _check_driver(
+    raw_relevant: RawInteractions,
+    arguments: Mapping[str, Any],
+    gain_fn: Gain,
+    threshold: Number,
+) -> list[str]:
+    """Checks the arguments of `evaluate_users` or `evaluate_embeddings`.
+
+    Args:
+        raw_relevant: The argument `relevant` of either.
+        arguments: Others by name; those of `evaluate_embeddings` if queries are there.
+        gain_fn: See `check`.
+        threshold: The smallest relevant label.
+    """
+    of_users = "queries" not in arguments and "items" not in arguments
+    unit, name = (USER, "seen") if of_users else (QUERY, "exclude")
+    foreign = {"exclude", "similarity"} if of_users else {"seen", "model", "users"}
+    for x in arguments:
+        if x in foreign:
+            raise ValueError(
+                f"{x} is no argument of evaluate_{'users' if of_users else 'embeddings'}; "
+                "pass the arguments of one driver"
+            )
+    interactions = read_interactions(
+        unit, NO_IDS, relevant=raw_relevant, **{name: arguments.get(name)}
+    )
+    relevant, excluded = interactions["relevant"], interactions.get(name)
+    model = arguments.get("model")
+    vectors = model if isinstance(model, tuple) else None
+    scores = None
+    if not of_users:
+        vectors = arguments.get("queries"), arguments.get("items")
+    elif vectors is None and model is not None and not callable(model):
+        scores = _inputs.numpy_array("model", model)
+    if vectors is not None:
+        vectors = [*map(read_vectors, ("queries", "items"), vectors)]
+        num_queries, num_items = map(len, vectors)
+    else:
+        num_queries, num_items = (None, None) if scores is None else scores.shape
+    query_ids = read_users(arguments.get("users"), interactions, num_queries)
+    rows = relevant.rows(query_ids)
+    excluded_rows = None if excluded is None else excluded.rows(query_ids)
+    if num_items is not None:
+        relevant.check_items(num_items)
+    ids, labels = _padded(rows)
+    excluded_ids = None if excluded_rows is None else _padded(excluded_rows)[0]
+    options = gain_fn, threshold
+    remarks = _check_ids((None, ids, labels, excluded_ids), None, num_items, *options)
+    if of_users:
+        # The driver says the same of what was seen, in words that suit its arguments.
+        remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
+        text = remark_on_seen(rows, excluded_rows, query_ids)
+        remarks += [] if text is None else [text]
+    else:
+        remarks = [x.replace("exclude_ids", "exclude") for x in remarks]
+    if vectors is not None:
+        query_ids = query_ids[:_SCORED]
+        pair = vectors[0][query_ids], vectors[1]
+        similarity = read_similarity(arguments.get("similarity", "dot"), *pair)
+        scores = np.asarray(jax.jit(similarity.scores)(*pair))
+    elif scores is not None:
+        scores = scores[query_ids]
+    if scores is not None:
+        part = slice(len(query_ids))
+        excluded_ids = None if excluded_ids is None else excluded_ids[part]
+        arrays = None, ids[part], labels[part], excluded_ids
+        mask = arguments.get("item_mask")
+        mask = _inputs.boolean("item_mask", mask, "items", scores.shape[-1:])
+        remarks += [
+            x
+            for x in _check_ids(
+                arrays,
+                scores,
+                None,
+                *options,
+                skips_infinite=of_users,
+                item_mask=None if mask is None else np.asarray(mask),
+            )
+            if x not in remarks and not x.startswith((ALL_EXCLUDED, "none of"))
+        ]
+    return remarks
+
+
+def _padded(rows: SparseRows) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the ids of sparse rows, padded with −1, and their values."""
+    counts = np.diff(rows.indptr)
+    exists = np.arange(counts.max(initial=0)) < counts[:, None]
+    ids = np.full(exists.shape, -1, np.int32)
+    values = np.zeros(exists.shape, np.float32)
+    ids[exists], values[exists] = rows.indices, rows.data
+    return ids, values
+
+
 def _check_joined(joined: Joined, gain_fn: Gain, threshold: Number) -> list[str]:
     """Returns the remarks of `join`, and those on the documents of the run."""
     arrays = joined.arguments()
     labels, retrieved = arrays["labels"], arrays["retrieved"]
-    check_gains(gain_fn, labels, arrays["mask"])
+    _check_gains(gain_fn, labels, arrays["mask"])
     lists = FlatLists(
         labels=labels.astype(np.float64),
         scores=(scores := arrays["scores"].astype(np.float64)),
@@ -338,3 +353,239 @@ def _check_joined(joined: Joined, gain_fn: Gain, threshold: Number) -> list[str]
         shape=(joined.num_segments,),
     )
     return [*joined.remarks_at(threshold), *remark_on_scores(lists, scores)]
+
+
+def _check_labels(
+    arrays: tuple[object, object, object, object],
+    packing: tuple[object, object],
+    gain_fn: Gain,
+    threshold: Number,
+) -> list[str]:
+    """Raises on impossible values in arguments of `rank`, and returns the remarks.
+
+    `arrays` holds labels, scores, mask and weights, and `packing` the segment ids and
+    their number, all as the caller passed them. `threshold` is the smallest relevant
+    label.
+    """
+    raw_labels, raw_scores, raw_mask, raw_weights = arrays
+    of_items = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
+    of_lists = {}
+    per_list = getattr(raw_labels, "ndim", 1) > 1
+    (of_lists if per_list else of_items)["weights"] = raw_weights
+    _inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
+    labels, mask = _inputs.item_arrays("labels", raw_labels, raw_mask)
+    segment_ids, num_segments = _inputs.segments(labels, *packing)
+    item_weights, list_weights = _inputs.weights_for(
+        labels, raw_weights, None, num_segments
+    )
+    weights = list_weights if item_weights is None else item_weights
+    scores = exact_scores = None
+    if raw_scores is not None:
+        scores = _inputs.real("scores", raw_scores)
+        _inputs.same_shape("scores", scores, "labels", labels.shape)
+        exact_scores = _exact_scores(raw_scores, scores)
+    least_relevant = _inputs.rounded_threshold(
+        threshold, label_dtype(labels, np.float64)
+    )
+
+    unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
+    shape = labels.shape[:-1]
+    list_numbers = np.arange(math.prod(shape)).reshape(*shape, 1)
+    if segment_ids is not None and num_segments is not None:
+        unmasked = unmasked & (np.asarray(segment_ids) >= 0)
+        list_numbers = list_numbers * num_segments + np.asarray(segment_ids)
+        shape = (*shape, num_segments)
+    list_numbers = np.broadcast_to(np.where(unmasked, list_numbers, 0), labels.shape)
+
+    values = np.asarray(labels)
+    grades = values.astype(np.float64)
+    _raise_where(unmasked & np.isnan(grades), "labels", values, _NUMBERS)
+    exists = unmasked & (grades >= 0)
+    if weights is not None:
+        weight_values = np.asarray(weights)
+        is_read = exists if item_weights is not None else np.True_
+        bad = is_read & ~(weight_values.astype(np.float64) >= 0)
+        _raise_where(bad, "weights", weight_values, "pass weights of at least 0")
+    score_values = None
+    if scores is not None:
+        score_values = _checked_scores(scores, exists).reshape(-1)
+    _check_gains(gain_fn, values, exists)
+
+    lists = FlatLists(
+        labels=grades.reshape(-1),
+        scores=score_values,
+        exists=exists.reshape(-1),
+        relevant=(exists & (grades >= least_relevant)).reshape(-1),
+        list_numbers=list_numbers.reshape(-1),
+        shape=shape,
+        exact_scores=exact_scores,
+    )
+    packed = segment_ids is not None
+    remarks = remark_on_lists(lists, threshold)
+    remarks += remark_on_padding(grades, unmasked, packed)
+    return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
+
+
+def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
+    """Returns scores as they were passed, flat, or None if their dtype stays."""
+    if isinstance(raw_scores, jax.Array):
+        return None
+    exact = _inputs.numpy_array("scores", raw_scores)
+    return None if exact.dtype.itemsize <= scores.dtype.itemsize else exact.reshape(-1)
+
+
+def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
+    """Returns scores as float64; raises where the score of an existing item is NaN."""
+    raw_values = np.asarray(scores)
+    values = raw_values.astype(np.float64)
+    _raise_where(exists & np.isnan(values), "scores", raw_values, _NUMBERS)
+    return values
+
+
+def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+    """Raises where the gain of an existing item is infinite, NaN or negative."""
+    readable = np.where(exists, labels, np.zeros_like(labels))
+    dtype = _inputs.float_dtype(jnp.asarray(readable))
+    gains = np.asarray(_gains_of(gain_fn, readable.astype(dtype)))
+    name, cure = "the gain of labels", "scale the labels down, or pass another gain_fn"
+    _raise_where(exists & ~np.isfinite(gains), name, gains, cure)
+    _raise_where(
+        exists & (gains < 0), name, gains, "pass a gain_fn that is not negative"
+    )
+
+
+def _check_ids(
+    arrays: tuple[object, object, object, object],
+    raw_scores: object,
+    num_items: object,
+    gain_fn: Gain,
+    threshold: Number,
+    skips_infinite: bool = False,
+    item_mask: np.ndarray | None = None,
+) -> list[str]:
+    """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
+
+    `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
+    caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
+    the catalogue, and `num_items` must agree with them. With `skips_infinite`, the score
+    −inf says that an item has no rank, as in `evaluate_users`; `item_mask` is `[items]`.
+    Returns the remarks.
+    """
+    raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
+    _inputs.same_index(
+        of_lists=_inputs.frames_among(
+            retrieved_ids=raw_retrieved,
+            relevant_ids=raw_relevant,
+            exclude_ids=raw_excluded,
+            scores=raw_scores,
+        )
+    )
+    relevant_ids, relevant_labels, _ = _inputs.relevant_items(
+        raw_relevant, raw_labels, None
+    )
+    shape, scores = relevant_ids.shape[:-1], None
+    if raw_scores is not None:
+        if _inputs.is_frame(raw_scores):
+            raw_scores = _inputs.by_items_of_rows("scores", raw_scores, None)
+        scores = _inputs.real("scores", _inputs.by_items("scores", raw_scores))
+        _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
+        if num_items not in (None, scores.shape[-1]):
+            raise ValueError(
+                f"num_items is {num_items}, but scores has {scores.shape[-1]} items; "
+                "leave num_items out"
+            )
+        num_items = scores.shape[-1]
+    ids = {"relevant_ids": np.asarray(relevant_ids)}
+    for name, raw_ids in (
+        ("retrieved_ids", raw_retrieved),
+        ("exclude_ids", raw_excluded),
+    ):
+        if raw_ids is not None:
+            array = _inputs.ids(name, raw_ids)
+            _inputs.same_lists(name, array, "relevant_ids", relevant_ids)
+            ids[name] = np.asarray(array)
+    if num_items is not None:
+        count = _inputs.positive_integer("num_items", num_items)
+        cure = f"there are {count} items; pass ids from 0, and -1 for padding"
+        for name, values in ids.items():
+            _raise_where(values >= count, name, values, cure)
+    # From here on, all leading axes are flattened into one.
+    rows = {
+        name: values.reshape(math.prod(shape), values.shape[-1])
+        for name, values in ids.items()
+    }
+    relevant_rows = rows["relevant_ids"]
+    _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
+    relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0
+    grades = exists.astype(np.float64)
+    if relevant_labels is not None:
+        labels = np.asarray(relevant_labels)
+        grades = labels.astype(np.float64)
+        _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
+        _check_gains(gain_fn, labels, exists & (grades >= 0))
+        least_relevant = _inputs.rounded_threshold(
+            threshold, label_dtype(relevant_labels, np.float64)
+        )
+        relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
+
+    remarks: list[str] = []
+    if relevant_labels is not None and not relevant.any():
+        graded = grades[exists & (grades >= 0)]
+        remarks += remark_on_grades(graded.size, graded.max(initial=0), threshold)
+    exclude_rows = rows.get("exclude_ids")
+    if exclude_rows is not None:
+        remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
+    if "retrieved_ids" in rows:
+        remarks += remark_on_retrieved(
+            rows["retrieved_ids"], relevant_rows, relevant, shape
+        )
+    if scores is not None:
+        exact_scores = _exact_scores(raw_scores, scores)
+        exists = np.ones((math.prod(shape), scores.shape[-1]), bool)
+        exists &= True if item_mask is None else item_mask
+        if exclude_rows is not None:
+            lists, slots = np.nonzero(exclude_rows >= 0)
+            exists[lists, exclude_rows[lists, slots]] = False
+        values = _checked_scores(scores, exists.reshape(scores.shape))
+        if skips_infinite:
+            exists &= ~np.isneginf(values).reshape(exists.shape)
+        remarks += _remarks_on_catalog_scores(
+            values, exact_scores, relevant_rows, relevant, exists
+        )
+    return remarks
+
+
+def _remarks_on_catalog_scores(
+    scores: np.ndarray,
+    exact_scores: np.ndarray | None,
+    relevant_ids: np.ndarray,
+    relevant: np.ndarray,
+    exists: np.ndarray,
+) -> list[str]:
+    """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
+    *shape, _ = scores.shape
+    list_numbers = np.arange(len(exists))[:, None]
+    labels = np.zeros(exists.shape)
+    relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
+    labels[relevant_lists, relevant_ids[relevant]] = 1
+    values = scores.reshape(-1)
+    lists = FlatLists(
+        labels=labels.reshape(-1),
+        scores=values,
+        exists=exists.reshape(-1),
+        relevant=(exists & (labels > 0)).reshape(-1),
+        list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
+        shape=tuple(shape),
+        exact_scores=exact_scores,
+    )
+    return remark_on_scores(lists, values)
+
+
+def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:
+    """Raises ValueError where `bad`, of the shape of `values`, is True.
+
+    The message holds the first such value, its index, and what to pass instead.
+    """
+    if bad.any():
+        index = _inputs.first_index(bad)
+        raise ValueError(f"{name} is {values[index]} at {index}; {cure}")

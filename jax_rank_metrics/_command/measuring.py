@@ -1,23 +1,30 @@
 """`jax-rank-metrics evaluate`: reads files, joins and measures them."""
 
-import contextlib
 import io
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jax_rank_metrics._command import report, request, words
-from jax_rank_metrics._command.arguments import STDIN, Options, note, write_out
-from jax_rank_metrics._files.frames import SUBTOPIC
-from jax_rank_metrics._files.join import Joined, join_frames
-from jax_rank_metrics._files.read import format_of, read, read_tagged
+from jax_rank_metrics._calls.names import direction_of
+from jax_rank_metrics._command import report, request
+from jax_rank_metrics._command.arguments import (
+    STDIN,
+    Options,
+    members,
+    note,
+    write_out,
+)
+from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents
+from jax_rank_metrics._files.join import joined_of
+from jax_rank_metrics._files.read import format_of, read
+from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
+from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.direction import direction_of
 from jax_rank_metrics._results.systems.list_values import read_lists
+from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +44,11 @@ def evaluate(options: Options) -> None:
         OSError: if a file cannot be opened.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
-    if absent := words.not_measured(options.words, options.trec):
+    names = members(options.words, options.trec)
+    if absent := [name for name in names if name in NOT_MEASURED]:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
-    paths = options.paths
     baseline = options.baseline_run
-    runs = _measure(options, paths, metrics)
+    runs = _measure(options, metrics)
     _note_remarks(runs)
     _note_skipped_queries(runs)
     _note_zeros(runs)
@@ -52,7 +59,7 @@ def evaluate(options: Options) -> None:
         report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
-        run_lines = words.run_lines(options.words, options.trec)
+        run_lines = [name for name in RUN_LINES if name in names]
         text = report.as_trec(runs, metrics, per_query, run_lines)
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
@@ -66,21 +73,36 @@ def evaluate(options: Options) -> None:
 
 
 def _measure(
-    options: Options, paths: Mapping[str, Path], metrics: list[request.RequestedMetric]
+    options: Options, metrics: list[request.RequestedMetric]
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
-    judged = _read_qrels(options)
+    judged, _ = _read(options, options.qrels, "relevance")
+    if options.level is not None and SUBTOPIC in judged.columns:
+        raise ValueError(
+            f"--level {options.level}: a document of {_source(options.qrels)} is "
+            "relevant if it is to any subtopic; leave --level out"
+        )
     weights = None
     if options.weights is not None:
         weights = read_weights(_source(options.weights))
+    default, ties = ("skip", "trec") if options.trec else ("error", "expected")
     runs = {}
-    for name, path in _with_progress(list(paths.items())):
-        run, tag = _read_run(options, path)
+    for name, path in _with_progress(list(options.paths.items())):
+        run, tag = _read(options, path, "score")
         try:
-            joined = _join(options, judged, run)
+            with arguments_as(missing="--missing", unjudged="--unjudged"):
+                run = by_documents(run, options.repeats, None)
+                joined = joined_of(
+                    sides_of_frames(judged, run, ties),
+                    missing="zero" if options.complete else options.missing or default,
+                    unjudged=options.unjudged or default,
+                    depth=options.depth,
+                    ties=ties,
+                    condensed=options.judged_only,
+                )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        with in_options(format="--qrels-format"):
+        with arguments_as(format="--qrels-format"):
             measured = report.measure(metrics, joined, options.confidence, weights)
         runs[name] = measured._replace(tag=tag)
     return runs
@@ -96,51 +118,26 @@ def _with_progress(items: list[T]) -> Iterable[T]:
     return track(items, "measuring", console=Console(stderr=True), transient=True)
 
 
-def _read_qrels(options: Options) -> "pl.DataFrame":
-    with in_options(format="--qrels-format", columns="--qrels-columns"):
-        judged = read(
-            _source(options.qrels),
-            options.qrels_format,
-            _columns(options.qrels_columns),
-            options.duplicates,
-            "relevance",
-        )
-    if options.level is not None and SUBTOPIC in judged.columns:
-        raise ValueError(
-            f"--level {options.level}: a document of {_source(options.qrels)} is "
-            "relevant if it is to any subtopic; leave --level out"
-        )
-    return judged
-
-
-def _read_run(options: Options, path: Path) -> "tuple[pl.DataFrame, str | None]":
-    format: str | None = options.run_format
-    judgements = options.qrels_format or format_of(options.qrels)
-    if format is None and judgements == "svmlight" and format_of(path) is None:
-        format = "scores"  # the runs of an svmlight file are plain scores
-    with in_options(format="--run-format", columns="--run-columns"):
-        return read_tagged(
-            _source(path),
-            format,
-            _columns(options.run_columns),
-            "error" if options.duplicates == "max" else options.duplicates,
-            "score",
-        )
-
-
-def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
-    default = "skip" if options.trec else "error"
-    with in_options():
-        return join_frames(
-            judged,
-            run,
-            missing="zero" if options.complete else options.missing or default,
-            unjudged=options.unjudged or default,
-            depth=options.depth,
-            ties="trec" if options.trec else "expected",
-            condensed=options.judged_only,
-            repeats=options.repeats,
-        )
+def _read(
+    options: Options, path: Path, value: Value
+) -> "tuple[pl.DataFrame, str | None]":
+    """Reads judgements or a run, by their options; see `read`."""
+    format: str | None = options.qrels_format
+    columns, duplicates = options.qrels_columns, options.duplicates
+    side = "qrels"
+    if value == "score":
+        judgements = format or format_of(options.qrels)
+        format, columns, side = options.run_format, options.run_columns, "run"
+        if format is None and judgements == "svmlight" and format_of(path) is None:
+            format = "scores"  # the runs of an svmlight file are plain scores
+        if duplicates == "max":
+            duplicates = "error"
+    names = None
+    if columns is not None:
+        names = tuple(name.strip() for name in columns.split(","))
+    spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
+    with arguments_as(**spelling, duplicates="--duplicates"):
+        return read(_source(path), format, names, duplicates, value)
 
 
 def _note_remarks(runs: report.Runs) -> None:
@@ -191,33 +188,3 @@ def _source(path: Path) -> Source:
             raise ValueError("- is stdin, which is closed; pass a file")
         return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
     return Source.of(path)
-
-
-def _columns(names: str | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(name.strip() for name in names.split(","))
-
-
-@contextlib.contextmanager
-def in_options(**options: str) -> Iterator[None]:
-    """Raises a ValueError of its block again, with options in place of Python arguments.
-
-    `missing='zero'` becomes `--missing zero`.
-
-    Args:
-        options: The options for arguments that judgements and runs have each, such as
-            `format="--run-format"`. Others have the name of the argument.
-    """
-    options = {
-        name: f"--{name}" for name in ("missing", "unjudged", "duplicates", "repeats")
-    } | options
-    names = "|".join(options)
-
-    def option(match: re.Match[str]) -> str:
-        return options[match[1]] + (f" {match[2]}" if match[2] else "")
-
-    try:
-        yield
-    except ValueError as error:
-        message = re.sub(rf"\b({names})='(\w+)'", option, str(error))
-        message = re.sub(rf"\b({names})()(?:=(?!\{{)|(?= is ))", option, message)
-        raise ValueError(message) from error

@@ -1,6 +1,5 @@
 """Measures runs, compares them, and formats the results."""
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,14 +12,13 @@ from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results import formats
+from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.plots.verdict_plots import ROW
-from jax_rank_metrics._results.sheet import Cell, Sheet, csv_of, plain
 from jax_rank_metrics._results.tables.table import Format, table
 from jax_rank_metrics._states.cutoff_names import cutoff_of
-from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.mean import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number
@@ -82,9 +80,7 @@ def measure(
         sums = HostSums.of_lists(per_list, state)
         means |= zip(metric.labels, sums.estimates(level, "auto"), strict=True)
         if state is not GeometricMean:
-            values = np.reshape(per_list.values, (joined.num_segments, -1))
-            for label, column in zip(metric.labels, values.T, strict=True):
-                lists[label] = dataclasses.replace(per_list, values=column)
+            lists |= metric.columns(per_list)
     # Of no metric with a threshold, 0: nothing lies below it.
     options = [dict(metric.bound.options) for metric in metrics]
     threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
@@ -150,7 +146,7 @@ def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> st
             for query, values in _queries(run)
             for label, value in values.items()
         )
-        return csv_of(("run", "query", "metric", "value"), rows)
+        return sheet.csv_of(("run", "query", "metric", "value"), rows)
     if tests:
         return table(tests, format="csv")
     return table(_means(runs), format="csv", level=level)
@@ -169,7 +165,7 @@ def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
         }
     if per_query:
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
-    return f"{json.dumps(plain(document), indent=1, ensure_ascii=False)}\n"
+    return f"{json.dumps(sheet.plain(document), indent=1, ensure_ascii=False)}\n"
 
 
 def as_text(
@@ -188,9 +184,12 @@ def as_text(
     for name, run in runs.items() if per_query else ():
         queries = dict(_queries(run))
         headings = [("", label) for label in run.lists]
-        cells = [[Cell(f"{x:.4f}") for x in row.values()] for row in queries.values()]
+        cells = [
+            [sheet.Cell(f"{x:.4f}") for x in row.values()] for row in queries.values()
+        ]
         names = [[str(query)] for query in queries]
-        parts.append(formats.as_text(Sheet([name], headings, names, cells, "", "", [])))
+        contents = sheet.Sheet([name], headings, names, cells, "", "", [])
+        parts.append(sheet.as_text(contents))
     rows = "metrics" if len(runs) < 4 else "runs"
     tables = [_means(runs)]
     if not cover_same_queries(runs):

@@ -1,15 +1,19 @@
 """Interprets the names of metrics, with the options of the whole call."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from jax_rank_metrics import _gains, _trec
 from jax_rank_metrics._calls.names import name_and_options, parse
-from jax_rank_metrics._command.words import metric_names
-from jax_rank_metrics._files.measure import COLUMNS
+from jax_rank_metrics._command.arguments import metric_names
+from jax_rank_metrics._files.joined import COLUMNS
 from jax_rank_metrics._files.sides import TOPICS
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.per_list import PerList
 
 COUNTS = (
     *("num_retrieved", "num_relevant", "num_relevant_retrieved"),
@@ -30,7 +34,17 @@ class RequestedMetric(NamedTuple):
     word: str  # after -m, or the member of a set
     bound: Bound  # with the options of the whole call
     labels: tuple[str, ...]  # the name of each value in the results
-    is_count: bool  # trec_eval sums counts over queries
+
+    @property
+    def is_count(self) -> bool:
+        """Whether trec_eval sums its values over queries."""
+        return self.bound.spec.name in COUNTS
+
+    def columns(self, lists: PerList) -> Iterator[tuple[str, PerList]]:
+        """Yields each label with its values, `[lists]`, of those of all labels."""
+        values = np.reshape(lists.values, (len(lists.weights), -1))
+        for label, column in zip(self.labels, values.T, strict=True):
+            yield label, dataclasses.replace(lists, values=column)
 
 
 def metrics_of(
@@ -77,7 +91,7 @@ def _metric(word: str, trec: bool, level: float | None) -> RequestedMetric:
     labels = _trec.value_names(in_full) or [word]
     if bound.num_values is not None:
         labels = cutoff_names(in_full, bound.num_values)
-    return RequestedMetric(word, bound, (*labels,), bound.spec.name in COUNTS)
+    return RequestedMetric(word, bound, (*labels,))
 
 
 def _with_options(

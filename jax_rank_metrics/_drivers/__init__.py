@@ -7,16 +7,16 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
     evaluate_users.py, evaluate_embeddings.py, evaluate_links.py
                      the public functions read arguments on the host, make a `Job` and `run`
                      it
-    plan.py          options that all batches share, static: metrics, k, ties
     devices.py       one device, or those of a mesh: how they hold queries and items
     interactions.py  ids in any form, checked, as sparse rows `[queries, items]`
     judgements.py    those that are relevant, excluded or candidates, by ids or attributes
     scorers.py       `Embeddings`, `Scores`, `Sparse`, `LateInteraction`: rows for a batch
     nan_causes.py    what made a score that is not a number, for messages
-    job.py           all of these in one `Job`, which divides queries into batches and
-                     makes the arrays of each
     batches.py       which queries share a batch, and their ids padded to few widths
-    step.py          `BatchStep`, the one program: ranks a batch and lets metrics read it
+    job.py           all of these in one `Job`, which divides queries into batches and
+                     makes the arrays of each; its `Plan` has the options that all batches
+                     share, static: metrics, k, ties
+    step.py          `run_batch`, the one program: ranks a batch and lets metrics read it
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values
     evaluation.py    the result
@@ -24,7 +24,7 @@ a `PerList [10,000]`, and `items [10,000, k]`. In the order in which a call meet
 A `Batch` is 1,024 indices of queries, −1 for padding, and two widths: of their excluded and
 of their relevant ids. Queries with many ids share batches, so that others are not padded
 to their width. On a mesh, each part of the devices adds equally many queries, those whose
-rows it holds. `Job.arrays` makes a `QueryBatch` of it, or a `CandidateBatch`.
+rows it holds. `Job.arrays` makes a `QueryBatch` of it.
 
 A program returns a `BatchResult`: values and ids, never a score, gathered from all devices.
 Where a metric reads whole lists and first items are returned too, it makes two rankings:

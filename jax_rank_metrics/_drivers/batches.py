@@ -7,8 +7,9 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._types import Arrays
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
@@ -70,6 +71,35 @@ class Batch(NamedTuple):
 
     indices: np.ndarray
     widths: tuple[int, int]
+
+
+class QueryBatch(NamedTuple):
+    """The queries of a batch: the users, for a recommender.
+
+    Attributes:
+        indices: `[queries]` int32, the index of each; −1 for padding.
+        rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
+        key: The key of this batch for random ties, or None.
+        listed_ids: `[queries, listed]`, the relevant items, and the candidates if these
+            alone have a rank; padded with −1. None with `label_fn`.
+        labels: The same shape, the relevance of each.
+        excluded_ids: `[queries, excluded]`, padded with −1; or None.
+        attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
+        items: `[queries, listed, …]`, the rows of listed items; None where all items have
+            a rank.
+        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
+            rank, 3 for those that are candidates, and 1 for other candidates; or None.
+    """
+
+    indices: Array
+    rows: Array
+    key: jax.Array | None
+    listed_ids: Array | None = None
+    labels: Array | None = None
+    excluded_ids: Array | None = None
+    attributes: Arrays = None
+    items: Array | None = None
+    kinds: Array | None = None
 
 
 class Work(NamedTuple):

@@ -7,7 +7,7 @@ import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +15,20 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
-from jax_rank_metrics._calls.names import lower_is_better
+from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
 from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
+from jax_rank_metrics._drivers.interactions import QUERY, USER
 from jax_rank_metrics._drivers.job import Job
 from jax_rank_metrics._drivers.scorers import Embeddings
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.outranking import Outranking
-from jax_rank_metrics._results.systems.direction import remark_on_zeros
 from jax_rank_metrics._sources.attributes import negative_labels
-from jax_rank_metrics._sources.host_blocks import HostBlocks
+from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
@@ -42,6 +42,13 @@ BATCHES_AHEAD = 2
 
 # More items than there can be, while their number is not known.
 MAX_ITEMS = 2**31 - 1
+
+# Why metrics may be undefined for all queries, by what these are called.
+_WHY_UNDEFINED = {
+    USER: "nobody has a relevant item that may be recommended (relevant holds {} entries, "
+    "and the largest label is {:g})",
+    QUERY: "no query has a relevant item in its list",
+}
 
 # Takes the number of queries done and the number of all queries.
 Progress = Callable[[int, int], object]
@@ -165,23 +172,28 @@ class Sums(NamedTuple):
 def run(
     job: Job,
     catalog: step.CatalogArrays,
-    num_items: int,
     batches: list[Batch],
+    undefined: Undefined,
     progress: bool | Progress,
+    list_weights: Any = None,
+    keeps_lists: bool = True,
     remarks: Iterable[str] = (),
-) -> tuple[Evaluation, Exposure | None]:
+) -> tuple[Evaluation, Exposure | None, np.ndarray]:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
         job: The job.
         catalog: Arrays over the items, but for the vectors of the scorer.
-        num_items: How many items there are; more than there can be if blocks do not tell.
         batches: The division of its queries.
+        undefined: What undefined values count for.
         progress: See `reporting`.
+        list_weights: What each query weighs in means, as it was passed.
+        keeps_lists: Whether the values of every query are returned, beside the states.
         remarks: What else was probably not intended.
 
     Returns:
-        The evaluation, and how often each item was found, if the job asks for it.
+        The evaluation; how often each item was found, of users; and which queries have an
+        item with a score of −∞, if the plan asks.
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
@@ -197,9 +209,12 @@ def run(
         )
     # A geometric mean has another state than a mean; what is added are means.
     kinds = [bound.state for bound in bounds] + [Mean] * len(added)
-    num_queries, num_counted = job.rows.size, num_items if job.has_exposure else None
+    names_of_queries, num_queries = job.ids[0].of_rows(job.rows), job.rows.size
+    all_weights = _inputs.weights_of_lists(list_weights, names_of_queries, job.unit[1])
+    num_items = job.scorer.num_items or MAX_ITEMS
+    num_counted = num_items if job.unit == USER else None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
-    values, sums, all_weights = None, None, job.list_weights
+    values, sums, has_inf = None, None, np.zeros(num_queries, bool)
     with reporting(progress, job.unit[1]) as report:
         if isinstance(job.scorer.items, HostBlocks):
             results = _over_parts(job, catalog, job.scorer.items, batches, mask, report)
@@ -217,34 +232,42 @@ def run(
                 lambda x, rows=is_query: x[rows],
                 Values(result.lists, np.asarray(result.items)),
             )
-            if job.keeps_lists:
+            if result.has_inf is not None:
+                has_inf[indices] = result.has_inf[is_query]
+            if keeps_lists:
                 if values is None:
                     values = Values.zeros(num_queries, job.plan.k, of_batch)
                 values.write(indices, of_batch)
             else:
                 weights = None if all_weights is None else all_weights[indices]
-                of_batch = of_batch.counted(job.undefined, weights, len(bounds))
+                of_batch = of_batch.counted(undefined, weights, len(bounds))
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
     lists, items = {}, np.zeros((0, job.plan.k), np.int32)
     if values is not None:
         items = values.items  # also those of queries that count in no mean
-        values = values.counted(job.undefined, all_weights, len(bounds))
+        values = values.counted(undefined, all_weights, len(bounds))
         sums = Sums.of(values, kinds, num_counted)
         lists = dict(zip(names, values.lists, strict=True))
     assert sums is not None  # there is a query
     states = [x.state() for x in sums.of_means]
     states = dict(zip(names, states, strict=True))
-    texts = [*remarks, *_remarks(job, states, sums.is_defined)]
+    texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(
-        states, lists, items, job.undefined, remarks=(*texts,), num_queries=num_queries
+        states,
+        lists,
+        job.ids[1].named(items),
+        undefined,
+        remarks=(*texts,),
+        num_queries=num_queries,
     )
-    if sums.counts is None:
-        return evaluation, None
-    counts = jnp.asarray(sums.counts, jnp.int32)
-    tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
-    return evaluation, Exposure(job.plan.k, counts, tally)
+    exposure = None
+    if sums.counts is not None:
+        counts = jnp.asarray(sums.counts, jnp.int32)
+        tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
+        exposure = Exposure(job.plan.k, counts, tally)
+    return evaluation, exposure, has_inf
 
 
 def _rank_of_fault(fault: tuple[np.integer, np.integer]) -> tuple[bool, np.integer]:
@@ -253,20 +276,22 @@ def _rank_of_fault(fault: tuple[np.integer, np.integer]) -> tuple[bool, np.integ
     return number == 0, index
 
 
-def _remarks(job: Job, states: dict[str, Mean], is_defined: np.ndarray) -> list[str]:
+def _remarks(
+    job: Job, undefined: Undefined, states: dict[str, Mean], is_defined: np.ndarray
+) -> list[str]:
     """Returns what was probably not intended, as the states of all queries show."""
     # Metrics come first in all states, and added measures after them.
     bounds = job.plan.bounds
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
     unknown, remarks = [x for x in bounds if x.name not in known], []
-    if job.why_undefined and unknown:
+    if job.unit in _WHY_UNDEFINED and unknown:
         remarks.append(
             f"metrics are undefined for every one of {job.rows.size} {job.unit[1]}: "
             f"{', '.join(x.name for x in unknown)}; {_why_undefined(job, unknown)}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause"
         )
     # Where lower is better, users who count 0 look like the best ones.
-    if job.undefined == "zero":
+    if undefined == "zero":
         counts = [
             ((name,), (int(states[name].undefined), int(states[name].lists)))
             for name in known
@@ -277,14 +302,15 @@ def _remarks(job: Job, states: dict[str, Mean], is_defined: np.ndarray) -> list[
 
 
 def _why_undefined(job: Job, bounds: Iterable[Bound]) -> str:
-    """Returns why metrics are undefined for all queries: their thresholds, or the job's."""
-    if job.judgements.relevant is not None:
-        labels = job.judgements.relevant.data
-        thresholds = [dict(x.options).get("relevance_threshold") or 0 for x in bounds]
-        largest, threshold = labels.max(initial=0), max(thresholds)
-        if remarks := remark_on_grades(labels.size, largest, threshold):
-            return remarks[0]
-    return job.why_undefined
+    """Returns why metrics are undefined for all queries: their thresholds, or what is."""
+    if job.judgements.relevant is None:
+        return _WHY_UNDEFINED[job.unit]
+    labels = job.judgements.relevant.data
+    thresholds = [dict(x.options).get("relevance_threshold") or 0 for x in bounds]
+    largest, threshold = labels.max(initial=0), max(thresholds)
+    if remarks := remark_on_grades(labels.size, largest, threshold):
+        return remarks[0]
+    return _WHY_UNDEFINED[job.unit].format(labels.size, largest)
 
 
 def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -> str:
@@ -313,17 +339,15 @@ def _over_batches(
 ) -> Results:
     """Measures each batch as a whole; see `run`."""
     devices, num_done = job.devices, 0
-    if job.judgements.listed is not None:
+    if job.judgements.kinds is not None:
         # Each batch brings the embeddings of its own candidates; the program has no items.
         catalog, num_items = catalog._replace(item_mask=None), 0
     elif isinstance(job.scorer, Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
-    catalog, run_batch = (
-        step.put_catalog(devices, catalog, num_items),
-        step.BatchStep(job.plan, devices),
-    )
+    catalog = step.put_catalog(devices, catalog, num_items)
+    run_batch = functools.partial(step.run_batch, job.plan, devices)
     started = (
         (batch, run_batch("whole", catalog, job.arrays(number, batch, mask)))
         for number, batch in enumerate(batches)
@@ -349,16 +373,20 @@ def _over_parts(
     known; and all queries at the end.
     """
     plan, devices, num_queries = job.plan, job.devices, job.rows.size
-    run_batch = step.BatchStep(plan, devices)
+    run_batch = functools.partial(step.run_batch, plan, devices)
     num_rounds = 2 if plan.whole_list_metrics else 1
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
+
+    def put(part: Part) -> step.CatalogArrays:
+        of_part = catalog._replace(
+            items=_inputs.real("items", part.items),
+            item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
+            attributes=jax.tree.map(part.cut, catalog.attributes),
+        )
+        return step.put_catalog(devices, of_part, 0)
+
     # Programs begin and end with some part of the items, of which they read the shape.
-    last_part = catalog._replace(
-        items=_inputs.real("items", blocks.example),
-        item_mask=jnp.ones(1, bool),
-        attributes=jax.tree.map(lambda x: x[:1], catalog.attributes),
-    )
-    last_part = step.put_catalog(devices, last_part, 1)
+    last_part = put(Part(blocks.example, np.ones(1, bool), 0))
     num_items = blocks.num_items
     states = [run_batch("start", last_part, x, num_items=num_items) for x in arrays]
     for number, task in enumerate(("extend", "count")[:num_rounds]):
@@ -366,12 +394,7 @@ def _over_parts(
             # From 0 on, how many items score above each relevant one: [batch, relevant].
             states = [x._replace(counts=Outranking.zeros(x.keys.shape)) for x in states]
         for part in blocks.parts(plan.block_size):
-            last_part = catalog._replace(
-                items=_inputs.real("items", part.items),
-                item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
-                attributes=jax.tree.map(part.cut, catalog.attributes),
-            )
-            last_part, previous = step.put_catalog(devices, last_part, 0), states
+            last_part, previous = put(part), states
             states = [
                 run_batch(task, last_part, x, part.first_id, state)
                 for x, state in zip(arrays, states, strict=True)

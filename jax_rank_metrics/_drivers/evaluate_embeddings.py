@@ -15,15 +15,20 @@ from jax_rank_metrics._drivers.devices import Devices, read_devices
 from jax_rank_metrics._drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions, Vocabulary
-from jax_rank_metrics._drivers.job import Job, block_size_for
+from jax_rank_metrics._drivers.job import (
+    Job,
+    Plan,
+    block_size_for,
+    make_plan,
+    read_groups,
+)
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
     attributes_of_items,
     global_arguments,
     read_judgements,
 )
-from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
-from jax_rank_metrics._drivers.scorers import Embeddings, read_scorer, read_tokens
+from jax_rank_metrics._drivers.scorers import Embeddings, ScoreSource, read_scorer
 from jax_rank_metrics._sources.attributes import by_attributes, refuse_numbers
 from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
@@ -212,73 +217,46 @@ def evaluate_embeddings(
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
     ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
-    ids_of_queries, ids_of_items = (None if x is None else x.ids for x in ids)
-    if ids_of_items is not None:
-        item_mask = _inputs.by_ids("item_mask", item_mask, ids_of_items, "items")
-        item_groups = _inputs.by_ids("item_groups", item_groups, ids_of_items, "items")
-    if similarity == "maxsim":
-        queries, items = read_tokens(queries, items)
+    item_mask, item_groups = ids[1].ordered(
+        item_mask=item_mask, item_groups=item_groups
+    )
     # What says how it is sharded decides on the devices, before anything is read.
     arguments = global_arguments(queries, items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
+    gallery, has_candidates = queries if exclude_self else None, candidates is not None
+    per_item = gallery, item_mask, item_groups, *attributes_of_items(relevant)
     scorer = read_scorer(
-        queries,
-        items,
-        similarity,
-        devices,
-        row_ids=(ids_of_queries, ids_of_items),
-        item_mask=item_mask,
-        per_item=(item_groups, *attributes_of_items(relevant)),
-        is_gallery=exclude_self,
-        has_candidates=candidates is not None,
-        block_size=block_size,
+        queries, items, similarity, devices, ids, per_item, has_candidates, block_size
     )
-    num_queries, num_items = scorer.queries.shape[0], scorer.num_items or MAX_ITEMS
-    for vocabulary, size, unit in (
-        (ids[0], num_queries, "queries"),
-        (ids[1], num_items, "items"),
-    ):
-        if vocabulary is not None:
-            vocabulary.check_size(size, unit)
-    shape = num_queries, num_items
+    shape = num_queries, num_items = (
+        scorer.queries.shape[0],
+        scorer.num_items or MAX_ITEMS,
+    )
+    ids[0].check_size(num_queries)
+    ids[1].check_size(num_items)
     judgements = read_judgements(
         relevant, candidates, exclude, exclude_self, shape, devices, ids
     )
-    # Labels by attributes may need all items in one block, which ids never do.
-    plan = plan._replace(label_fn=judgements.label_fn)
     if isinstance(scorer.items, HostBlocks):
         _refuse_unreadable(plan, devices, judgements, scorer.items)
-    plan = plan._replace(
-        block_size=block_size or block_size_for(plan, judgements, num_items)
-    )
+    # Labels by attributes may need all items in one block, which ids never do.
+    block_size = block_size or block_size_for(plan, judgements, num_items)
+    plan = plan._replace(label_fn=judgements.label_fn, block_size=block_size)
     catalog = step.CatalogArrays(
         item_mask=_inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, plan.bounds, num_items, relevant),
+        groups=read_groups(item_groups, plan, num_items),
     )
+    scorer.check(block_size, catalog.item_mask)
+    remarks = _infinite_scores(scorer, judgements, catalog, block_size)
     rows = np.arange(num_queries)
-    names_of_queries = rows if ids_of_queries is None else ids_of_queries
-    job = Job(
-        plan,
-        scorer,
-        judgements,
-        rows,
-        QUERY,
-        batch_size,
-        key,
-        undefined,
-        _inputs.weights_of_lists(list_weights, names_of_queries, "queries"),
-        keep_lists,
-        why_undefined="no query has a relevant item in its list",
-    )
-    remarks = []
-    if isinstance(scorer, Embeddings):
-        scorer.check(plan.block_size)
-        remarks = _infinite_scores(scorer, judgements, catalog, plan.block_size)
+    job = Job(plan, scorer, judgements, rows, ids, QUERY, batch_size, key)
     batches = job.batches(num_items)
-    evaluation, _ = run(job, catalog, num_items, batches, progress, remarks)
-    return dataclasses.replace(evaluation, query_ids=ids_of_queries, _item_ids=ids[1])
+    evaluation, *_ = run(
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
+    )
+    return dataclasses.replace(evaluation, query_ids=ids[0].ids)
 
 
 def _refuse_unreadable(
@@ -290,14 +268,14 @@ def _refuse_unreadable(
             "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
             "which each process reads what its own devices need, or queries_axis alone"
         )
-    if judgements.listed is not None:
+    if judgements.kinds is not None:
         raise ValueError(
             "candidates is given, and items come in blocks; pass items as one array in "
             "memory, of which candidates are gathered"
         )
     if (dtype := judgements.label_dtype) is not None:
         refuse_numbers(dtype, "items as one array in memory")
-    if plan.whole_list_metrics and plan.label_fn is not None:
+    if plan.whole_list_metrics and judgements.label_fn is not None:
         raise ValueError(
             "relevant is by attributes, items come in blocks, and a metric has no "
             "cutoff; pass one, such as map@100, or items as one array in memory"
@@ -311,16 +289,16 @@ def _refuse_unreadable(
 
 
 def _infinite_scores(
-    scorer: Embeddings,
+    scorer: ScoreSource,
     judgements: Judgements,
     catalog: step.CatalogArrays,
     block_size: int,
 ) -> list[str]:
     """Remarks on scores of −inf, by those of the first queries and a block of items."""
     # Only a user's function makes them.
-    has_blocks = isinstance(scorer.items, HostBlocks)
-    is_whole = scorer.devices.mesh is None and not has_blocks
-    if not (scorer.similarity.is_custom and is_whole):
+    if not isinstance(scorer, Embeddings) or isinstance(scorer.items, HostBlocks):
+        return []
+    if scorer.devices.mesh is not None or not scorer.similarity.is_custom:
         return []
     queries, block = scorer.queries[:_TRIED], scorer.items[:block_size]
     scores = np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
@@ -328,8 +306,8 @@ def _infinite_scores(
     part = slice(len(queries)), slice(len(block))
     if judgements.exclude is not None:
         is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
-    if judgements.listed is not None:
-        is_lowest &= judgements.listed.kinds.tocsr()[part].toarray() % 2 == 1
+    if judgements.kinds is not None:
+        is_lowest &= judgements.kinds.tocsr()[part].toarray() % 2 == 1
     if catalog.item_mask is not None:
         is_lowest &= np.asarray(catalog.item_mask[: len(block)])
     lists = np.flatnonzero(is_lowest.any(axis=1))

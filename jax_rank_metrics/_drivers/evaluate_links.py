@@ -6,24 +6,20 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._check.remarks import infinite_scores
-from jax_rank_metrics._drivers.batches import pad_rows, padded_width
 from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Progress, reporting, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.interactions import SparseRows, Unit
-from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.interactions import NO_IDS, SparseRows, Unit
+from jax_rank_metrics._drivers.job import Job, make_plan
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
-from jax_rank_metrics._drivers.plan import make_plan
 from jax_rank_metrics._drivers.scorers import Scores
 from jax_rank_metrics._drivers.step import CatalogArrays
-from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._states.mean import Mean
 
 # The part of a triple that is predicted from the two others.
@@ -185,52 +181,42 @@ def evaluate_links(
             "relations and the side that is predicted"
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
-    plan, key = make_plan(metrics, k, num_entities, ties, key, counts_all=True)
+    flags = {"counts_all": True, "finds_inf": True}
+    plan, key = make_plan(metrics, k, num_entities, ties, key, **flags)
     plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    number, evaluations, rows_of_batches = len(triples), {}, []
+    rows, evaluations, have_inf = np.arange(len(triples)), {}, []
     with reporting(progress, LIST[1]) as report:
-        for side, first in zip(SIDES, (0, number), strict=True):
+        for side, first in zip(SIDES, (0, rows.size), strict=True):
+            scorer = LinkScores(
+                Devices(),
+                function=score_fn,
+                side=side,
+                triples=triples,
+                num_entities=num_entities,
+            )
             judgements = judgements_of(side, triples, all_known, num_entities)
-            scores = LinkScores(
-                score_fn, side, triples, judgements.exclude, num_entities
-            )
-            job = Job(
-                plan,
-                Scores(
-                    Devices(),
-                    scores_of="the scores of score_fn for",
-                    nan_cause=f"return numbers where the {side} is predicted "
-                    f"({INFINITIES})",
-                    function=scores,
-                ),
-                judgements,
-                np.arange(number),
-                LIST,
-                batch_size,
-                # Each side draws ties of its own.
-                None if key is None else jax.random.fold_in(key, first),
-                undefined,
-                name_fn=lambda index: f"triple {triples[index].tolist()}",
-            )
-            evaluation, _ = run(
+            # Each side draws ties of its own.
+            own_key = None if key is None else jax.random.fold_in(key, first)
+            job = Job(plan, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key)
+            evaluation, _, has_inf = run(
                 job,
                 CatalogArrays(),
-                num_entities,
                 job.batches(num_entities),
-                lambda done, _, first=first: report(first + done, 2 * number),
+                undefined,
+                lambda done, _, first=first: report(first + done, 2 * rows.size),
             )
             evaluations[side] = LinkEvaluation(**vars(evaluation), triples=triples)
-            rows_of_batches += [first + rows for rows in scores.rows_with_infinite()]
+            have_inf.append(has_inf)
     heads, tails = evaluations.values()
     evaluations["both"] = heads.merge(tails)
-    if not (lists := np.unique(np.concatenate([[], *rows_of_batches]))).size:
+    if not (lists := np.flatnonzero(have_inf)).size:
         return evaluations
-    example = f"{lists.size} of {2 * number} lists"
-    remark = infinite_scores(f"{example}, as in list {lists[0]:g}")
+    example = f"{lists.size} of {2 * rows.size} lists"
+    remark = infinite_scores(f"{example}, as in list {lists[0]}")
     warnings.warn(remark, stacklevel=2)
     return {
         side: dataclasses.replace(x, remarks=(*x.remarks, remark))
@@ -238,66 +224,46 @@ def evaluate_links(
     }
 
 
-class LinkScores:
-    """The scores of batches of triples, of which the head or the tail is predicted."""
+@dataclasses.dataclass(kw_only=True)
+class LinkScores(Scores):
+    """The scores of triples, of which the head or the tail is predicted.
 
-    def __init__(
-        self,
-        score_fn: LinkScoreFn,
-        side: Side,
-        triples: np.ndarray,
-        excluded: SparseRows,
-        num_entities: int,
-    ) -> None:
-        """Keeps what scores a batch.
+    Attributes:
+        function: The argument `score_fn` of `evaluate_links`.
+        side: What is predicted.
+        triples: `[triples, 3]` int32.
+        num_entities: How many entities there are.
+    """
 
-        Args:
-            score_fn: The argument of `evaluate_links`.
-            side: What is predicted.
-            triples: `[triples, 3]` int32.
-            excluded: `[triples, entities]`, the known answers that leave each list.
-            num_entities: How many entities there are.
-        """
-        self._score_fn, self._triples = score_fn, triples
-        self._side: Side = side
-        self._excluded, self._num_entities = excluded, num_entities
-        self._widths = np.diff(excluded.indptr)
-        # Of each batch, its triples, and which have an entity with the score −inf.
-        self._infinite: list[tuple[np.ndarray, jax.Array]] = []
+    side: Side
+    triples: np.ndarray
+    num_entities: int
 
-    def __call__(self, rows: np.ndarray) -> jax.Array:
-        """Returns the scores of all entities, `[batch, entities]`."""
-        rows = np.where(rows < 0, len(self._triples) - 1, rows)
-        relations = self._triples[rows, RELATION]
-        entities = self._triples[rows, TAIL if self._side == "head" else HEAD]
-        name, shape = "the scores of score_fn", (len(rows), self._num_entities)
-        values = self._score_fn(entities, relations, self._side)
+    def __post_init__(self) -> None:
+        """Says what is known without a call, and what messages call the scores."""
+        self._num_items = self.num_entities
+        self.scores_of = "the scores of score_fn for"
+        self.nan_cause = f"return numbers where the {self.side} is predicted "
+        self.nan_cause += f"({INFINITIES})"
+
+    def query_name(self, unit: Unit, row: int) -> str:
+        """Returns what messages call a list: the triple that it predicts."""
+        return f"triple {self.triples[row].tolist()}"
+
+    def _called(self, indices: np.ndarray) -> jax.Array:
+        """Checks the scores that the function returns for a batch, `[lists, entities]`."""
+        assert self.function is not None
+        relations = self.triples[indices, RELATION]
+        entities = self.triples[indices, TAIL if self.side == "head" else HEAD]
+        name, shape = "the scores of score_fn", (indices.size, self.num_entities)
+        values = self.function(entities, relations, self.side)
         scores = _inputs.real(name, _inputs.by_items_of_rows(name, values, None))
         if scores.shape != shape:
             raise ValueError(
                 f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists "
                 f"and {shape[1]} entities; return {shape}"
             )
-        if jnp.issubdtype(scores.dtype, jnp.floating):
-            width = padded_width(int(self._widths[rows].max()))
-            ids, _ = pad_rows(self._excluded, rows, width)
-            self._infinite.append((rows, _infinite()(scores, ids)))
         return scores
-
-    def rows_with_infinite(self) -> list[np.ndarray]:
-        """Returns the triples of each batch that have an entity with the score −inf."""
-        return [rows[np.asarray(is_infinite)] for rows, is_infinite in self._infinite]
-
-
-def _have_infinite(scores: jax.Array, excluded_ids: jax.Array) -> jax.Array:
-    """Returns whether an item that is not excluded has the score −inf, `[lists]` bool."""
-    ids = jnp.where(excluded_ids < 0, scores.shape[1], excluded_ids)
-    is_lowest = jnp.isneginf(scores)
-    rows = jnp.arange(len(scores))[:, None]
-    return is_lowest.at[rows, ids].set(False, mode="drop").any(axis=1)
-
-
-_infinite = one_off_jit(_have_infinite, level=1)
 
 
 class OtherAnswers(NamedTuple):

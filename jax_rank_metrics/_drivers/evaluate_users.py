@@ -17,15 +17,14 @@ from jax_rank_metrics._drivers.engine import Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     USER,
-    Interactions,
     RawInteractions,
     SparseRows,
     Vocabulary,
+    read_interactions,
     read_users,
 )
-from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.job import Job, make_plan, read_groups
 from jax_rank_metrics._drivers.judgements import Judgements, same_width
-from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure
@@ -216,57 +215,31 @@ def evaluate_users(
     (0.5, 1)
     """
     _inputs.option("undefined", undefined, _types.Undefined)
-    plan, key = make_plan(metrics, k, block_size, ties, key)
-    plan = plan._replace(skips_inf=True)
+    plan, key = make_plan(metrics, k, block_size, ties, key, skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
     ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
-    ids_of_users, ids_of_items = (None if x is None else x.ids for x in ids)
-    scorer = read_model(model, devices, (ids_of_users, ids_of_items))
-    arguments = {"relevant": relevant, "seen": seen, "candidates": candidates}
-    interactions = {
-        name: Interactions.of(name, x, USER, ids)
-        for name, x in arguments.items()
-        if x is not None
-    }
-    if ids[0] is not None and scorer.num_rows is not None:
-        ids[0].check_size(scorer.num_rows, "users")
+    scorer = read_model(model, devices, ids)
+    interactions = read_interactions(
+        USER, ids, relevant=relevant, seen=seen, candidates=candidates
+    )
+    if scorer.num_rows is not None:
+        ids[0].check_size(scorer.num_rows)
     # Users are rows of the model; `users` chooses some of them, in any order. Row i of what
     # follows is of rows[i], which is query i from here on.
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
-    names_of_users = rows if ids_of_users is None else ids_of_users[rows]
+    names_of_users = ids[0].of_rows(rows)
     rows_of = {name: x.rows(rows) for name, x in interactions.items()}
     remark = remark_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
     judgements = Judgements.of(**rows_of)
-    job = Job(
-        plan,
-        scorer,
-        judgements,
-        rows,
-        USER,
-        batch_size,
-        key,
-        undefined,
-        _inputs.weights_of_lists(list_weights, names_of_users, "users"),
-        keep_lists,
-        has_exposure=True,
-        why_undefined="nobody has a relevant item that may be recommended (relevant holds "
-        f"{rows_of['relevant'].nnz} entries, and the largest label is "
-        f"{rows_of['relevant'].data.max(initial=0):g})",
-    )
+    job = Job(plan, scorer, judgements, rows, ids, USER, batch_size, key)
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
     num_items = scorer.start(rows[batches[0].indices])
     for name, x in interactions.items():
         x.check_items(num_items, may_name_all=name == "candidates")
-    if ids[1] is not None:
-        ids[1].check_size(num_items, "items")
-        item_mask, embeddings, item_groups = (
-            _inputs.by_ids(name, x, ids_of_items, "items")
-            for name, x in (
-                ("item_mask", item_mask),
-                ("embeddings", embeddings),
-                ("item_groups", item_groups),
-            )
-        )
+    ids[1].check_size(num_items)
+    item_mask, embeddings, item_groups = ids[1].ordered(
+        item_mask=item_mask, embeddings=embeddings, item_groups=item_groups
+    )
     # Popularity is that among all users of `seen`, evaluated or not.
     counts = None if seen is None else interactions["seen"].item_counts(num_items)
     catalog = step.CatalogArrays(
@@ -274,12 +247,13 @@ def evaluate_users(
         counts=None if counts is None else jnp.asarray(counts, jnp.int32),
         features=_read_features(embeddings, num_items),
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, plan.bounds, num_items),
+        groups=read_groups(item_groups, plan, num_items),
     )
     remarks = () if remark is None else (remark,)
-    evaluation, exposure = run(job, catalog, num_items, batches, progress, remarks)
-    assert exposure is not None  # the job asks for it
-    evaluation = dataclasses.replace(evaluation, _item_ids=ids[1])
+    evaluation, exposure, _ = run(
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
+    )
+    assert exposure is not None  # it is that of users
     return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
 
 

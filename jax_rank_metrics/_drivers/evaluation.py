@@ -8,11 +8,11 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._drivers.interactions import Vocabulary, repeated_id
+from jax_rank_metrics._drivers.interactions import repeated_id
 from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._states import merging
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.on_host import HostSums, states_of_groups
 from jax_rank_metrics._states.per_list import PerList
 
@@ -56,15 +56,11 @@ class Evaluation(StatesByName):
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     num_queries: int = dataclasses.field(default=-1, kw_only=True)
-    _item_ids: Vocabulary | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Gives items the ids that were passed, and counts the queries."""
+        """Counts the queries."""
         if self.num_queries < 0:
             object.__setattr__(self, "num_queries", len(self.items))
-        if self._item_ids is not None:
-            object.__setattr__(self, "items", self._item_ids.named(self.items))
-            object.__setattr__(self, "_item_ids", None)
 
     @property
     def list_ids(self) -> np.ndarray | None:

@@ -14,13 +14,18 @@ from jax_rank_metrics._inputs.list_ids import Packing, numbered
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """The ids of all users, queries or items: that at index i names row i of a model."""
+    """The ids of all users, queries or items: that at index i names row i of a model.
 
-    name: str  # of the argument
-    ids: np.ndarray  # [rows], distinct
+    Attributes:
+        name: The argument, such as "item_ids".
+        ids: `[rows]`, distinct; None where rows are known by their numbers.
+    """
+
+    name: str
+    ids: np.ndarray | None = None
 
     @classmethod
-    def of(cls, name: str, ids: Any) -> "Vocabulary | None":
+    def of(cls, name: str, ids: Any) -> "Vocabulary":
         """Reads an argument, of which None says that rows are known by their numbers.
 
         Raises:
@@ -28,7 +33,7 @@ class Vocabulary:
             TypeError: if an id cannot be the key of a dict.
         """
         if ids is None:
-            return None
+            return cls(name)
         packed, problem = numbered(name, ids), None
         if not packed.ids.size:
             problem = "is empty"
@@ -41,6 +46,7 @@ class Vocabulary:
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
         """The row that each id names."""
+        assert self.ids is not None
         return {x: row for row, x in enumerate(self.ids.tolist())}
 
     def numbers(self, name: str, values: Any) -> np.ndarray:
@@ -66,21 +72,34 @@ class Vocabulary:
         return rows
 
     def named(self, numbers: np.ndarray) -> np.ndarray:
-        """Returns the ids of rows, in the shape of the numbers.
+        """Returns the ids of rows, in the shape of the numbers, or else these themselves.
 
         Where a number is below 0, that is −1 for ids that are integers, and else None.
         """
+        if self.ids is None:
+            return numbers
         ids = self.ids if self.ids.dtype.kind in "iu" else self.ids.astype(object)
         named = ids[numbers]
         named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None
         return named
 
-    def check_size(self, num_rows: int, unit: str) -> None:
-        """Raises unless there is an id for each row."""
-        if len(self.ids) != num_rows:
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Returns the ids of rows that there are, or else their numbers."""
+        return rows if self.ids is None else self.ids[rows]
+
+    def ordered(self, **per_row: Any) -> list[Any]:
+        """Returns what describes rows, by the name of its argument, as the ids order it."""
+        if self.ids is None:
+            return [*per_row.values()]
+        unit = _UNITS[self.name]
+        return [_inputs.by_ids(x, y, self.ids, unit) for x, y in per_row.items()]
+
+    def check_size(self, num_rows: int) -> None:
+        """Raises unless there is an id for each row, or none has one."""
+        if self.ids is not None and len(self.ids) != num_rows:
             raise ValueError(
-                f"{self.name} has {len(self.ids)} ids, but there are {num_rows} {unit}; "
-                "pass one for each"
+                f"{self.name} has {len(self.ids)} ids, but there are {num_rows} "
+                f"{_UNITS[self.name]}; pass one for each"
             )
 
 
@@ -92,8 +111,10 @@ def repeated_id(packed: Packing) -> Hashable | None:
     return packed.ids.tolist()[counts.argmax()]
 
 
-# The ids of users, or queries, and of items; None where rows are known by their numbers.
-Vocabularies = tuple[Vocabulary | None, Vocabulary | None]
+# The ids of users, or queries, and of items.
+Vocabularies = tuple[Vocabulary, Vocabulary]
+NO_IDS = Vocabulary("user_ids"), Vocabulary("item_ids")
+_UNITS = {"user_ids": "users", "query_ids": "queries", "item_ids": "items"}
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
 # Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
@@ -129,9 +150,9 @@ class Interactions:
             users are named, a last row is empty: that of all other users.
         users: The user of each row, as a dict or a frame names them; None where row i is
             that of user i.
-        is_matrix: Whether a sparse matrix was passed, whose columns are all items.
-        has_pairs: Whether each row of a sparse matrix holds an entry, which is a pair;
-            None for lists, whose rows are users also where they are empty.
+        has_pairs: Whether each row of a sparse matrix, whose columns are all items, holds
+            an entry, which is a pair; None for lists, whose rows are users also where they
+            are empty.
         is_array: Whether an array was passed, `[users, ids]`.
         row_length: The number of ids in each row that has any, where all have equally
             many and none is padding or a set. Only such rows may be labels of all items.
@@ -142,7 +163,6 @@ class Interactions:
     unit: Unit
     table: SparseRows
     users: np.ndarray | None = None
-    is_matrix: bool = False
     has_pairs: np.ndarray | None = None
     is_array: bool = False
     row_length: int | None = None
@@ -154,7 +174,7 @@ class Interactions:
         name: str,
         raw: RawInteractions,
         unit: Unit = USER,
-        vocabularies: Vocabularies = (None, None),
+        vocabularies: Vocabularies = NO_IDS,
     ) -> "Interactions":
         """Reads an argument; the index of a pandas Series holds users, not positions.
 
@@ -162,7 +182,7 @@ class Interactions:
             name: The argument, for messages.
             raw: Its value.
             unit: What a row is called in messages.
-            vocabularies: The ids of users and of items; None where they are numbers.
+            vocabularies: The ids of users and of items.
 
         Raises:
             ValueError: if the index of a Series repeats a user, whose lists a dict would
@@ -176,7 +196,7 @@ class Interactions:
             return cls(name, unit, table, users)
         if _inputs.is_sparse(raw):
             rows, has_pairs = _checked_matrix(name, raw)
-            return cls(name, unit, rows, is_matrix=True, has_pairs=has_pairs)
+            return cls(name, unit, rows, has_pairs=has_pairs)
         if _inputs.is_series(raw):
             if not raw.index.is_unique:
                 user = raw.index[raw.index.duplicated()][0]
@@ -205,7 +225,7 @@ class Interactions:
         unit: Unit,
         raw: Any,
         users: np.ndarray | None,
-        item_ids: Vocabulary | None,
+        item_ids: Vocabulary,
     ) -> "Interactions":
         """Reads a list of ids for each row."""
         import scipy.sparse
@@ -214,7 +234,7 @@ class Interactions:
         if is_array:  # a list names the user whose row is masked
             _inputs.refuse_masked(name, raw, _FILLED)
             raw = np.asarray(raw)
-        if item_ids is None and _is_table_of_ids(raw):
+        if item_ids.ids is None and _is_table_of_ids(raw):
             # As one array: a million rows by themselves would take 200 MB.
             raw_rows, ids = (), raw.ravel()
             sizes = np.full(len(raw), raw.shape[1])
@@ -348,7 +368,7 @@ class Interactions:
             may_name_all: Whether an array may name every item in each of its rows.
         """
         name = self.name
-        if self.is_matrix:
+        if self.has_pairs is not None:
             # An additional first column, such as an id 0 for padding, shifts all ids.
             if self.table.shape[1] > num_items:
                 raise ValueError(
@@ -381,10 +401,10 @@ class Interactions:
 
 
 def _users_of(
-    name: str, unit: Unit, raw: Mapping[Any, Any], user_ids: Vocabulary | None
+    name: str, unit: Unit, raw: Mapping[Any, Any], user_ids: Vocabulary
 ) -> np.ndarray:
     """Returns the keys of a dict as numbers of rows."""
-    if user_ids is not None:
+    if user_ids.ids is not None:
         return user_ids.numbers(name, raw)
     for user in raw:
         if not _inputs.is_integer(user):
@@ -423,11 +443,11 @@ def _is_table_of_ids(raw: object) -> bool:
     return raw.dtype.kind in "iu" and bool(raw.max() < _inputs.MAX_INT32)
 
 
-def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary | None) -> np.ndarray:
+def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     """Returns the ids of one user, with those that are negative, the padding."""
     _inputs.refuse_masked(name, row, _FILLED)
     is_list = not isinstance(row, (str, bytes, Mapping)) and np.ndim(row) < 2
-    if item_ids is not None and is_list:  # of a dict, the labels would be lost
+    if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
         row = item_ids.numbers(name, row)
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
@@ -462,11 +482,22 @@ def check_known_items(
     )
 
 
+def read_interactions(
+    unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
+) -> dict[str, Interactions]:
+    """Reads arguments by their names, but for those that are None."""
+    return {
+        name: Interactions.of(name, x, unit, vocabularies)
+        for name, x in arguments.items()
+        if x is not None
+    }
+
+
 def read_users(
     users: Any,
     interactions: Mapping[str, Interactions],
     num_users: int | None,
-    vocabulary: Vocabulary | None = None,
+    vocabulary: Vocabulary = NO_IDS[0],
 ) -> np.ndarray:
     """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
 
@@ -474,7 +505,7 @@ def read_users(
         users: The argument, or None.
         interactions: The arguments that name users; "relevant" is among them.
         num_users: How many users the model has; None if it is a function.
-        vocabulary: The ids of all users; None where they are numbers.
+        vocabulary: The ids of all users.
 
     Raises:
         ValueError: if there is none; unless all users are those of the model; if an
@@ -482,7 +513,7 @@ def read_users(
         TypeError: if they are not integers.
     """
     is_selection = users is not None
-    if is_selection and vocabulary is not None:
+    if is_selection and vocabulary.ids is not None:
         users = vocabulary.numbers("users", users)
     user_ids = (
         _inputs.numpy_array("users", users)
@@ -535,7 +566,7 @@ def read_frame(
     Args:
         name: The argument, for messages. Only `relevant` has labels.
         frame: A frame of pandas or polars.
-        vocabularies: The ids of users and of items; None where they are numbers.
+        vocabularies: The ids of users and of items.
 
     Returns:
         The users, ascending, those whose only items are negative among them; and a
@@ -561,8 +592,8 @@ def read_frame(
             f"with the columns user (or query) and item{label}, and no others"
         )
     users, items = (
-        _integers(name, x, frame[x]) if ids is None else ids.numbers(name, frame[x])
-        for x, ids in zip((unit, "item"), vocabularies, strict=True)
+        _integers(name, x, frame[x]) if y.ids is None else y.numbers(name, frame[x])
+        for x, y in zip((unit, "item"), vocabularies, strict=True)
     )
     # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)

@@ -1,14 +1,15 @@
-"""A whole evaluation: its queries, their batches, and the arrays of each batch."""
+"""A whole evaluation: its options, its queries, and the arrays of their batches."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._drivers import step
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers.batches import (
     Batch,
+    QueryBatch,
     Work,
     batch_size_for,
     batches_by_width,
@@ -17,11 +18,15 @@ from jax_rank_metrics._drivers.batches import (
     query_parts,
 )
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.interactions import Unit, Vocabularies
 from jax_rank_metrics._drivers.judgements import Judgements
-from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.scorers import Embeddings, Scores, ScoreSource
-from jax_rank_metrics._types import Undefined
+from jax_rank_metrics._items import GROUPS
+from jax_rank_metrics._metrics.run import check_columns
+from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._sources.attributes import LabelFn
+from jax_rank_metrics._sources.lists import resolve
+from jax_rank_metrics._types import AxisNames, ItemGroups, Key, Ties
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -37,6 +42,57 @@ MIN_SIZE = 32
 BLOCK_SIZE = 4096
 
 
+class Plan(NamedTuple):
+    """The options that all batches share, static.
+
+    Attributes:
+        bounds: The metrics, with their options.
+        k: How many items are returned for each query.
+        block_size: How many items `rank_catalog` scores at a time.
+        ties: The tie policy.
+        label_fn: What is relevant by attributes, if that is not known by ids.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
+        counts_all: Whether metrics with a cutoff read counted places too, and not the
+            top-k, which has `k` ranks then.
+        skips_inf: Whether an item with a score of −∞ has no rank.
+        finds_inf: Whether it is told for each query if an item that has a rank, of items
+            in one block, has a score of −∞.
+    """
+
+    bounds: tuple[Bound, ...]
+    k: int
+    block_size: int
+    ties: Ties | None
+    label_fn: LabelFn | None = None
+    items_axis: AxisNames | None = None
+    counts_all: bool = False
+    skips_inf: bool = False
+    finds_inf: bool = False
+
+    @property
+    def top_k_metrics(self) -> tuple[Bound, ...]:
+        """The metrics of the first ranks, which read the top-k."""
+        return tuple(x for x in self.bounds if not self.counts_all and x.depth)
+
+    @property
+    def whole_list_metrics(self) -> tuple[Bound, ...]:
+        """The metrics for which places are counted, such as those of whole lists."""
+        return tuple(x for x in self.bounds if self.counts_all or x.depth is None)
+
+    @property
+    def ties_of_places(self) -> Ties | None:
+        """The tie policy for counted places, which orders no ties that nobody reads."""
+        # An expected value counts tied items, and needs no hash of them.
+        reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
+        return "expected" if self.ties is None and not reads_order else self.ties
+
+    @property
+    def depth(self) -> int:
+        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
+        depths = [bound.depth for bound in self.top_k_metrics]
+        return max([self.k, *(depth for depth in depths if depth is not None)])
+
+
 class Job(NamedTuple):
     """The queries of a call, what they are judged on, and what is to be measured.
 
@@ -45,30 +101,20 @@ class Job(NamedTuple):
         scorer: What scores the items, on which devices.
         judgements: The items that each query is judged on; row i is of query i.
         rows: `[queries]`, the row of each in the scorer: all rows, or chosen users.
+        ids: The ids of all rows and of all items.
         unit: What queries are called in messages.
         batch_size: How many share a batch at most.
         key: The key of all random ties, or None.
-        undefined: What undefined values count for.
-        list_weights: `[queries]`, what each weighs in means; None if all weigh the same.
-        keeps_lists: Whether the values of every query are returned, beside the states.
-        has_exposure: Whether it is counted how often each item is found.
-        why_undefined: Why a metric may be undefined for all of them, for a warning.
-        name_fn: Returns what messages call a query, by its index; None for its row.
     """
 
     plan: Plan
     scorer: ScoreSource
     judgements: Judgements
     rows: np.ndarray
+    ids: Vocabularies
     unit: Unit
     batch_size: int
     key: jax.Array | None
-    undefined: Undefined
-    list_weights: np.ndarray | None = None
-    keeps_lists: bool = True
-    has_exposure: bool = False
-    why_undefined: str = ""
-    name_fn: Callable[[int], str] | None = None
 
     @property
     def devices(self) -> Devices:
@@ -77,9 +123,7 @@ class Job(NamedTuple):
 
     def name(self, index: int) -> str:
         """Returns what messages call a query, such as "user 7"."""
-        if self.name_fn is not None:
-            return self.name_fn(index)
-        return f"{self.unit[0]} {self.rows[index]}"
+        return self.scorer.query_name(self.unit, int(self.rows[index]))
 
     @property
     def parts(self) -> np.ndarray:
@@ -93,7 +137,7 @@ class Job(NamedTuple):
             num_items: How many items there are, at least.
         """
         scorer, num_queries = self.scorer, self.rows.size
-        if self.judgements.listed is not None:
+        if self.judgements.kinds is not None:
             row_size = scorer.numbers_per_pair
             max_size = batch_size_for(num_queries, self.batch_size)
 
@@ -102,7 +146,7 @@ class Job(NamedTuple):
                 return self.devices.batch_size(size)
 
             # Lists of similar lengths share a batch: vectors of padding are gathered too.
-            widths = self.judgements.listed.widths
+            widths = np.diff(self.judgements.kinds.indptr)
             cost = NANOSECONDS_A_NUMBER * row_size
             return list(batches_by_width(widths, size_for, cost, self.parts))
         # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
@@ -125,9 +169,7 @@ class Job(NamedTuple):
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))
 
-    def arrays(
-        self, number: int, batch: Batch, mask: np.ndarray | None
-    ) -> step.AnyBatch:
+    def arrays(self, number: int, batch: Batch, mask: np.ndarray | None) -> QueryBatch:
         """Returns the arrays of a batch, of NumPy where they are put on devices together.
 
         Args:
@@ -138,17 +180,19 @@ class Job(NamedTuple):
         judged, devices, scorer = self.judgements, self.devices, self.scorer
         indices, rows = batch.indices.astype(np.int32), self.rows[batch.indices]
         key = None if self.key is None else jax.random.fold_in(self.key, number)
-        if judged.listed is not None:
+        if judged.kinds is not None:
             width = batch.widths[1]
-            ids, labels = pad_rows(judged.listed.labels, indices, width)
-            _, kinds = pad_rows(judged.listed.kinds, indices, width)
+            ids, labels = pad_rows(judged.listed_labels, indices, width)
+            _, kinds = pad_rows(judged.kinds, indices, width)
             if mask is not None:
                 is_listed = mask[ids]
                 ids = np.where(is_listed, ids, -1)
                 labels, kinds = labels * is_listed, kinds * is_listed
             vectors, items = scorer.pairs(rows, ids)
-            return step.CandidateBatch(indices, vectors, key, items, ids, labels, kinds)
-        arrays = step.QueryBatch(
+            return QueryBatch(
+                indices, vectors, key, ids, labels, items=items, kinds=kinds
+            )
+        arrays = QueryBatch(
             indices,
             scorer.rows(rows),
             key,
@@ -161,11 +205,87 @@ class Job(NamedTuple):
         )
         if judged.relevant is not None:
             ids, labels = pad_rows(judged.relevant, indices, batch.widths[1])
-            arrays = arrays._replace(relevant_ids=ids, relevant_labels=labels)
+            arrays = arrays._replace(listed_ids=ids, labels=labels)
         if judged.exclude is not None:
             ids, _ = pad_rows(judged.exclude, indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)
         return arrays
+
+
+def read_groups(
+    item_groups: ItemGroups | jax.Array | None,
+    plan: Plan,
+    num_items: int | None,
+) -> jax.Array | None:
+    """Checks the memberships of items in groups, and that a metric reads them if any does.
+
+    Args:
+        item_groups: `[num_items, groups]`, or None.
+        plan: The plan; groups do not go with attributes.
+        num_items: How many items there are; None if that is not known yet.
+    """
+    if item_groups is not None and plan.label_fn is not None:
+        raise ValueError(
+            "item_groups is given, and relevant is by attributes; pass the ids of relevant "
+            "items beside item_groups"
+        )
+    groups = _inputs.item_groups(item_groups, None, num_items)
+    if groups is not None:
+        # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
+        of_items = _inputs.by_items("item_groups", item_groups)
+        lowest = np.nanmin(np.asarray(of_items), initial=0)
+        if lowest < 0 or not groups.any():
+            raise ValueError(
+                f"item_groups holds {lowest if lowest < 0 else 'no number above 0'}; pass "
+                "how much of each item belongs to each group, and 0 or nan where that is "
+                "not known"
+            )
+    columns = () if groups is None else (GROUPS,)
+    check_columns(plan.bounds, columns, allow_unread=True)
+    if groups is not None and not any(GROUPS in x.spec.columns for x in plan.bounds):
+        raise ValueError(
+            "item_groups is given, but no metric of this call reads groups; leave it out"
+        )
+    return groups
+
+
+def make_plan(
+    metrics: names.Metrics,
+    k: int | None,
+    block_size: int | None,
+    ties: Ties | None,
+    key: Key | None,
+    **flags: Any,
+) -> tuple[Plan, jax.Array | None]:
+    """Checks the options that all batches share; see `Plan`.
+
+    Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
+    Without `block_size`, the caller chooses it once it knows how many items there are.
+
+    Args:
+        metrics: The argument.
+        k: The argument.
+        block_size: The argument.
+        ties: The argument.
+        key: The argument.
+        **flags: Fields of the plan that the driver sets.
+
+    Returns:
+        The plan, and the key of random ties or None, which is no static argument.
+    """
+    bounds, (policy, key) = names.bind_all(metrics), resolve(ties, key)
+    block_size = 1 if block_size is None else block_size
+    block_size = _inputs.positive_integer("block_size", block_size)
+    name = cast(Ties | None, policy.name)
+    plan = Plan(bounds, 0, block_size, name, **flags)
+    if k is None and not plan.top_k_metrics and not plan.counts_all:
+        raise ValueError(
+            "no metric has a cutoff that is a number of items; pass k, how many items to "
+            "return"
+        )
+    # Metrics may need more ranks than are returned, and never fewer; see `Plan.depth`.
+    k = plan.depth if k is None else _inputs.positive_integer("k", k)
+    return plan._replace(k=k), key
 
 
 def block_size_for(plan: Plan, judgements: Judgements, num_items: int) -> int:

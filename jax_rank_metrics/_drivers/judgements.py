@@ -8,11 +8,11 @@ import numpy as np
 from jax_rank_metrics._drivers.devices import Argument, Devices
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
-    Interactions,
     RawInteractions,
     SparseRows,
     Vocabularies,
     check_known_items,
+    read_interactions,
 )
 from jax_rank_metrics._sources.attributes import (
     LabelFn,
@@ -30,7 +30,10 @@ class Judgements(NamedTuple):
     Attributes:
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
         exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
-        listed: What has a rank, and relevant items beside it; None if everything has one.
+        listed_labels: `[queries, items]`, the relevance of candidates, and of relevant
+            items beside them; 0 is stored. None if everything has a rank.
+        kinds: The same entries, sorted by id: 1 for candidates that were not judged, 2 for
+            judged items that are no candidates, and 3 for both; or None.
         label_fn: What labels items by attributes; None where ids are known.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
@@ -39,7 +42,8 @@ class Judgements(NamedTuple):
 
     relevant: SparseRows | None
     exclude: SparseRows | None
-    listed: "CandidateLists | None" = None
+    listed_labels: SparseRows | None = None
+    kinds: SparseRows | None = None
     label_fn: LabelFn | None = None
     query_attributes: Arrays = None
     item_attributes: Arrays = None
@@ -52,10 +56,9 @@ class Judgements(NamedTuple):
         candidates: SparseRows | None = None,
     ) -> "Judgements":
         """Returns the judgements of ids, as sparse rows `[queries, items]`."""
-        listed = None
-        if candidates is not None:
-            listed = CandidateLists.of(candidates, relevant, seen)
-        return cls(relevant, seen, listed)
+        if candidates is None:
+            return cls(relevant, seen)
+        return cls(relevant, seen, *_listed_items(candidates, relevant, seen))
 
     @property
     def label_dtype(self) -> np.dtype | None:
@@ -75,61 +78,41 @@ class Judgements(NamedTuple):
                 check_known_items(name, rows, queries, num_items, QUERY)
 
 
-class CandidateLists(NamedTuple):
-    """The candidates of all queries and their relevant items, as sparse rows.
+def _listed_items(
+    candidates: SparseRows, relevant: SparseRows, excluded: SparseRows | None
+) -> tuple[SparseRows, SparseRows]:
+    """Joins candidates and relevant items, without those that leave the lists.
 
-    Both have the same entries, sorted by id.
+    Args:
+        candidates: `[queries, items]`, 1 where an item is a candidate.
+        relevant: `[queries, items]`, labels, of which 0 may be stored.
+        excluded: `[queries, items]`, what leaves the lists; or None.
 
-    Attributes:
-        labels: `[queries, items]`, the relevance of each listed item; 0 is stored.
-        kinds: `[queries, items]`, 1 for candidates that were not judged, 2 for judged
-            items that are no candidates, and 3 for both.
+    Returns:
+        Their labels and kinds; see `Judgements`.
     """
+    import scipy.sparse
 
-    labels: SparseRows
-    kinds: SparseRows
-
-    @classmethod
-    def of(
-        cls,
-        candidates: SparseRows,
-        relevant: SparseRows,
-        excluded: SparseRows | None,
-    ) -> "CandidateLists":
-        """Joins candidates and relevant items, without those that leave the lists.
-
-        Args:
-            candidates: `[queries, items]`, 1 where an item is a candidate.
-            relevant: `[queries, items]`, labels, of which 0 may be stored.
-            excluded: `[queries, items]`, what leaves the lists; or None.
-        """
-        import scipy.sparse
-
-        same_width(candidates, relevant, excluded)
-        # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
-        # not judged, 2 a judged item that was missed, 3 both, and 4 and more leave.
-        is_judged = relevant.astype(np.int8)
-        is_judged.data[:] = 1
-        codes = (candidates > 0) * 1 + is_judged * 2
-        if excluded is not None:
-            codes = codes + (excluded > 0) * 4
-        codes = scipy.sparse.csr_array(codes)
-        # Labels and kinds have the same entries, so that both are padded alike.
-        codes.data *= codes.data < 4
-        codes.eliminate_zeros()
-        codes.sort_indices()
-        labels = codes.astype(np.float64)
-        labels.data[:] = 1
-        # 1 more than the label, since a sum of sparse matrices does not store zeros.
-        labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
-        labels.sort_indices()
-        labels.data -= 1
-        return cls(labels, codes.astype(np.float32))
-
-    @property
-    def widths(self) -> np.ndarray:
-        """The number of items of each list, `[queries]`."""
-        return np.diff(self.labels.indptr)
+    same_width(candidates, relevant, excluded)
+    # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
+    # not judged, 2 a judged item that was missed, 3 both, and 4 and more leave.
+    is_judged = relevant.astype(np.int8)
+    is_judged.data[:] = 1
+    codes = (candidates > 0) * 1 + is_judged * 2
+    if excluded is not None:
+        codes = codes + (excluded > 0) * 4
+    codes = scipy.sparse.csr_array(codes)
+    # Labels and kinds have the same entries, so that both are padded alike.
+    codes.data *= codes.data < 4
+    codes.eliminate_zeros()
+    codes.sort_indices()
+    labels = codes.astype(np.float64)
+    labels.data[:] = 1
+    # 1 more than the label, since a sum of sparse matrices does not store zeros.
+    labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
+    labels.sort_indices()
+    labels.data -= 1
+    return labels, codes.astype(np.float32)
 
 
 def same_width(*matrices: SparseRows | None) -> None:
@@ -190,22 +173,28 @@ def read_judgements(
         exclude_self: See there.
         shape: The numbers of queries and of items.
         devices: The devices, which hold attributes of queries between batches.
-        vocabularies: The ids of queries and of items; None where they are numbers.
+        vocabularies: The ids of queries and of items.
     """
     num_queries, num_items = shape
-
-    def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
-        if raw is None:
-            return None
-        interactions = Interactions.of(name, raw, QUERY, vocabularies)
-        interactions.check_users(num_queries, is_selection=False)
-        interactions.check_items(num_items, may_name_all=name == "candidates")
+    ids, attributes = relevant, None
+    if isinstance(relevant, by_attributes):
+        ids, attributes = None, relevant
+        if candidates is not None:
+            raise ValueError(
+                "candidates is given, and relevant is by attributes; pass the ids of "
+                "relevant items, since those that are no candidates count too"
+            )
+    interactions = read_interactions(
+        QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
+    )
+    rows_of = {}
+    for name, x in interactions.items():
+        x.check_users(num_queries, is_selection=False)
+        x.check_items(num_items, may_name_all=name == "candidates")
         # All queries, also those that a dict lacks, and all items, or as many as may come.
-        rows = interactions.rows(np.arange(num_queries))
-        rows.resize(shape)
-        return rows
-
-    excluded = read("exclude", exclude)
+        rows_of[name] = x.rows(np.arange(num_queries))
+        rows_of[name].resize(shape)
+    excluded = rows_of.get("exclude")
     if exclude_self:
         if num_queries != num_items:
             raise ValueError(
@@ -214,25 +203,19 @@ def read_judgements(
                 "query i is not item i"
             )
         excluded = _with_diagonal(excluded, num_items)
-    if not isinstance(relevant, by_attributes):
-        listed = read("candidates", candidates)
-        return Judgements.of(read("relevant", relevant), excluded, listed)
-    if candidates is not None:
-        raise ValueError(
-            "candidates is given, and relevant is by attributes; pass the ids of relevant "
-            "items, since those that are no candidates count too"
-        )
-    relevant = read_attributes(relevant, (num_queries,), num_items)
+    if attributes is None:
+        return Judgements.of(rows_of["relevant"], excluded, rows_of.get("candidates"))
+    attributes = read_attributes(attributes, (num_queries,), num_items)
     # Attributes of queries travel with batches, and those of items lie on the devices.
     of_queries = jax.tree.map(
-        lambda x: devices.table(x, devices.of_queries), relevant.query_attributes
+        lambda x: devices.table(x, devices.of_queries), attributes.query_attributes
     )
     return Judgements(
         None,
         exclude=excluded,
-        label_fn=relevant.label_fn,
+        label_fn=attributes.label_fn,
         query_attributes=of_queries,
-        item_attributes=relevant.item_attributes,
+        item_attributes=attributes.item_attributes,
     )
 
 

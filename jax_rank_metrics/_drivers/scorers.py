@@ -18,27 +18,31 @@ from jax.sharding import PartitionSpec
 
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
-from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._drivers.interactions import (
+    NO_IDS,
+    SparseRows,
+    Unit,
+    Vocabularies,
+    Vocabulary,
+)
 from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
 from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
-from jax_rank_metrics._sources.products import products
 from jax_rank_metrics._sources.similarities import (
     Similarity,
     SimilarityFn,
     SimilarityName,
+    maxsim,
+    products,
     read_similarity,
+    scores_of_tokens,
 )
 from jax_rank_metrics._sources.tokens import (
     TokenItems,
     Tokens,
-    maxsim,
     packed,
     packed_on_host,
-    scores_of_tokens,
 )
-
-RowIds = tuple[np.ndarray | None, np.ndarray | None]
 
 # Causes of NaN where no vector holds it, and what to pass instead.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
@@ -117,14 +121,17 @@ class ScoreSource:
     @property
     def numbers_per_pair(self) -> int:
         """The numbers that a batch of candidates gathers for each of them."""
-        return 1
+        if self.similarity is KNOWN_SCORES:
+            return 1
+        return math.prod(self.items.shape[1:])
 
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the vectors or scores of some queries, of which −1 is the last."""
-        raise NotImplementedError
+        spec = self.devices.of_queries
+        return self.devices.rows(self.names[0], self.queries, indices, spec)
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the rows of queries, and of the items `[size, listed, …]` of each.
+        """Returns the vectors of queries, and of the items `[size, listed, …]` of each.
 
         Items whose scores are known have these in their place, `[size, listed]`.
 
@@ -132,7 +139,21 @@ class ScoreSource:
             indices: `[size]`, the queries.
             ids: `[size, listed]`, the items of each; −1 for padding.
         """
-        raise NotImplementedError
+        _refuse_parts(self.items)
+        items = _shards.rows_at(self.items, np.maximum(ids, 0))
+        return ScoreSource.rows(self, indices), items
+
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
+        """Raises where queries and items that were read one by one have no scores.
+
+        Args:
+            block_size: How many items are scored at a time.
+            item_mask: `[items]` bool, the items that are read; None for all.
+        """
+
+    def query_name(self, unit: Unit, row: int) -> str:
+        """Returns what messages call a query by its row, such as "user 7"."""
+        return f"{unit[0]} {row}"
 
     def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
         """Returns the message for a query of which a score is NaN.
@@ -168,22 +189,9 @@ class Embeddings(ScoreSource):
         # Of each token of a query.
         return math.prod(self.queries.shape[1:-1]) * min(block_size, num_items)
 
-    @property
-    def numbers_per_pair(self) -> int:
-        """The numbers that a batch of candidates gathers for each of them."""
-        return math.prod(self.items.shape[1:])
-
-    def rows(self, indices: np.ndarray) -> Array:
-        """Returns the vectors of some queries, of which −1 is the last."""
-        spec = self.devices.of_queries
-        return self.devices.rows(self.names[0], self.queries, indices, spec)
-
-    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the vectors of queries and of the items of each."""
-        return self.rows(indices), _items_at(self.items, ids)
-
-    def check(self, block_size: int) -> None:
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
         """Raises unless a user's function returns the scores of a block of items."""
+        del item_mask
         items, num_items = self.items, self.num_items
         items = items.example if isinstance(items, HostBlocks) else items
         size = block_size if num_items is None else min(block_size, num_items)
@@ -201,7 +209,7 @@ class Scores(ScoreSource):
         function: Maps rows `[size]` to scores `[size, items]`; None for a matrix.
     """
 
-    function: Callable[[np.ndarray], Any] | None = None
+    function: Callable[..., Any] | None = None
     _first_scores: jax.Array | None = None
     _num_items: int | None = None
 
@@ -289,6 +297,11 @@ class Sparse(ScoreSource):
             scores[i, j] = products.sum(axis=1)
         return indices, scores
 
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
+        """Raises if an entry of an item is NaN or infinite."""
+        del block_size
+        _check_finite("items", self.items, item_mask)
+
     def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
         """Returns the message for a query of which a score is NaN."""
         del row, mask  # all entries are finite
@@ -312,11 +325,6 @@ class LateInteraction(ScoreSource):
     def num_items(self) -> int | None:
         """The number of items."""
         return len(self.items)
-
-    @property
-    def numbers_per_pair(self) -> int:
-        """The numbers that a batch of candidates gathers for each of them."""
-        return math.prod(self.items.shape[1:])
 
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the scores of all items for some queries."""
@@ -343,12 +351,6 @@ class LateInteraction(ScoreSource):
             scores[:, ids] = np.asarray(part)[: len(indices), : len(ids)]
         return scores
 
-    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the packed tokens of queries and of the items of each."""
-        spec = self.devices.of_queries
-        rows = self.devices.rows(self.names[0], self.queries, indices, spec)
-        return rows, _items_at(self.items, ids)
-
 
 @functools.lru_cache(maxsize=16)
 def _token_program(devices: Devices) -> Callable[..., jax.Array]:
@@ -356,12 +358,6 @@ def _token_program(devices: Devices) -> Callable[..., jax.Array]:
     of_tokens = PartitionSpec(None, devices.items_axis)
     in_specs = (devices.of_queries, of_tokens, of_tokens)
     return jax.jit(devices.map(scores_of_tokens, in_specs, devices.of_scores))
-
-
-def _items_at(items: Any, ids: np.ndarray) -> Array:
-    """Returns the rows of items, `[size, listed, …]`; any for padding."""
-    _refuse_parts(items)
-    return _shards.rows_at(items, np.maximum(ids, 0))
 
 
 def _refuse_parts(listed_rows: object) -> None:
@@ -373,15 +369,13 @@ def _refuse_parts(listed_rows: object) -> None:
         )
 
 
-def read_model(
-    model: Any, devices: Devices, row_ids: RowIds = (None, None)
-) -> ScoreSource:
+def read_model(model: Any, devices: Devices, ids: Vocabularies = NO_IDS) -> ScoreSource:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users.
 
     Args:
         model: See `evaluate_users`.
         devices: The devices that share the work.
-        row_ids: The ids of users and of items, by which frames are read; None for 0, 1, …
+        ids: The ids of users and of items, by which frames are read.
     """
     scores_of_model = functools.partial(
         Scores,
@@ -396,12 +390,12 @@ def read_model(
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if not isinstance(model, tuple):
-        table = devices.table(_matrix("model", model, row_ids), devices.of_scores)
+        table = devices.table(_matrix("model", model, *ids), devices.of_scores)
         return scores_of_model(queries=table)
     if len(model) != 2:
         raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
     names = ("model[0]", "model[1]")
-    table, items = map(_matrix, names, model, ((x, None) for x in row_ids))
+    table, items = map(_matrix, names, model, ids)
     if table.shape[1:] != items.shape[1:]:
         raise ValueError(
             f"model has queries of shape {table.shape} and items of shape "
@@ -432,24 +426,31 @@ def read_vectors(name: str, value: Any, row_ids: np.ndarray | None = None) -> Ar
     """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
     if _inputs.is_frame(value):
         value = _inputs.by_ids(name, value, row_ids, name)
-    vectors = _as_array(name, value)
+    vectors = value
+    if not isinstance(value, jax.Array):
+        vectors = _inputs.numpy_array(name, value)
     if not vectors.ndim or not vectors.shape[0]:
         raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
     return vectors
 
 
-def _matrix(name: str, value: Any, row_ids: RowIds) -> Array:
-    """Returns what `read_vectors` returns, which has to be a matrix."""
+def _matrix(name: str, matrix: Any, *ids: Vocabulary) -> Array:
+    """Returns what `read_vectors` returns, which has to be a matrix.
+
+    Args:
+        name: The argument.
+        matrix: Its value.
+        ids: The ids of its rows; and of its columns if these are items.
+    """
     if name == "model":
-        matrix = _inputs.by_items_of_rows(name, value, "users", row_ids)
-    else:
-        unit = "items" if name == "model[1]" else "users"
-        matrix = (
-            _inputs.by_ids(name, value, row_ids[0], unit)
-            if _inputs.is_frame(value)
-            else value
+        matrix = _inputs.by_items_of_rows(
+            name, matrix, "users", (ids[0].ids, ids[1].ids)
         )
-    matrix = _as_array(name, matrix)
+    elif _inputs.is_frame(matrix):
+        unit = "items" if name == "model[1]" else "users"
+        matrix = _inputs.by_ids(name, matrix, ids[0].ids, unit)
+    if not isinstance(matrix, jax.Array):
+        matrix = _inputs.numpy_array(name, matrix)
     if matrix.ndim != 2 or 0 in matrix.shape[: 2 if name == "model" else 1]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
@@ -459,12 +460,8 @@ def _matrix(name: str, value: Any, row_ids: RowIds) -> Array:
     return matrix
 
 
-def _as_array(name: str, value: Any) -> Array:
-    return value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
-
-
 def read_sparse(
-    queries: Any, items: Any, similarity: object, item_mask: Any, devices: Devices
+    queries: Any, items: Any, similarity: object, devices: Devices
 ) -> Sparse:
     """Reads sparse queries and items as rows, whose entries are sorted and distinct.
 
@@ -474,12 +471,11 @@ def read_sparse(
         queries: `[queries, dims]`, of scipy.
         items: `[items, dims]`, of scipy.
         similarity: The argument of `evaluate_embeddings`.
-        item_mask: `[items]` bool, or None for all; others are not looked at.
         devices: The devices that share the work.
 
     Raises:
         ValueError: if only one of them is sparse; if shapes do not fit; if the similarity
-            is not "dot"; if an entry is NaN or infinite.
+            is not "dot"; if an entry of a query is NaN or infinite.
         TypeError: if an entry is no real number.
     """
     if not (_inputs.is_sparse(queries) and _inputs.is_sparse(items)):
@@ -503,7 +499,6 @@ def read_sparse(
     dtype = jax.dtypes.canonicalize_dtype(_inputs.float_dtype(queries, items))
     rows, columns = _rows("queries", queries, dtype), _rows("items", items, dtype)
     _check_finite("queries", rows, None)
-    _check_finite("items", columns, _inputs.item_mask(item_mask, columns.shape[0]))
     return Sparse(devices, rows, columns)
 
 
@@ -541,31 +536,28 @@ def read_scorer(
     items: Any,
     similarity: SimilarityName | SimilarityFn,
     devices: Devices,
-    *,
-    row_ids: RowIds,
-    item_mask: Any,
+    ids: Vocabularies,
     per_item: Sequence[Any],
-    is_gallery: bool,
     has_candidates: bool,
     block_size: int | None,
 ) -> ScoreSource:
     """Reads queries and items of `evaluate_embeddings`, whatever they are.
 
     Args:
-        queries: The argument; from `read_tokens` under "maxsim".
-        items: The argument; from there, too.
+        queries: The argument.
+        items: The argument.
         similarity: The argument.
         devices: The devices that share the work.
-        row_ids: The ids of queries and of items, by which frames are read.
-        item_mask: The argument.
-        per_item: Other arrays `[items, …]`, or None: blocks may not tell their number.
-        is_gallery: Whether each item is a query.
+        ids: The ids of queries and of items, by which frames are read.
+        per_item: Arrays `[items, …]`, or None: blocks may not tell their number.
         has_candidates: Whether queries rank candidates alone.
         block_size: The argument.
     """
+    if similarity == "maxsim":
+        queries, items = read_tokens(queries, items)
     if _inputs.is_sparse(queries) or _inputs.is_sparse(items):
-        return read_sparse(queries, items, similarity, item_mask, devices)
-    vectors = read_vectors("queries", queries, row_ids[0])
+        return read_sparse(queries, items, similarity, devices)
+    vectors = read_vectors("queries", queries, ids[0].ids)
     if isinstance(items, TokenItems):
         return read_late_interaction(
             vectors, items, devices, block_size, has_candidates
@@ -575,12 +567,11 @@ def read_scorer(
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and not has_candidates
     if in_blocks:
-        first = row_ids[1] if row_ids[1] is not None or not is_gallery else vectors
-        sizes = [len(x) for x in (first, item_mask, *per_item) if x is not None]
+        sizes = [len(x) for x in (ids[1].ids, *per_item) if x is not None]
         items = HostBlocks(items, sizes[0] if sizes else None)
         example = items.example
     else:
-        example = items = read_vectors("items", items, row_ids[1])
+        example = items = read_vectors("items", items, ids[1].ids)
     # Items stay as they were passed: candidates are gathered from them on the host.
     scoring = read_similarity(similarity, vectors, example)
     if vectors.ndim != example.ndim and not scoring.is_custom:

@@ -2,8 +2,7 @@
 
 import dataclasses
 import enum
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -11,8 +10,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._drivers.batches import QueryBatch
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
-from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.job import Plan
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._items import GROUPS
@@ -22,14 +22,16 @@ from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData, data_of
 from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
-from jax_rank_metrics._sources.blocks import Catalog, Scorer
-from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
+from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.item_groups import memberships_of
+from jax_rank_metrics._sources.labelled_catalog import (
+    rank_labelled,
+    rank_labelled_twice,
+)
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.products import products
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.similarities import Similarity
-from jax_rank_metrics._sources.streams import Stream
+from jax_rank_metrics._sources.similarities import Similarity, products
+from jax_rank_metrics._sources.streams import Pass, Stream
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Arrays, AxisNames
 
@@ -65,55 +67,7 @@ class CatalogArrays(NamedTuple):
     groups: jax.Array | None = None
 
 
-class QueryBatch(NamedTuple):
-    """The queries of a batch: the users, for a recommender.
-
-    Attributes:
-        indices: `[queries]` int32, the index of each; −1 for padding.
-        rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
-        key: The key of this batch for random ties, or None.
-        relevant_ids: `[queries, relevant]`, padded with −1; None with `label_fn`.
-        relevant_labels: The same shape.
-        excluded_ids: `[queries, excluded]`, padded with −1; or None.
-        attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
-    """
-
-    indices: Array
-    rows: Array
-    key: jax.Array | None
-    relevant_ids: Array | None = None
-    relevant_labels: Array | None = None
-    excluded_ids: Array | None = None
-    attributes: Arrays = None
-
-
-class CandidateBatch(NamedTuple):
-    """The queries of a batch, and the items that each of them is judged on.
-
-    Attributes:
-        indices: `[queries]` int32, the index of each; −1 for padding.
-        rows: `[queries, …]`, such as embeddings.
-        key: The key of this batch for random ties, or None.
-        items: `[queries, listed, …]`, the rows of the listed items.
-        ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
-        labels: `[queries, listed]`, the relevance of each.
-        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
-            rank, 3 for those that are candidates, and 1 for other candidates.
-    """
-
-    indices: Array
-    rows: Array
-    key: jax.Array | None
-    items: Array
-    ids: Array
-    labels: Array
-    kinds: Array
-
-
-AnyBatch = QueryBatch | CandidateBatch
-
-
-def list_weights(queries: AnyBatch) -> jax.Array:
+def list_weights(queries: QueryBatch) -> jax.Array:
     """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
     return (jnp.asarray(queries.indices) >= 0).astype(jnp.float32)
 
@@ -149,24 +103,25 @@ def catalog_of(
         return None if x is None else jnp.asarray(x)
 
     rows, weights = jnp.asarray(queries.rows), list_weights(queries)
-    scorer = Scorer.of_scores(rows)
-    if catalog.items is not None:
+    if catalog.items is None:
+        source = Catalog.of_scores(rows)
+    else:
         items = jnp.asarray(catalog.items)
-        scorer = Scorer(rows, items, catalog.similarity, plan.block_size)
+        source = Catalog(rows, items, catalog.similarity, plan.block_size)
     # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
     if plan.label_fn is not None:
         attributes = by_attributes(
             plan.label_fn, queries.attributes, catalog.attributes
         )
-        label_dtype(attributes, weights.shape, scorer.block_length)
+        label_dtype(attributes, weights.shape, source.block_length)
     else:
-        ids, labels = map(as_array, (queries.relevant_ids, queries.relevant_labels))
+        ids, labels = map(as_array, (queries.listed_ids, queries.labels))
         assert ids is not None
         # The memberships of all items, of which a device may have only a part.
         relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
-    return Catalog(
-        scorer=scorer,
+    return dataclasses.replace(
+        source,
         relevant=relevant,
         attributes=attributes,
         exclude_ids=as_array(queries.excluded_ids),
@@ -181,99 +136,136 @@ def catalog_of(
     )
 
 
-def measure_rankings(
+# A batch is measured as a whole; or it passes through parts of the items: its state has a
+# start, is extended by each part, then counts the items above relevant ones in each part of
+# a second round if a metric reads whole lists, and is finished.
+Task = Literal["whole", "start", "extend", "count", "finish"]
+
+
+class BatchResult(NamedTuple):
+    """The values of a batch, the same on every process.
+
+    Attributes:
+        lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
+        items: `[queries, k]`, the ids of the first items.
+        faults: `[queries]` int32, the `Fault` of each query, or 0.
+        has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
+            if the plan does not ask.
+    """
+
+    lists: list[PerList]
+    items: jax.Array
+    faults: jax.Array
+    has_inf: jax.Array | None = None
+
+
+def read_by_metrics(
     plan: Plan,
     catalog: CatalogArrays,
-    top_k: RankingData | None,
-    places: RankingData | None,
-    loses_items: jax.Array | None,
-) -> tuple[list[PerList], jax.Array, jax.Array]:
-    """Measures the rankings of a batch.
+    readings: Iterable[tuple[tuple[Bound, ...], RankingData]],
+    ids: jax.Array,
+) -> BatchResult:
+    """Lets metrics read the rankings of a batch.
 
     Args:
         plan: The plan.
         catalog: The arrays over the items.
-        top_k: The first ranks, unless nothing reads them.
-        places: The places of relevant items, if a metric reads them.
-        loses_items: `[queries]` bool, whether `label_fn` removes items by their labels;
-            None without such a function.
-
-    Returns:
-        See `measure_queries`.
+        readings: Rankings, each after the metrics that read it.
+        ids: `[queries, k]`, the ids of the first items.
     """
-    # Each metric reads one of the two rankings; a fault of either is one of the query.
-    rankings = (top_k, plan.top_k_metrics), (places, plan.whole_list_metrics)
-    readings = [read_by_name(bounds, x) for x, bounds in rankings if x is not None]
-    values = {name: x for by_name, _ in readings for name, x in by_name.items()}
-    faults = functools.reduce(jnp.maximum, [of_reading for _, of_reading in readings])
+    values, faults = {}, jnp.zeros(ids.shape[:1], jnp.int32)
+    for bounds, data in readings:
+        reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
+        for is_refused in reading.refused.values():
+            of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
+        if reading.overflowing is not None:
+            of_data = jnp.where(reading.overflowing, Fault.GAINS, of_data)
+        if (has_nan := data.has_nan) is not None:
+            of_data = jnp.where(has_nan, Fault.NAN, of_data)
+        names = [bound.name for bound in bounds]
+        values |= dict(zip(names, reading.values, strict=True))
+        faults = jnp.maximum(faults, of_data)
     lists = [values[bound.name] for bound in plan.bounds]
-    if top_k is None:
-        return lists, jnp.zeros((len(faults), 0), jnp.int32), faults
-    # [queries, k]: metrics may have needed a deeper top-k.
-    ids = top_k.items[..., : plan.k]
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
-    if loses_items is not None:
-        faults = jnp.where(loses_items, Fault.NEGATIVE, faults)
-    return lists, ids, faults
-
-
-def read_by_name(
-    bounds: tuple[Bound, ...], data: RankingData
-) -> tuple[dict[str, PerList], jax.Array]:
-    """Returns values by name, and the faults of queries, `[queries]` int32."""
-    reading, names = read_ranking(bounds, data), [bound.name for bound in bounds]
-    faults = jnp.zeros(data.list_exists.shape, jnp.int32)
-    for is_refused in reading.refused.values():
-        faults = jnp.where(is_refused, Fault.REFUSED, faults)
-    if reading.overflowing is not None:
-        faults = jnp.where(reading.overflowing, Fault.GAINS, faults)
-    if (has_nan := data.has_nan) is not None:
-        faults = jnp.where(has_nan, Fault.NAN, faults)
-    return dict(zip(names, reading.values, strict=True)), faults
-
-
-# The values of each metric; the ids of the first items, `[queries, k]`; and the fault of
-# each query or 0, `[queries]` int32.
-BatchValues = tuple[list[PerList], jax.Array, jax.Array]
+    return BatchResult(lists, ids, faults)
 
 
 def measure_queries(
-    plan: Plan, catalog: CatalogArrays, queries: QueryBatch
-) -> BatchValues:
-    """Ranks the items for each query of a batch, and measures these rankings.
+    plan: Plan,
+    catalog: CatalogArrays,
+    queries: QueryBatch,
+    task: Task = "whole",
+    first_id: jax.Array | int = 0,
+    state: Pass | None = None,
+    num_items: int | None = None,
+) -> Pass | BatchResult:
+    """Ranks all items, or goes on with a part of them, and measures complete rankings.
 
-    Returns:
-        The values of each metric and of `measures_of_ids`; the ids of the first items,
-        `[queries, k]`; and the `Fault` of each query, `[queries]` int32, 0 where there is
-        none.
+    Args:
+        plan: The plan.
+        catalog: The arrays over the items, or over a part of them.
+        queries: The batch.
+        task: What to do.
+        first_id: The id of the first item.
+        state: What the task before returned.
+        num_items: How many items there are in all parts.
     """
-    source = catalog_of(plan, catalog, queries)
+    source = catalog_of(plan, catalog, queries, first_id)
+    # Each metric reads one of two rankings: the first ranks, or places of relevant items.
     # With both, the scores of a block are computed twice, and never kept.
-    top_k = places = None
-    if not plan.whole_list_metrics:
-        top_k = rank_blocks(source)
-    elif plan.depth:
-        top_k, places = rank_both(source, plan.ties_of_places)
+    top_k = places = lost = None
+    if plan.label_fn is not None and task == "whole":
+        lost = source.loses_items()
+        if plan.whole_list_metrics:
+            top_k, places = rank_labelled_twice(source, plan.ties_of_places)
+        else:
+            top_k = rank_labelled(source)
     else:
-        policy = Policy(plan.ties_of_places)
-        places = rank_blocks(dataclasses.replace(source, policy=policy))
-    lost = None if plan.label_fn is None else source.loses_items()
-    return measure_rankings(plan, catalog, top_k, places, lost)
+        stream = Stream.of(source)
+        # Keys of scores do not depend on ties, so that one first pass serves two policies.
+        counting = stream.under(plan.ties_of_places)
+        if task == "whole":
+            num_items = source.total_items
+            state = stream.merged(stream.extended(stream.start(num_items)))
+            if plan.whole_list_metrics:
+                state = counting.counted(state)
+        elif state is None:
+            return stream.start(num_items)
+        elif task == "extend":
+            return stream.extended(state)
+        elif task == "count":
+            return counting.counted(state)
+        # The catalogue of the last part stands for all: scores are not read again.
+        assert num_items is not None
+        if state.best is not None:
+            top_k = stream.first_ranks(state, num_items)
+        if state.counts is not None:
+            places = counting.places(state, num_items)
+    rankings = (plan.top_k_metrics, top_k), (plan.whole_list_metrics, places)
+    ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
+    if top_k is not None:
+        # [queries, k]: metrics may have needed a deeper top-k.
+        ids = top_k.items[..., : plan.k]
+    readings = [(bounds, x) for bounds, x in rankings if x is not None]
+    result = read_by_metrics(plan, catalog, readings, ids)
+    if plan.finds_inf:
+        result = result._replace(has_inf=source.has_inf())
+    if lost is not None:
+        faults = jnp.where(lost, Fault.NEGATIVE, result.faults)
+        result = result._replace(faults=faults)
+    return result
 
 
 def measure_candidates(
-    plan: Plan, catalog: CatalogArrays, queries: CandidateBatch
-) -> BatchValues:
-    """Ranks the candidates of each query of a batch, and measures these rankings.
-
-    Returns:
-        As `measure_queries`.
-    """
+    plan: Plan, catalog: CatalogArrays, queries: QueryBatch
+) -> BatchResult:
+    """Ranks the candidates of each query of a batch, and measures these rankings."""
+    listed_ids = jnp.asarray(queries.listed_ids)
     # [queries, listed]; scores of padding are computed too, and never read.
     scores = catalog.similarity.of_pairs(
         jnp.asarray(queries.rows), jnp.asarray(queries.items)
     )
-    exists = jnp.asarray(queries.ids) >= 0
+    exists = listed_ids >= 0
     # Where nothing is listed, an item without a rank stands for all those not listed: such
     # a query counts like any other without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
@@ -285,9 +277,9 @@ def measure_candidates(
         retrieved &= scores != -jnp.inf
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
-        columns |= {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
+        columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}
     ranking = rank(
-        queries.labels,
+        jnp.asarray(queries.labels),
         scores,
         in_pool,
         list_weights(queries),
@@ -297,78 +289,11 @@ def measure_candidates(
         retrieved=retrieved,
         columns=columns,
     )
-    values, faults = read_by_name(plan.bounds, data_of(ranking))
     # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
-    ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
+    ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    lists = [values[bound.name] for bound in plan.bounds]
-    lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
-    return lists, ids, faults
-
-
-class BatchResult(NamedTuple):
-    """The values of a batch, the same on every process.
-
-    Attributes:
-        lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
-        items: `[queries, k]`, the ids of the first items.
-        faults: `[queries]` int32, the `Fault` of each query, or 0.
-    """
-
-    lists: list[PerList]
-    items: jax.Array
-    faults: jax.Array
-
-
-# A batch is measured as a whole; or it passes through parts of the items: its state has a
-# start, is extended by each part, then counts the items above relevant ones in each part of
-# a second round if a metric reads whole lists, and is finished.
-Task = Literal["whole", "start", "extend", "count", "finish"]
-
-
-class BatchStep(NamedTuple):
-    """The program of all batches: each device runs it on the queries of its own part.
-
-    Attributes:
-        plan: The options that batches share.
-        devices: The devices.
-    """
-
-    plan: Plan
-    devices: Devices
-
-    def __call__(
-        self,
-        task: Task,
-        catalog: CatalogArrays,
-        queries: AnyBatch,
-        first_id: int = 0,
-        state: Any = None,
-        num_items: int | None = None,
-    ) -> Any:
-        """Starts a task; what comes of it is waited for later.
-
-        Args:
-            task: What to do.
-            catalog: The arrays over the items, as `put_catalog` returns them; or over a
-                part of the items.
-            queries: The batch.
-            first_id: The id of the first item of this part.
-            state: What the task before returned.
-            num_items: How many items there are, for "start", if known, and "finish".
-
-        Returns:
-            A `BatchResult` of "whole" and "finish", and else the next state.
-        """
-        # Only the program knows the axis, as a name to reduce over.
-        plan = self.plan._replace(items_axis=self.devices.items_axis)
-        specs = _query_specs(self.devices, catalog, queries)
-        queries = self.devices.put_tree(queries, specs)
-        is_short = task in ("start", "finish")
-        return (quick_program if is_short else program)()(
-            task, plan, self.devices, num_items, catalog, queries, first_id, state
-        )
+    return read_by_metrics(plan, catalog, [(plan.bounds, data_of(ranking))], ids)
 
 
 def put_catalog(
@@ -390,12 +315,51 @@ def _catalog_specs(devices: Devices) -> Specs:
     return CatalogArrays(items, items, EVERYWHERE, items, items, EVERYWHERE, EVERYWHERE)  # type: ignore[arg-type]
 
 
-def _query_specs(devices: Devices, catalog: CatalogArrays, queries: AnyBatch) -> Specs:
+def _query_specs(
+    devices: Devices, catalog: CatalogArrays, queries: QueryBatch
+) -> Specs:
     """Returns how the arrays of a batch are cut: scores also over items."""
     specs = jax.tree.map(lambda _: devices.of_queries, queries)
-    if isinstance(queries, QueryBatch) and catalog.items is None:
+    if queries.kinds is None and catalog.items is None:
         specs = specs._replace(rows=devices.of_scores)
     return specs._replace(key=EVERYWHERE)
+
+
+def run_batch(
+    plan: Plan,
+    devices: Devices,
+    task: Task,
+    catalog: CatalogArrays,
+    queries: QueryBatch,
+    first_id: int = 0,
+    state: Any = None,
+    num_items: int | None = None,
+) -> Any:
+    """Starts a task of a batch; what comes of it is waited for later.
+
+    Each device runs it on the queries of its own part.
+
+    Args:
+        plan: The options that batches share.
+        devices: The devices.
+        task: What to do.
+        catalog: The arrays over the items, as `put_catalog` returns them; or over a
+            part of the items.
+        queries: The batch.
+        first_id: The id of the first item of this part.
+        state: What the task before returned.
+        num_items: How many items there are, for "start", if known, and "finish".
+
+    Returns:
+        A `BatchResult` of "whole" and "finish", and else the next state.
+    """
+    # Only the program knows the axis, as a name to reduce over.
+    plan = plan._replace(items_axis=devices.items_axis)
+    queries = devices.put_tree(queries, _query_specs(devices, catalog, queries))
+    is_short = task in ("start", "finish")
+    return (quick_program if is_short else program)()(
+        task, plan, devices, num_items, catalog, queries, first_id, state
+    )
 
 
 def _run(
@@ -404,47 +368,28 @@ def _run(
     devices: Devices,
     num_items: int | None,
     catalog: CatalogArrays,
-    queries: AnyBatch,
+    queries: QueryBatch,
     first_id: jax.Array,
     state: Any,
 ) -> Any:
     def local(
-        catalog: CatalogArrays, queries: AnyBatch, first_id: jax.Array, state: Any
+        catalog: CatalogArrays, queries: QueryBatch, first_id: jax.Array, state: Any
     ) -> Any:
         axis = devices.queries_axis
         if queries.key is not None and axis is not None:
             # Devices that share a query draw the same ties, and others do not.
             key = jax.random.fold_in(queries.key, lax.axis_index(axis))
             queries = queries._replace(key=key)
-        if task == "whole":
-            is_catalog = isinstance(queries, QueryBatch)
-            measure_fn: Any = measure_queries if is_catalog else measure_candidates
-            values = measure_fn(plan, catalog, queries)
+        if queries.kinds is not None:
+            result = measure_candidates(plan, catalog, queries)
         else:
-            assert isinstance(queries, QueryBatch)
-            source = catalog_of(plan, catalog, queries, first_id)
-            stream = Stream.of(source)
-            counting = stream.under(plan.ties_of_places)
-            if task == "start":
-                return stream.start(num_items)
-            if task == "extend":
-                return stream.extended(state)
-            if task == "count":
-                return counting.counted(state)
-            # The catalogue of the last part stands for all: scores are not read again.
-            assert num_items is not None
-            state, places = stream.merged(state), None
-            if state.counts is not None:
-                places = counting.places(state, num_items)
-            top_k = stream.first_ranks(state, num_items)
-            values = measure_rankings(plan, catalog, top_k, places, None)
-        # The few values of a query leave the devices; none of its scores does.
-        return BatchResult(
-            *jax.tree.map(
-                lambda x: x if axis is None else _mesh.concatenate_over(x, axis, 0),
-                values,
+            result = measure_queries(
+                plan, catalog, queries, task, first_id, state, num_items
             )
-        )
+        if axis is None or not isinstance(result, BatchResult):
+            return result
+        # The few values of a query leave the devices; none of its scores does.
+        return jax.tree.map(lambda x: _mesh.concatenate_over(x, axis, 0), result)
 
     of_queries = devices.of_queries
     specs = _query_specs(devices, catalog, queries)

@@ -11,9 +11,8 @@ arrays `rank` takes, or the values of every query. In the order of a call:
     join.py        `jrm.join`: reads its arguments as frames or dicts, joins, and warns
     sides.py       `Sides`: the documents that judgements and a run both have, by query,
                    from frames or dicts; and all documents as packed arrays
-    measure.py     the places of judged documents, with the depth and ties of trec_eval,
-                   and metrics of every query from these places
-    joined.py      `Joined`, what `join` returns
+    joined.py      `Joined`, what `join` returns: the places of judged documents, with the
+                   depth and ties of trec_eval, and metrics of every query from these
 
 All of this runs on the host, except for the metrics themselves. Polars parses the files; it
 is imported on first use.

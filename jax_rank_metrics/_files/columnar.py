@@ -5,9 +5,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jax_rank_metrics._files.frames import Value, first_true, listed, polars, series
+from jax_rank_metrics._files.frames import Value, first_true, listed, pl, series
 from jax_rank_metrics._files.source import (
     ZSTD,
     Source,
@@ -18,11 +18,8 @@ from jax_rank_metrics._files.source import (
     quote_line,
     unpacked,
 )
-from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, ParsedRows, lines_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from jax_rank_metrics._files.text import ParsedRows, format_without_names, lines_of
+from jax_rank_metrics._messages import argument
 
 MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
 
@@ -50,9 +47,10 @@ def _indices(
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
-            cure = "columns=, the names of query, document and number"
+            cure = f"{argument('columns', '')}, the names of query, document and number"
             if format is not None:
-                cure = f"format={format!r}, if the first line holds values instead of names"
+                reason = "if the first line holds values instead of names"
+                cure = f"{argument('format', format)}, {reason}"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
                 f"{listed(header)[:200]}; pass {cure}"
@@ -60,20 +58,10 @@ def _indices(
     return [list(header).index(name) for name in columns]
 
 
-def _format_without_names(line: str, value: Value) -> str | None:
-    """Returns the format of lines without names whose form a line has, or None."""
-    if value == "relevance":
-        return "trec" if QRELS.is_form_of(line) else None
-    if RUN.is_form_of(line):
-        return "trec"
-    return "msmarco" if MSMARCO.is_form_of(line) else None
-
-
 def delimited(
     source: Source, data: bytes, separator: str, choose: Choose, value: Value
 ) -> ParsedRows:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
-    pl = polars("reading files")
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
@@ -97,7 +85,7 @@ def delimited(
         check_utf8(source, data)
         raise _table_error(source, data, separator) from error
     first_line = data.partition(b"\n")[0].decode()
-    format = _format_without_names(first_line, value)
+    format = format_without_names(first_line, value)
     indices = _indices(source, header, choose, format)
     is_blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
@@ -112,13 +100,12 @@ def delimited(
     def location(row: int) -> str:
         return quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
 
+    columns = [pl.nth(index).alias(header[index]) for index in indices]
+    parsed = ParsedRows(source, body.select(columns), location)
     row = first_true(body[numbers[-1]].is_not_null())
     if row is not None:
-        raise ValueError(
-            f"{source}, {location(row)}: more fields than the first line has"
-        )
-    columns = [pl.nth(index).alias(header[index]) for index in indices]
-    return ParsedRows(body.select(columns), location)
+        parsed.fail(row, "more fields than the first line has")
+    return parsed
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
@@ -127,7 +114,6 @@ def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     The rows include the header. A quoted field may contain newlines, so that a row takes
     several lines.
     """
-    pl = polars("reading files")
     newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
     offset = newlines.cum_sum().shift(1, fill_value=0)
     return rows.select(offset + pl.int_range(1, pl.len() + 1)).to_series()
@@ -165,7 +151,6 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
         ValueError: with the line, if it is no such object; if a key that is read repeats,
             or an id holds half a character.
     """
-    pl = polars("reading files")
     if _holds_lists(data.lstrip().partition(b"\n")[0]):
         return _lists_by_line(source, data)
 
@@ -197,57 +182,44 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
             "before it"
         ) from error
     indices = _indices(source, frame.columns, choose)
-    frame = frame.select(pl.nth(indices))
-    _check_objects(source, data, frame, location)
-    return ParsedRows(frame, location)
+    parsed = ParsedRows(source, frame.select(pl.nth(indices)), location)
+    _check_objects(parsed, data)
+    return parsed
 
 
-def _check_objects(
-    source: Source,
-    data: bytes,
-    frame: "pl.DataFrame",
-    location: Callable[[int], str],
-) -> None:
+def _check_objects(parsed: ParsedRows, data: bytes) -> None:
     """Raises ValueError if an object has a column of the frame twice, or half a character.
 
     Polars would keep the first of two values, and change the half into another character.
     Only lines that may have either are parsed again.
 
     Args:
-        source: The file.
-        data: Its content.
-        frame: What was read, with the columns as they are called in the file.
-        location: See `ParsedRows`.
+        parsed: What was read, with the columns as they are called in the file.
+        data: The content of the file.
     """
-    keys = [json.dumps(name, ensure_ascii=False) for name in frame.columns]
+    names = parsed.frame.columns
+    keys = [json.dumps(name, ensure_ascii=False) for name in names]
     if rb"\u" not in data and all(
-        data.count(key.encode()) == frame.height for key in keys
+        data.count(key.encode()) == parsed.frame.height for key in keys
     ):
         return
-    texts = lines_of(source, data)["text"]
+    lines = lines_of(parsed.source, data)
+    texts = lines["text"]
     # An escape of a surrogate, or of a character that keys usually have.
     is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
     for key in keys:
         is_suspect |= texts.str.count_matches(key, literal=True) != 1
     for row in is_suspect.arg_true():
-        try:
-            pairs = json.loads(texts[row], object_pairs_hook=_Pairs, strict=False)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{source}, {location(row)}: not JSON that can be read ({error})"
-            ) from error
-        for name in frame.columns:
+        number, text = lines.row(row)
+        pairs = _json_of_line(parsed.source, data, number, text, strict=False)
+        for name in names:
             values = [value for pair_name, value in pairs if pair_name == name]
             if len(values) > 1:
-                raise ValueError(
-                    f"{source}, {location(row)}: the key {name!r} is there twice; keep one"
-                )
+                parsed.fail(row, f"the key {name!r} is there twice; keep one")
             try:
                 "".join(value for value in values if isinstance(value, str)).encode()
             except UnicodeEncodeError as error:
-                raise ValueError(
-                    f"{source}, {location(row)}: {half_character(error)}"
-                ) from error
+                parsed.fail(row, half_character(error))
 
 
 def parquet(source: Source, choose: Choose) -> ParsedRows:
@@ -255,7 +227,6 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
 
     A packed file is unpacked in memory, although Parquet packs its own columns.
     """
-    pl = polars("reading files")
     with source.open() as file:
         if not file.seekable():  # a pipe
             file = io.BytesIO(file.read())
@@ -272,11 +243,25 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
             raise ValueError(
                 f"{source}: truncated or corrupt Parquet file ({error})"
             ) from error
-    return ParsedRows(frame.select(columns), lambda row: f"row {row}")
+    return ParsedRows(source, frame.select(columns), lambda row: f"row {row}")
 
 
-class _Pairs(list[tuple[Any, object]]):
-    """The names and values of a JSON object, of which a name may repeat."""
+def _json_of_line(
+    source: Source, data: bytes, number: int, text: str, strict: bool = True
+) -> Any:
+    """Returns what a line of a file holds; `strict` is that of `json.loads`.
+
+    An object is a tuple of its names and values, of which a name may repeat.
+
+    Raises:
+        ValueError: with the number of the line, if it is no JSON.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=tuple, strict=strict)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
+        ) from error
 
 
 def _holds_lists(line: bytes) -> bool:
@@ -305,13 +290,8 @@ def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
         return quote_line(rows[row][2], data)
 
     for number, text in lines.iter_rows():
-        try:
-            value = json.loads(text, object_pairs_hook=_Pairs)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
-            ) from error
-        pairs = value if isinstance(value, _Pairs) else [(len(rows), value)]
+        value = _json_of_line(source, data, number, text)
+        pairs = value if isinstance(value, tuple) else [(len(rows), value)]
         rows += [(query, ids, number) for query, ids in pairs]
     queries, lists, _ = zip(*rows, strict=True)
     return _listed(source, queries, lists, location)
@@ -329,17 +309,17 @@ def _listed(
         ValueError: if these are not lists of strings, or of integers.
     """
     for row, ids in enumerate(lists):
-        kinds = {*map(type, ids)} if isinstance(ids, list) else {object}
+        kinds = {*map(type, ids)} if isinstance(ids, (list, tuple)) else {object}
         if not kinds <= {str} and not kinds <= {int}:
             raise ValueError(
                 f"{source}, {location(row)}: holds {json.dumps(ids)[:80]}; pass a list of "
                 "ids that are strings, or integers"
             )
     columns = {"query_id": queries, "doc_id": lists}
-    frame = polars("reading files").DataFrame(
+    frame = pl.DataFrame(
         [series(str(source), name, values) for name, values in columns.items()]
     )
-    return ParsedRows(frame, location)
+    return ParsedRows(source, frame, location)
 
 
 def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
@@ -349,9 +329,8 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         ValueError: with the line, if this is no JSON; with the query and the document, if
             it has another form.
     """
-    pl = polars("reading files")
     try:
-        queries = json.loads(data.decode(), object_pairs_hook=_Pairs)
+        queries = json.loads(data.decode(), object_pairs_hook=tuple)
     except UnicodeDecodeError:
         check_utf8(source, data)
         raise
@@ -365,16 +344,16 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         f"pass an object {{query: {{document: {value}}}}}, or {{query: [document, …]}}"
     )
     if type(queries) is list and all(type(ids) is list for ids in queries):
-        queries = _Pairs(enumerate(queries))
-    if not isinstance(queries, _Pairs):
+        queries = tuple(enumerate(queries))
+    if not isinstance(queries, tuple):
         raise ValueError(f"{source}: holds no JSON object; {form}")
-    rows: list[tuple[str, str, object]] = []
-    seen = set[str]()
+    rows: list[tuple[Any, Any, object]] = []
+    seen = set[Any]()
     if queries and all(type(ids) is list for _, ids in queries):
         names, lists = zip(*queries, strict=True)
         return _listed(source, names, lists, lambda row: f"query {names[row]!r}")
     for query, docs in queries:
-        if not isinstance(docs, _Pairs):
+        if not isinstance(docs, tuple):
             raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
         if query in seen:
             raise ValueError(
@@ -401,4 +380,4 @@ def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
         ]
     except UnicodeEncodeError as error:
         raise ValueError(f"{source}: {half_character(error)}") from error
-    return ParsedRows(pl.DataFrame([*ids, numbers.alias("number")]), location)
+    return ParsedRows(source, pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._files.source import half_character
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._optional import LazyLibrary
 
 if TYPE_CHECKING:
     import polars as pl
+else:
+    pl = LazyLibrary("polars", "jrm.join", "trec")
 
 Value = Literal["relevance", "score"]
 
@@ -38,11 +39,6 @@ _KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
 }
 _SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
 _RANKS = ("rank", "position")  # columns in which lower is better
-
-
-def polars(purpose: str) -> ModuleType:
-    """Returns the library, or raises ModuleNotFoundError with the purpose."""
-    return import_optional("polars", purpose, "trec")
 
 
 def first_true(rows: "pl.Series") -> int | None:
@@ -132,7 +128,6 @@ def scores_of_ranks(ranks: "pl.Series", fail: Fail, first_rank: int = 0) -> "pl.
 
 def finite_numbers(texts: "pl.Series") -> "pl.Series":
     """Returns text as float64, null where it is no finite number."""
-    pl = polars("reading files")
     numbers = texts.cast(pl.Float64, strict=False)
     return numbers.set(~numbers.is_finite(), None)
 
@@ -149,18 +144,15 @@ def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
     float64. Plain scores have no column query_id. The first row that is wrong is passed to
     `fail`.
     """
-    pl = polars("a frame")
     names = (*IDS, value, SUBTOPIC)
     return frame.select(
-        _numbers(pl, frame[name], value, fail)
-        if name == value
-        else _ids(pl, frame[name], fail)
+        _numbers(frame[name], value, fail) if name == value else _ids(frame[name], fail)
         for name in names
         if name in frame.columns
     )
 
 
-def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
+def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
@@ -188,9 +180,7 @@ def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
     return integers
 
 
-def _numbers(
-    pl: ModuleType, column: "pl.Series", value: Value, fail: Fail
-) -> "pl.Series":
+def _numbers(column: "pl.Series", value: Value, fail: Fail) -> "pl.Series":
     """Returns numbers as float64, and relevance without fractions as int64.
 
     A relevance is finite. A score may be infinite, but not NaN. Integer scores stay
@@ -238,7 +228,6 @@ def first_repeat(frame: "pl.DataFrame") -> int | None:
     """
     if "query_id" not in frame.columns:
         return None
-    pl = polars("a frame")
     # Equal pairs have equal hashes, so that no pair repeats if all hashes differ. Checking
     # this takes a fifth of the time of comparing the pairs.
     ids = id_columns(frame)
@@ -255,9 +244,8 @@ def id_columns(frame: "pl.DataFrame") -> list[str]:
     return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
 
 
-def series(name: str, column: str, values: object) -> "pl.Series":
+def series(name: str, column: str, values: Any) -> "pl.Series":
     """Returns values as a column of the argument `name`, if they have one dtype."""
-    pl = polars("a frame")
     try:
         return pl.Series(column, values)
     except UnicodeEncodeError as error:
@@ -280,7 +268,7 @@ DocumentOf = Callable[[Any], Any] | Mapping[Any, Any]
 
 def is_listed(frame: "pl.DataFrame") -> bool:
     """Returns whether a frame has a list of documents in each row."""
-    return frame["doc_id"].dtype == polars("jrm.join").List
+    return frame["doc_id"].dtype == pl.List
 
 
 def rows_of_lists(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
@@ -295,11 +283,10 @@ def rows_of_lists(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFr
         value: "relevance" for judgements, "score" for a run.
         fail: Is told the row of `frame` that is wrong, and why.
 
-    >>> frame = polars("an example").DataFrame({"query_id": ["q"], "doc_id": [["b", "a"]]})
+    >>> frame = pl.DataFrame({"query_id": ["q"], "doc_id": [["b", "a"]]})
     >>> rows_of_lists(frame, "score", print).rows()
     [('q', 'b', -1.0, False), ('q', 'a', -2.0, False)]
     """
-    pl = polars("jrm.join")
     is_ranked = value not in frame.columns
     sizes = frame["doc_id"].list.len()
     if is_ranked:
@@ -350,7 +337,6 @@ def by_documents(
         ValueError: if `document` has none for a chunk, or one that is no id.
         TypeError: if `document` is neither a function nor a dict.
     """
-    pl = polars("jrm.join")
     if document is not None:
         chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
         if isinstance(document, Mapping):

@@ -3,8 +3,7 @@
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,20 +21,16 @@ from jax_rank_metrics._files.frames import (
     is_rank,
     known_columns,
     listed,
-    polars,
+    pl,
     rows_of_lists,
     scores_of_ranks,
     series,
     standard_names,
 )
-from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._files.measure import keep_first
+from jax_rank_metrics._files.joined import Joined, keep_first
 from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._messages import short_errors
-
-if TYPE_CHECKING:
-    import polars as pl
+from jax_rank_metrics._messages import argument, short_errors
 
 
 @runtime_checkable
@@ -63,7 +58,6 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
             the document of a dict, if an id or number is missing or wrong, or a document
             repeats.
     """
-    pl = polars("jrm.join")
 
     def fail(row: int, reason: str) -> NoReturn:
         location = f"row {row}"
@@ -73,7 +67,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
             location = f"query {query!r}{document}"
         raise ValueError(f"{name}, {location}: {reason}")
 
-    raw, has_ranks = _raw_frame(pl, name, data, value)
+    raw, has_ranks = _raw_frame(name, data, value)
     has_lists = is_listed(raw)
     frame = rows_of_lists(raw, value, fail) if has_lists else raw
     if has_ranks:
@@ -88,9 +82,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     return frame
 
 
-def _raw_frame(
-    pl: ModuleType, name: str, data: Any, value: Value
-) -> tuple["pl.DataFrame", bool]:
+def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool]:
     """Returns the columns of `data` as they are, and whether the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()
@@ -367,7 +359,14 @@ def join(
         _inputs.positive_integer("depth", depth)
     with short_errors():
         sides = _sides_of(qrels, run, ties, repeats, document)
-        joined = _joined(sides, missing, unjudged, depth, ties, condensed)
+        joined = joined_of(
+            sides,
+            missing=missing,
+            unjudged=unjudged,
+            depth=depth,
+            ties=ties,
+            condensed=condensed,
+        )
     for remark in joined.remarks:
         warnings.warn(remark, stacklevel=2)
     return joined
@@ -402,27 +401,6 @@ def _sides_of(
     return sides_of_frames(judged, by_documents(retrieved, repeats, document), ties)
 
 
-def join_frames(
-    judged: "pl.DataFrame",
-    run: "pl.DataFrame",
-    *,
-    missing: Missing,
-    unjudged: Unjudged,
-    depth: int | None,
-    ties: TiesOfFiles,
-    condensed: bool,
-    repeats: Repeats = "keep",
-) -> Joined:
-    """Returns `join` of frames that `read_qrels` and `read_run` returned.
-
-    These are checked already, so that it takes less time, unless they hold lists.
-    """
-    judged = frame_of("qrels", judged, "relevance") if is_listed(judged) else judged
-    run = frame_of("run", run, "score") if is_listed(run) else run
-    sides = sides_of_frames(judged, by_documents(run, repeats, None), ties)
-    return _joined(sides, missing, unjudged, depth, ties, condensed)
-
-
 def join_dicts(
     qrels: Mapping[str, Mapping[str, int]],
     run: Mapping[str, Mapping[str, float]],
@@ -445,27 +423,37 @@ def join_dicts(
     sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run, ties)
     if ties == "trec":
         sides = sides.with_float32_scores()
-    return _joined(sides, "zero", "skip", None, ties, condensed)
+    return joined_of(
+        sides,
+        missing="zero",
+        unjudged="skip",
+        depth=None,
+        ties=ties,
+        condensed=condensed,
+    )
 
 
-def _joined(
+def joined_of(
     sides: Sides,
+    *,
     missing: Missing,
     unjudged: Unjudged,
     depth: int | None,
     ties: TiesOfFiles,
     condensed: bool,
 ) -> Joined:
+    """Returns what `join` does of judgements and a run in which they have been found."""
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(sides.unjudged)} no documents in qrels; pass "
-            "unjudged='skip' to leave such queries out"
+            f"{argument('unjudged', 'skip')} to leave such queries out"
         )
     is_answered, queries = sides.is_answered, sides.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
-            "missing='zero' to count such queries as 0, or missing='skip' to leave them out"
+            f"{argument('missing', 'zero')} to count such queries as 0, or "
+            f"{argument('missing', 'skip')} to leave them out"
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError(

@@ -1,9 +1,12 @@
-"""`Joined`: metrics of every query, and all documents as packed lists."""
+"""`Joined`: metrics of every query, from the places of judged documents where they suffice.
+
+Places are those that trec_eval reads. All documents become packed lists on first use.
+"""
 
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,25 +14,49 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._check.remarks import remark_on_grades
-from jax_rank_metrics._files.measure import (
-    Places,
-    measure_places,
-    places_of,
-    raise_overflowing,
-    without_ties,
+from jax_rank_metrics._files.frames import pl
+from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of, pack
+from jax_rank_metrics._gains import overflow_message
+from jax_rank_metrics._inputs.padding import make_blocks
+from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._messages import argument
+from jax_rank_metrics._metrics.run import (
+    Reading,
+    check_columns,
+    raise_refused,
+    read,
+    read_ranking,
 )
-from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, pack
-from jax_rank_metrics._metrics.run import raise_refused, read_ranking
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import data_of
+from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ordering.order_on_host import (
+    best_rows,
+    count_places,
+    in_rank_order,
+)
+from jax_rank_metrics._ranking import UnknownPlaceError, data_of
+from jax_rank_metrics._sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, weighed_by
 from jax_rank_metrics._types import ListWeights, Number, Undefined
 
-if TYPE_CHECKING:
-    import polars as pl
+_UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
+
+
+class Places(NamedTuple):
+    """All judged documents, list after list, each list in rank order.
+
+    Documents that were not retrieved come last in their list.
+    """
+
+    starts: np.ndarray  # [lists + 1], where the documents of each list begin and end
+    relevance: np.ndarray  # [documents]
+    retrieved: np.ndarray  # [documents] bool, whether it has a rank
+    above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
+    tied: np.ndarray  # [documents] int32, how many tie with it, itself included
+    num_retrieved: np.ndarray  # [lists] int32
 
 
 class Joined:
@@ -169,7 +196,24 @@ class Joined:
             TypeError: if a metric has no such option.
         """
         weights = _inputs.weights_of_lists(list_weights, self.query_ids, "queries")
-        lists = self._measure(bind_all(metrics))
+        bounds = bind_all(metrics)
+        readers = [x.name for x in bounds if TOPICS in x.spec.columns]
+        if readers and self._sides.subtopics is None:
+            raise ValueError(
+                f"{readers[0]} reads subtopics, which the judgements do not have; pass "
+                f"those of {argument('format', 'subtopics')}"
+            )
+        of_places = tuple(bound for bound in bounds if bound.name not in readers)
+        lists = {}
+        if of_places:
+            places = self._places
+            lists = measure_places(of_places, places, self.list_weights, self.query_ids)
+        readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
+        if readers_of_all:
+            ranking = data_of(rank(**self.arguments()))
+            reading = jax.device_get(read_ranking(readers_of_all, ranking))
+            lists |= _values_of(reading, readers_of_all, self.query_ids)
+        lists = {bound.name: lists[bound.name] for bound in bounds}
         if weights is None:
             return lists
         return {name: weighed_by(x, weights) for name, x in lists.items()}
@@ -203,29 +247,6 @@ class Joined:
             states[bound.name] = HostSums.of_lists(values, bound.state).state()
         return states
 
-    def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
-        """Reads metrics from places if these suffice, and the others from all items."""
-        readers = [x.name for x in bounds if TOPICS in x.spec.columns]
-        if readers and self._sides.subtopics is None:
-            raise ValueError(
-                f"{readers[0]} reads subtopics, which the judgements do not have; pass "
-                "those of format='subtopics'"
-            )
-        of_places = tuple(bound for bound in bounds if bound.name not in readers)
-        lists = {}
-        if of_places:
-            places = self._places
-            lists = measure_places(of_places, places, self.list_weights, self.query_ids)
-        readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
-        if readers_of_all:
-            ranking = data_of(rank(**self.arguments()))
-            reading = jax.device_get(read_ranking(readers_of_all, ranking))
-            raise_refused(reading.refused)
-            raise_overflowing(reading.overflowing, self.query_ids)
-            names = [bound.name for bound in readers_of_all]
-            lists |= dict(zip(names, reading.values, strict=True))
-        return {bound.name: lists[bound.name] for bound in bounds}
-
     @functools.cached_property
     def _places(self) -> Places:
         return places_of(self._sides, self._ties)
@@ -244,3 +265,258 @@ class Joined:
             f"{int((self._sides.judged.values >= 0).sum())} judged, "
             f"{int(self._sides.retrieved.counts.sum())} retrieved)"
         )
+
+
+def keep_first(sides: Sides, depth: int) -> Sides:
+    """Returns the first documents of each list of the run, those with the last ids of ties.
+
+    Args:
+        sides: Judgements and a run.
+        depth: How many documents of each list to keep.
+    """
+    rows, above = _in_definite_order(sides)
+    is_kept = np.zeros(len(sides.retrieved.values), bool)
+    is_kept[rows[above < depth]] = True
+    return sides.keep(is_kept)
+
+
+def without_ties(sides: Sides) -> Sides:
+    """Returns a run whose values tell documents with equal scores apart by their ids.
+
+    They are the negative numbers of documents above each.
+    """
+    rows, above = _in_definite_order(sides)
+    values = sides.retrieved.values.copy()
+    values[rows] = -above
+    return sides._replace(retrieved=sides.retrieved._replace(values=values))
+
+
+def _in_definite_order(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the rows of the run, list after list in rank order, and their places.
+
+    Documents with equal scores are in the order of trec_eval.
+    """
+    retrieved, ranges = sides.retrieved, sides.retrieved.ranges()
+    rows = best_rows(retrieved.values, ranges)
+    values, counts = retrieved.values[rows], retrieved.counts
+    first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
+    # Scores 9 7 7 5 of a list make the groups 1 2 2 3, of which the middle one is tied.
+    begins = np.ones(len(rows), bool)
+    begins[1:] = values[1:] != values[:-1]
+    begins[first_of_list] = True
+    tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
+    if len(tied):
+        ids = sides.doc_ids()[1][rows[tied]].cast(pl.String)
+        order = _by_last_id(np.cumsum(begins)[tied], ids)
+        rows[tied] = rows[tied][order]
+    return rows, np.arange(len(rows)) - first_of_list
+
+
+def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
+    """Returns the indices that sort documents by group, and by falling id within each.
+
+    Ids are strings and compare by their bytes. Equal ids stay in order.
+    """
+    frame = pl.DataFrame({"group": groups, "id": ids})
+    keys = pl.arg_sort_by("group", "id", descending=[False, True], maintain_order=True)
+    return frame.select(keys).to_series().to_numpy()
+
+
+def places_of(sides: Sides, ties: str) -> Places:
+    """Counts the documents above each judged one, and those that tie with it.
+
+    Args:
+        sides: Judgements and a run.
+        ties: See `join`. With "trec", no documents tie.
+    """
+    counts, values = sides.retrieved.counts, sides.retrieved.values
+    is_ranked, lists = sides.is_retrieved, sides.judged.list_ids()
+    above, tied = np.zeros((2, len(lists)), np.int32)
+    above[is_ranked], tied[is_ranked] = count_places(
+        [values[rows] for rows in sides.retrieved.ranges()],
+        sides.scores[is_ranked],
+        _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
+    )
+    if ties == "trec":
+        rows = np.flatnonzero(tied > 1)
+        if len(rows):
+            above[rows] += _count_later_ids(sides, rows, above[rows], tied[rows])
+        tied[rows] = 1
+    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
+    return Places(
+        starts=_starts(sides.judged.counts),
+        relevance=sides.judged.values[order],
+        retrieved=is_ranked[order],
+        above=above[order],
+        tied=tied[order],
+        num_retrieved=counts.astype(np.int32),
+    )
+
+
+def _count_later_ids(
+    sides: Sides, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
+) -> np.ndarray:
+    """Counts the documents of the run with the score of a judged one and a later id.
+
+    Only tie groups that hold one of these are sorted by id.
+
+    Args:
+        sides: Judgements and a run.
+        judged_rows: `[documents]`, at least one, rows of judgements that the run has.
+        above: `[documents]`, as in `Places`.
+        tied: `[documents]`, as in `Places`.
+    """
+    retrieved, lists = sides.retrieved, sides.judged.list_ids()[judged_rows]
+    with_ties, list_of_judged = np.unique(lists, return_inverse=True)
+    starts_of_lists = _starts(retrieved.counts[with_ties])
+    # Tie groups by the place of their first document among those of all these lists.
+    first, index, group_of_judged = np.unique(
+        starts_of_lists[list_of_judged] + above, return_index=True, return_inverse=True
+    )
+    sizes = tied[index]
+    starts, groups = _starts(sizes), np.repeat(np.arange(len(first)), sizes)
+    places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
+    ranges = retrieved.ranges()
+    rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
+    judged_ids, run_ids = sides.doc_ids()
+    # Judged documents stand before the run, so that they precede their equals there.
+    ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
+    order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))
+    is_judged = order < len(judged_rows)
+    num_before, in_order = np.cumsum(~is_judged)[is_judged], order[is_judged]
+    later = np.empty(len(judged_rows), np.int32)
+    later[in_order] = num_before - starts[group_of_judged[in_order]]
+    return later
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+COLUMNS = ("judged", "pooled")  # of `Joined`
+
+
+def measure_places(
+    bounds: tuple[Bound, ...],
+    places: Places,
+    list_weights: np.ndarray,
+    query_ids: "Sequence[object] | pl.Series",
+) -> dict[str, PerList]:
+    """Computes the metrics that ask for no more than the places of judged documents.
+
+    Args:
+        bounds: The metrics.
+        places: Of all judged documents.
+        list_weights: `[lists]`.
+        query_ids: The id of each list, for messages.
+
+    Returns:
+        By name, values as NumPy arrays. Metrics that read other documents are left out:
+        those that give them a value, and those that need an order of tied documents.
+
+    Raises:
+        ValueError: if a metric reads another column than those of `Joined`; if a gain
+            overflows.
+    """
+    check_columns(bounds, COLUMNS, allow_unread=True)
+    ties = "tied" if (places.tied[places.retrieved] > 1).any() else "none"
+    max_ranks = next(n for n in MAX_RANKS if (places.num_retrieved <= n).all())
+    of_documents = (
+        labels_of(places.relevance), places.above, places.tied,
+        places.retrieved, places.relevance >= 0,
+    )  # fmt: skip
+    of_lists = places.num_retrieved, list_weights
+    parts: list[Reading] = []
+    indices: list[np.ndarray] = []
+    for block in make_blocks(places.starts):
+        arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
+        documents = jax.device_put((block.exists, *arrays))
+        if not parts:  # What a metric asks for does not depend on the shape of a block.
+            shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in documents)
+            bounds = _readable(bounds, ties, max_ranks, shapes)
+            if not bounds:
+                return {}
+        reading = _program()(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
+        reading, size = jax.device_get(reading), len(block.indices)
+        parts.append(jax.tree.map(lambda x, size=size: x[:size], reading))
+        indices.append(block.indices)
+    order = np.concatenate(indices)
+
+    def combine(*arrays: np.ndarray) -> np.ndarray:
+        in_blocks = np.concatenate(arrays)
+        in_lists = np.empty_like(in_blocks)
+        in_lists[order] = in_blocks
+        return in_lists
+
+    return _values_of(jax.tree.map(combine, *parts), bounds, query_ids)
+
+
+def _values_of(
+    reading: Reading,
+    bounds: tuple[Bound, ...],
+    query_ids: "Sequence[object] | pl.Series",
+) -> dict[str, PerList]:
+    """Returns the values of metrics by name, once none refuses a query or overflows."""
+    raise_refused(reading.refused)
+    if reading.overflowing is not None and np.any(reading.overflowing):
+        first = query_ids[int(np.argmax(reading.overflowing))]
+        raise ValueError(overflow_message(f"query {first!r}"))
+    names = [bound.name for bound in bounds]
+    return dict(zip(names, reading.values, strict=True))
+
+
+def _measure_block(
+    documents: tuple[jax.Array, ...],
+    *,
+    bounds: tuple[Bound, ...],
+    ties: str,
+    max_ranks: int,
+) -> Reading:
+    """Reads metrics of the judged documents of a block of lists.
+
+    Args:
+        documents: Which of them exist, the others being padding; their labels; `above`,
+            `tied` and `retrieved`, as in `Places`; and which have a relevance of at least
+            0, each `[lists, documents]`. Then `num_retrieved` and weights, `[lists]`.
+        bounds: The metrics.
+        ties: "tied" if any documents tie, else "none".
+        max_ranks: The largest number of ranks that a list can have.
+    """
+    exists, labels, above, tied, retrieved, judged, num_retrieved, weights = documents
+    dtype = _inputs.float_dtype(labels, weights).name
+    columns = {"judged": judged, "pooled": exists}
+    items = RawItems(labels, dtype, exists, None, retrieved, columns)
+    ranking = rank_at_places(
+        items, above, tied, num_retrieved, weights,
+        ties=ties, max_ranks=max_ranks, in_order=True,
+    )  # fmt: skip
+    return read(bounds, ranking)
+
+
+_program = one_off_jit(_measure_block, ("bounds", "ties", "max_ranks"))
+
+
+@functools.lru_cache(maxsize=256)
+def _readable(
+    bounds: tuple[Bound, ...],
+    ties: str,
+    max_ranks: int,
+    documents: tuple[jax.ShapeDtypeStruct, ...],
+) -> tuple[Bound, ...]:
+    """Returns the metrics that can be read from places, which tracing them tells.
+
+    Args:
+        bounds: The metrics.
+        ties: See `_measure_block`.
+        max_ranks: See `_measure_block`.
+        documents: The shapes and dtypes of its arrays.
+    """
+    try:
+        # JAX keeps the trace for the call that follows.
+        _program().trace(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
+    except UnknownPlaceError:
+        if len(bounds) == 1:
+            return ()
+        parts = [_readable((bound,), ties, max_ranks, documents) for bound in bounds]
+        return tuple(bound for part in parts for bound in part)
+    return bounds

@@ -1,10 +1,9 @@
 """`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
-import functools
 import re
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import get_args
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import (
@@ -22,15 +21,13 @@ from jax_rank_metrics._files.frames import (
     is_listed,
     is_rank,
     known_columns,
-    polars,
+    pl,
     rows_of_lists,
     standard_names,
 )
 from jax_rank_metrics._files.source import PACKED, File, Source, content
-from jax_rank_metrics._messages import short_errors
-
-if TYPE_CHECKING:
-    import polars as pl
+from jax_rank_metrics._messages import argument, short_errors
+from jax_rank_metrics._optional import import_optional
 
 _EXTENSIONS = {
     **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
@@ -38,7 +35,8 @@ _EXTENSIONS = {
     "svm": "svmlight",
     "libsvm": "svmlight",
 }
-_TABLES = ("csv", "tsv", "jsonl", "parquet")  # whose columns have names
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+_TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
 _OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
 _FORMS: dict[tuple[str, Value], text.Form] = {
     ("trec", "relevance"): text.QRELS,
@@ -125,7 +123,10 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "relevance")
+    frame, _ = read(
+        Source.of(path), format, columns, duplicates, "relevance", keeps_lists=True
+    )
+    return frame
 
 
 def read_run(
@@ -181,86 +182,130 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    return read(Source.of(path), format, columns, duplicates, "score")
+    frame, _ = read(
+        Source.of(path), format, columns, duplicates, "score", keeps_lists=True
+    )
+    return frame
 
 
+@short_errors()
 def read(
     source: Source,
     format: str | None,
     columns: Sequence[str] | None,
     duplicates: DuplicatesOfQrels,
     value: Value,
-) -> "pl.DataFrame":
-    """Reads judgements if `value` is "relevance", or a run if it is "score"."""
-    return read_tagged(source, format, columns, duplicates, value)[0]
-
-
-@short_errors()
-def read_tagged(
-    source: Source,
-    format: str | None,
-    columns: Sequence[str] | None,
-    duplicates: DuplicatesOfQrels,
-    value: Value,
+    keeps_lists: bool = False,
 ) -> "tuple[pl.DataFrame, str | None]":
-    """Reads what `read` does, and the tag in the first line of a run of TREC."""
+    """Reads judgements if `value` is "relevance", or a run if it is "score".
+
+    Returns:
+        A row for each document, or perhaps for each query of a file of lists if
+        `keeps_lists`; and the tag in the first line of a run of TREC, or None.
+    """
     formats = QrelsFormat if value == "relevance" else RunFormat
     by_extension = format_of(source.name) or "trec"
     if format is None and by_extension not in get_args(formats):
         raise ValueError(
             f"{source}: {by_extension!r} is a format for judgements, not runs; pass "
-            "format='scores' for plain scores"
+            f"{argument('format', 'scores')} for plain scores"
         )
     if format is not None:
         _inputs.option("format", format, formats, "None or ")
     kinds = DuplicatesOfQrels if value == "relevance" else Duplicates
     _inputs.option("duplicates", duplicates, kinds)
+    may_lack_names = format is None and columns is None
     has_ranks = format == "msmarco"
     if has_ranks and columns is not None:  # a table, of tabs if no extension tells
-        format = None if by_extension in _TABLES else "tsv"
-    _check_columns(columns, format or by_extension, value)
-    pl = polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    may_be_lists = (format or by_extension) in _OF_LISTS
-    choose = functools.partial(_columns_among, source, columns, value, may_be_lists)
-    if (format or by_extension) == "parquet":
+        format = by_extension if by_extension in _TABLES else "tsv"
+    format = format or by_extension
+    _check_columns(columns, format, value)
+    reader = "jrm.read_qrels" if value == "relevance" else "jrm.read_run"
+    import_optional("polars", reader, "trec")
+
+    def choose(names: Sequence[str]) -> Sequence[str]:
+        if columns is not None:
+            return columns
+        try:
+            return known_columns(names, value, format in _OF_LISTS)
+        except ValueError as error:
+            raise ValueError(
+                f"{source}: {error}; pass {argument('columns', '')}"
+            ) from error
+
+    if format == "parquet":
         parsed = columnar.parquet(source, choose)
     else:
         data = content(source)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
-        if format is None and columns is None and by_extension == "tsv":
-            format = _format_of_tsv(data, value)
-        parsed = _parsed_text(source, data, format or by_extension, choose, value)
-    if (format or by_extension) in (*_TABLES, "json"):
+        if format == "tsv" and may_lack_names:
+            # MS MARCO has judgements of the form of TREC in files called `.tsv`.
+            first_line = data.partition(b"\n")[0].decode(errors="replace")
+            if text.format_without_names(first_line, value) == "trec":
+                format = "trec"
+        if format in _SEPARATORS:
+            separator = _SEPARATORS[format]
+            parsed = columnar.delimited(source, data, separator, choose, value)
+        elif format == "jsonl":
+            parsed = columnar.json_lines(source, data, choose)
+        elif format == "json":
+            parsed = columnar.json_by_query(source, data, value)
+        else:
+            parsed = text.fields(source, data, _FORMS[format, value])
+    if format in (*_TABLES, "json"):
         *_, number = parsed.frame.columns
         parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
         if value == "score" and (has_ranks or is_rank(number)):
-            parsed = text.ranks_as_scores(source, parsed, first_rank=0)
+            parsed = text.ranks_as_scores(parsed, first_rank=0)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
-
-    def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
-
     if is_listed(parsed.frame):
-        rows_of_lists(parsed.frame, value, fail)  # which checks them
-        return parsed.frame, None
+        rows = rows_of_lists(parsed.frame, value, parsed.fail)
+        return parsed.frame if keeps_lists else rows, None
     if value not in parsed.frame.columns:
-        fail(0, f"doc_id is no list; pass columns= of query, document and {value}")
-    frame, tag = cleaned(parsed.frame, value, fail), None
-    if value == "score" and (format or by_extension) == "trec" and parsed.line:
+        parsed.fail(
+            0,
+            f"doc_id is no list; pass {argument('columns', '')} of query, document and "
+            f"{value}",
+        )
+    frame, tag = cleaned(parsed.frame, value, parsed.fail), None
+    if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
     row = first_repeat(frame)
-    if row is None:
-        return frame, tag
+    if row is not None:
+        frame = _without_repeats(parsed, frame, row, duplicates, value)
+    return frame, tag
+
+
+def _without_repeats(
+    parsed: text.ParsedRows,
+    frame: "pl.DataFrame",
+    row: int,
+    duplicates: DuplicatesOfQrels,
+    value: Value,
+) -> "pl.DataFrame":
+    """Returns the rows of documents without those that repeat in their query.
+
+    Args:
+        parsed: The rows as they are in the file, for messages.
+        frame: The same, after `cleaned`.
+        row: The first row that repeats an earlier one.
+        duplicates: See `read_qrels`.
+        value: "relevance" for judgements, "score" for a run.
+
+    Raises:
+        ValueError: if `duplicates` is "error".
+    """
     ids = id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)
-        return groups.agg(pl.col(value).max()).select(frame.columns), tag
+        return groups.agg(pl.col(value).max()).select(frame.columns)
     if duplicates != "error":
-        return frame.unique(ids, keep=duplicates, maintain_order=True), tag
+        return frame.unique(ids, keep=duplicates, maintain_order=True)
     query, doc, *subtopics = frame.select(ids).row(row)
-    cure = "pass duplicates='first' or duplicates='last' to keep one"
+    first, last = (argument("duplicates", x) for x in ("first", "last"))
+    cure = f"pass {first} or {last} to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
         is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
         lines = [parsed.line(int(index)) for index in is_pair.arg_true()]
@@ -268,10 +313,10 @@ def read_tagged(
             if len({line.split()[1] for line in lines}) > 1:
                 cure = (
                     "as the second field differs, these may be judgements of subtopics; "
-                    "pass format='subtopics'"
+                    f"pass {argument('format', 'subtopics')}"
                 )
     of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
-    fail(
+    parsed.fail(
         row,
         f"document {doc!r}{of_subtopic} of query {query!r} is there already; {cure}",
     )
@@ -288,25 +333,14 @@ def format_of(path: str | PathLike[str]) -> str | None:
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
-def _format_of_tsv(data: bytes, value: Value) -> str:
-    """Returns the format of a file with the extension of a table between tabs.
-
-    It is "trec" if the first line is one of TREC, with a number where the relevance or the
-    score stands: names of columns are no numbers. MS MARCO has such judgements.
-    """
-    form = text.QRELS if value == "relevance" else text.RUN
-    first_line = data.partition(b"\n")[0].rstrip(b"\r").decode(errors="replace")
-    return "trec" if form.is_form_of(first_line) else "tsv"
-
-
 def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> None:
     """Raises ValueError unless these can be the names of columns in files of the format."""
     if columns is None:
         return
     if format not in _TABLES:
         raise ValueError(
-            f"columns is {columns!r}, and files of the format {format!r} have no names; "
-            "leave it out"
+            f"{argument('columns')} is {columns!r}, and files of the format {format!r} "
+            "have no names; leave it out"
         )
     counts = (3, 4) if value == "relevance" else (3,)
     counts = (2, *counts) if format in _OF_LISTS else counts
@@ -314,49 +348,6 @@ def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> 
     if count not in counts or len({*columns}) != count:
         subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
         raise ValueError(
-            f"columns is {columns!r}; pass three names, of query, document and "
-            f"{value}{subtopic}"
+            f"{argument('columns')} is {columns!r}; pass three names, of query, document "
+            f"and {value}{subtopic}"
         )
-
-
-def _columns_among(
-    source: Source,
-    columns: Sequence[str] | None,
-    value: Value,
-    may_be_lists: bool,
-    names: Sequence[str],
-) -> Sequence[str]:
-    """Returns the columns to read from a table with columns of these names."""
-    if columns is not None:
-        return columns
-    try:
-        return known_columns(names, value, may_be_lists)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}; pass columns=") from error
-
-
-def _parsed_text(
-    source: Source, data: bytes, format: str, choose: columnar.Choose, value: Value
-) -> text.ParsedRows:
-    """Returns the columns of ids and of `value` of a file, before `cleaned`.
-
-    Args:
-        source: The file.
-        data: Its content.
-        format: One of the formats of judgements or runs, but not "parquet".
-        choose: Chooses the columns of a table.
-        value: "relevance" for judgements, "score" for a run.
-    """
-    if format in ("csv", "tsv"):
-        separator = "," if format == "csv" else "\t"
-        return columnar.delimited(source, data, separator, choose, value)
-    if format == "jsonl":
-        return columnar.json_lines(source, data, choose)
-    if format == "json":
-        return columnar.json_by_query(source, data, value)
-    parsed = text.fields(source, data, _FORMS[format, value])
-    if format == "trec" and value == "score":
-        return text.without_ranks(source, parsed)
-    if format == "msmarco":
-        return text.ranks_as_scores(source, parsed)
-    return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed

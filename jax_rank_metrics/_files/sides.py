@@ -4,16 +4,13 @@ import functools
 import itertools
 import numbers
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
-from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars, remarks_on_lists
+from jax_rank_metrics._files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
 from jax_rank_metrics._inputs.padding import next_size
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run
@@ -129,7 +126,6 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         run: The run, as these return it.
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
     """
-    pl = polars("jrm.join")
     if run["score"].dtype != pl.Float64:
         rank = pl.col("score").rank("dense")
         score = pl.col("score") if ties == "trec" else rank
@@ -204,7 +200,6 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
 
 def _is_ascii(ids: "pl.Series") -> bool:
     """Returns whether ids are integers, or strings of ASCII."""
-    pl = polars("jrm.join")
     if ids.dtype != pl.String:
         return True
     return bool((ids.str.len_bytes() == ids.str.len_chars()).all())
@@ -219,7 +214,6 @@ def _grouped(
     rows lie together is returned as it is, which is cheap to see: only the first row of
     each run of equal ids is looked at.
     """
-    pl = polars("jrm.join")
     runs = frame["query_id"].rle().struct.unnest()
     lists = pl.DataFrame([queries.alias("value")]).with_row_index("list")
     runs = runs.join(lists, "value", "left", maintain_order="left")
@@ -254,7 +248,6 @@ def _with_equal_dtypes(
     judged: "pl.DataFrame", run: "pl.DataFrame"
 ) -> tuple["pl.DataFrame", "pl.DataFrame"]:
     """Returns both with ids cast to strings where their dtypes differ."""
-    pl = polars("jrm.join")
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     strings = pl.col(mixed).cast(pl.String)
     return judged.with_columns(strings), run.with_columns(strings)
@@ -269,13 +262,12 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
 
     >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
     >>> names = ("query_id", "doc_id", "relevance", "subtopic")
-    >>> frame = polars("an example").DataFrame(rows, names, orient="row")
+    >>> frame = pl.DataFrame(rows, names, orient="row")
     >>> for row in _by_document(frame).rows():
     ...     print(row)
     ('q', 'a', 1, [True, False])
     ('q', 'b', 1, [False, True])
     """
-    pl = polars("jrm.join")
     is_relevant = pl.col("relevance") > 0
     documents = judged.group_by(IDS, maintain_order=True).agg(
         pl.when(is_relevant.any()).then(1).otherwise(pl.col("relevance").max())
@@ -304,10 +296,10 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         distinguishes the scores. On None the caller builds frames, whose checks report the
         error if there is one.
     """
-    pl = polars("jrm.join")
-    judged, retrieved = _strings_only(qrels), _strings_only(run)
-    if judged is None or retrieved is None:
+    judged_dicts, run_dicts = _strings_only(qrels), _strings_only(run)
+    if judged_dicts is None or run_dicts is None:
         return None
+    (judged, is_judged_ascii), (retrieved, is_run_ascii) = judged_dicts, run_dicts
     relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
     if relevance is None or run_scores is None:
         return None
@@ -336,14 +328,15 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
         counts > 0,
-        is_ascii=all(
-            "".join(x).isascii() for y in (judged, retrieved) for x in y.values()
-        ),
+        is_ascii=is_judged_ascii and is_run_ascii,
     )
 
 
-def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
-    """Returns a copy without empty queries; None unless all ids are strings of UTF-8."""
+def _strings_only(data: Mapping[Any, Any]) -> tuple[Dicts, bool] | None:
+    """Returns a copy without empty queries, and whether all ids of documents are ASCII.
+
+    Returns None unless all ids are strings of UTF-8.
+    """
     kinds, copies = set(map(type, data)), {}
     for query, docs in data.items():
         if not isinstance(docs, Mapping) or "" in docs:
@@ -353,12 +346,13 @@ def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
             copies[query] = dict(docs)
     if not kinds <= {str} or "" in copies:
         return None
+    texts = map("".join, copies.values())
     try:
-        for ids in (copies, *copies.values()):
-            "".join(ids).encode()
+        "".join(copies).encode()
+        is_ascii = all([len(text) == len(text.encode()) for text in texts])
     except UnicodeEncodeError:
         return None
-    return copies
+    return copies, is_ascii
 
 
 def _numbers_of(dicts: Dicts) -> np.ndarray | None:
@@ -402,7 +396,6 @@ def _rows_in_run(judged: Dicts, run: Dicts) -> np.ndarray:
 
 
 def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
-    pl = polars("jrm.join")
     ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
     judged_ids, run_ids = (pl.Series("doc_id", x, pl.String) for x in ids)
     return judged_ids, run_ids
@@ -432,7 +425,6 @@ def pack(sides: Sides) -> PackedItems:
 
     The documents of the run come first, then those that it lacks.
     """
-    pl = polars("jrm.join")
     judged, is_retrieved = sides.judged, sides.is_retrieved
     sides = sides.keep(np.ones(len(sides.retrieved.values), bool))  # with a list
     retrieved, (judged_ids, run_ids) = sides.retrieved, sides.doc_ids()

@@ -4,13 +4,14 @@ import io
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from jax_rank_metrics._files.frames import (
+    Value,
     are_wide,
     finite_numbers,
     first_true,
-    polars,
+    pl,
     scores_of_ranks,
 )
 from jax_rank_metrics._files.source import (
@@ -21,9 +22,7 @@ from jax_rank_metrics._files.source import (
     content,
     quote_line,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
+from jax_rank_metrics._messages import argument
 
 CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
 
@@ -37,9 +36,14 @@ _NUMERIC = "rank", "score"  # columns of numbers
 class ParsedRows(NamedTuple):
     """The rows of a file, with functions that take the index of a row, from 0."""
 
+    source: Source
     frame: "pl.DataFrame"
     location: Callable[[int], str]  # the line or row in the file, for messages
     line: Callable[[int], str] | None = None  # the text of the row, if rows are lines
+
+    def fail(self, row: int, reason: str) -> NoReturn:
+        """Raises ValueError with the file, the row in it, and the reason."""
+        raise ValueError(f"{self.source}, {self.location(row)}: {reason}")
 
 
 class Form(NamedTuple):
@@ -53,6 +57,8 @@ class Form(NamedTuple):
     # Lines that the pattern matches, but whose fields are not what they seem: a pattern of
     # them, and the reason why they are refused.
     refused: tuple[tuple[str, str], ...] = ()
+    # Makes ids and a relevance or score of the columns, where they are not these.
+    finish: Callable[[ParsedRows], ParsedRows] | None = None
 
     @classmethod
     def of(cls, description: str, **columns: str) -> "Form":
@@ -89,6 +95,46 @@ class Form(NamedTuple):
         return re.fullmatch(_NUMBER, match[len(self.columns)]) is not None
 
 
+def _without_ranks(parsed: ParsedRows) -> ParsedRows:
+    """Returns a run without its ranks, which scores determine.
+
+    Raises:
+        ValueError: if a rank is not a number: then an id holds a blank, and what was read
+            as the score is the rank.
+    """
+    ranks = finite_numbers(parsed.frame["rank"])
+    row = first_true(ranks.is_null())
+    if row is not None:
+        parsed.fail(
+            row,
+            f"the rank is {str(parsed.frame['rank'][row])!r}, which is not a number; pass "
+            f"lines of `{RUN.description}`, with ids without blanks",
+        )
+    return parsed._replace(frame=parsed.frame.drop("rank"))
+
+
+def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
+    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
+
+    Raises:
+        ValueError: if a rank is not an integer of at least `first_rank`.
+    """
+    scores = scores_of_ranks(parsed.frame["score"], parsed.fail, first_rank)
+    return parsed._replace(frame=parsed.frame.with_columns(score=scores))
+
+
+def _with_item_ids(parsed: ParsedRows) -> ParsedRows:
+    """Returns the rows with the index of each, from 0, in a new column doc_id.
+
+    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
+    """
+    frame = parsed.frame.with_row_index("doc_id")
+    if "query_id" in frame.columns:
+        ids = frame["query_id"].cast(pl.Int64, strict=False)
+        frame = frame if ids.has_nulls() else frame.with_columns(ids)
+    return parsed._replace(frame=frame)
+
+
 QRELS = Form.of(
     "query iteration document relevance",
     query="query_id", document="doc_id", relevance="relevance",
@@ -117,7 +163,8 @@ RUN = RUN._replace(
             "the fields 4 and 5 may be a rank and a score, but so may 5 and 6, as if an id "
             "held a blank; write ids without blanks, and a tag that is no number",
         ),
-    )
+    ),
+    finish=_without_ranks,
 )
 SUBTOPICS = Form.of(
     "query subtopic document relevance",
@@ -125,15 +172,23 @@ SUBTOPICS = Form.of(
 )  # fmt: skip
 MSMARCO = Form.of(
     "query document rank", query="query_id", document="doc_id", rank="score"
-)
-SCORES = Form.of("score", score="score")
+)._replace(finish=ranks_as_scores)
+SCORES = Form.of("score", score="score")._replace(finish=_with_item_ids)
 # The features that follow the id of the query are not read.
 SVMLIGHT = Form(
     rf"^{_BLANK}*({_FIELD}){_BLANK}+qid:(\d+)(?:[{_BLANKS}#].*)?$",
     ("relevance", "query_id"),
     "relevance qid:query",
     refused=((rf"^[^#]*{_BLANK}qid:[^#]*{_BLANK}qid:", _MERGED_LINES),),
+    finish=_with_item_ids,
 )
+
+
+def format_without_names(line: str, value: Value) -> str | None:
+    """Returns the format of lines without names whose form a line has, or None."""
+    if (QRELS if value == "relevance" else RUN).is_form_of(line):
+        return "trec"
+    return "msmarco" if value == "score" and MSMARCO.is_form_of(line) else None
 
 
 def tag_of(line: str) -> str:
@@ -143,7 +198,6 @@ def tag_of(line: str) -> str:
 
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
-    pl = polars("reading files")
     try:
         # A newline comes first, or polars might take the content for a compressed file: one
         # that begins with "x^", which is text, or one that was compressed twice.
@@ -157,29 +211,32 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
 
 
 def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
-    """Returns the columns of the form, without blank lines and comments; see `_comments`.
+    """Returns ids and numbers of lines, without blank lines and comments; see `_comments`.
 
     Columns are strings, except for ranks and scores where all of them are numbers.
 
     Raises:
         ValueError: if a line does not have the form, or seems to have it only because it
-            lost the newline at its end, or because an id holds a blank.
+            lost the newline at its end, or because an id holds a blank; if a rank is none.
     """
-    pl = polars("reading files")
     check_line_ends(source, data)
     frames, start = [], 0
     while start < len(data):
         end = data.find(b"\n", start + CHUNK) + 1 or len(data)
         frame = _plain_fields(data[start:end], form)
         if frame is None:
-            return _matched_fields(source, data, form)
+            parsed = _matched_fields(source, data, form)
+            break
         frames.append(frame)
         start = end
-    return ParsedRows(
-        pl.concat(frames),
-        location=lambda row: quote_line(row + 1, data),
-        line=lambda row: data.split(b"\n", row + 1)[row].decode(),
-    )
+    else:
+        parsed = ParsedRows(
+            source,
+            pl.concat(frames),
+            location=lambda row: quote_line(row + 1, data),
+            line=lambda row: data.split(b"\n", row + 1)[row].decode(),
+        )
+    return parsed if form.finish is None else form.finish(parsed)
 
 
 def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
@@ -188,7 +245,6 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     Most files are so: one space or tab between fields and none around them, no blank lines
     and no comments. None if a line is not, or has a rank or score that is not a number.
     """
-    pl = polars("reading files")
     separators = [blank for blank in _BLANKS if blank.encode() in data]
     if not form.fields or separators not in ([], [" "], ["\t"]):
         return None
@@ -227,7 +283,6 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
         frame: The columns of the form, null where a line does not match it.
         form: The form.
     """
-    pl = polars("reading files")
     if starts.dtype != pl.String:
         return pl.repeat(False, len(starts), eager=True)
     is_comment = starts.str.starts_with("#")
@@ -248,70 +303,25 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     frame = groups.struct.rename_fields(form.columns).struct.unnest()
     is_kept = ~_comments(lines["text"], frame, form)
     lines, frame = lines.filter(is_kept), frame.filter(is_kept)
-
-    def location(row: int) -> str:
-        return quote_line(lines["number"][row], data)
-
+    parsed = ParsedRows(
+        source,
+        frame,
+        location=lambda row: quote_line(lines["number"][row], data),
+        line=lambda row: lines["text"][row],
+    )
     row = first_true(frame[form.columns[0]].is_null())
     if row is not None:
         cure = ""
         if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
-            cure = "; pass format='msmarco' if its third field is a rank"
-        raise ValueError(
-            f"{source}, {location(row)}: not of the form `{form.description}`{cure}"
-        )
+            cure = (
+                f"; pass {argument('format', 'msmarco')} if its third field is a rank"
+            )
+        parsed.fail(row, f"not of the form `{form.description}`{cure}")
     for pattern, reason in form.refused:
         row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
-            raise ValueError(f"{source}, {location(row)}: {reason}")
-    return ParsedRows(frame, location, lambda row: lines["text"][row])
-
-
-def without_ranks(source: Source, parsed: ParsedRows) -> ParsedRows:
-    """Returns a run without its ranks, which scores determine.
-
-    Raises:
-        ValueError: if a rank is not a number: then an id holds a blank, and what was read
-            as the score is the rank.
-    """
-    ranks = finite_numbers(parsed.frame["rank"])
-    row = first_true(ranks.is_null())
-    if row is not None:
-        raise ValueError(
-            f"{source}, {parsed.location(row)}: the rank is "
-            f"{str(parsed.frame['rank'][row])!r}, which is not a number; pass lines of "
-            f"`{RUN.description}`, with ids without blanks"
-        )
-    return parsed._replace(frame=parsed.frame.drop("rank"))
-
-
-def ranks_as_scores(
-    source: Source, parsed: ParsedRows, first_rank: int = 1
-) -> ParsedRows:
-    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
-
-    Raises:
-        ValueError: if a rank is not an integer of at least `first_rank`.
-    """
-
-    def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
-
-    scores = scores_of_ranks(parsed.frame["score"], fail, first_rank)
-    return parsed._replace(frame=parsed.frame.with_columns(score=scores))
-
-
-def with_item_ids(parsed: ParsedRows) -> ParsedRows:
-    """Returns the rows with the index of each, from 0, in a new column doc_id.
-
-    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
-    """
-    frame = parsed.frame.with_row_index("doc_id")
-    if "query_id" in frame.columns:
-        pl = polars("reading files")
-        ids = frame["query_id"].cast(pl.Int64, strict=False)
-        frame = frame if ids.has_nulls() else frame.with_columns(ids)
-    return parsed._replace(frame=frame)
+            parsed.fail(row, reason)
+    return parsed
 
 
 def read_weights(source: Source) -> dict[str, float]:

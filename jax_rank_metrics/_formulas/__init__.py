@@ -20,9 +20,8 @@
     exposure_fairness.py      exposure of groups against a target: awrf, ee, ndkl
     exposure_parity.py        exposure of groups against each other: parity, dtr, dir
     adjusted_for_chance.py    ranks of one relevant item against those of a random order
-    two_rankings.py           overlap of two rankings, without labels
+    two_rankings.py           overlap and order of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
-    rank_correlations.py      whether two rankings have the same order, without labels
     popularity.py             how well known items are: popularity, novelty
     profiles.py               a list beside its user's profile: popularity lift, …
     serendipity.py            relevant items that nobody would have expected
@@ -33,9 +32,7 @@
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
     building_blocks.py        what the formulas of labels are built from
-    id_lists.py               reads lists of ids, for the metrics without labels
-    matched_ids.py            matches two lists by their ids
-    item_tables.py            looks up ids in tables over the items
+    id_lists.py               reads lists of ids, and rows of tables over their items
 
 A metric of labels is built in the three steps that `building_blocks.py` opens with.
 """

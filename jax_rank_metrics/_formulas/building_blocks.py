@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import as_real, ratio
+from jax_rank_metrics._arithmetic import as_real, power, ratio
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._places.place import Place
@@ -229,3 +229,15 @@ def per_list_where(
         k: As the metric received it.
     """
     return ranking.per_list(values, defined, k, is_relevant(1.0))
+
+
+@by_options
+def persistence(ranks: jax.Array, *, p: float) -> jax.Array:
+    """Returns the probability that a user reaches each rank."""
+    return power(p, ranks - 1)
+
+
+@by_options
+def graded_relevance(items: Items, *, max_label: float) -> jax.Array:
+    """Returns label / max_label, clipped at 1."""
+    return jnp.minimum(items.labels / max_label, 1)

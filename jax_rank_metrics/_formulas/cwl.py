@@ -22,11 +22,11 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
+    graded_relevance,
     is_relevant,
     per_list_if_relevant,
     per_list_where,
 )
-from jax_rank_metrics._formulas.user_models import graded_relevance
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Items, Ranking, data_of
 from jax_rank_metrics._ranking.browsing import (

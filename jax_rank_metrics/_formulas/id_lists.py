@@ -1,15 +1,21 @@
-"""Lists of ids in rank order, for metrics that read no labels."""
+"""Lists of ids in rank order, for metrics that read no labels.
+
+What is known of an item, such as how often it was seen in training or its embedding, is a
+row of a table, looked up by its id.
+"""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._ranking import Ranking, data_of, traced_data
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import RankedIds
+from jax_rank_metrics._types import RankCutoffs, RankedIds
 
 
 def ranked_ids(
@@ -90,3 +96,87 @@ def equally_weighted(
     values = values if keep_cutoffs else values[..., 0]
     weights = jnp.ones(defined.shape, values.dtype)
     return PerList(values, weights, defined, is_share=is_share)
+
+
+# formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
+# number of items that a list needs for its value to be defined. `rows` are the rows of the
+# table for the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` is 1
+# for items within a cutoff and 0 elsewhere, `[*lists, len(ks), ranks]`.
+Formula = Callable[..., tuple[jax.Array, int]]
+
+
+def measure(
+    formula: Formula,
+    ids: RankedIds | Ranking,
+    table: jax.Array,
+    k: RankCutoffs,
+    numbers: tuple[float, ...] = (),
+) -> PerList:
+    """Looks up the rows of a table for lists of ids, and applies a formula to them.
+
+    Args:
+        formula: See `Formula`.
+        ids: `[*lists, ranks]` integers or a `Ranking`; ids without a row are padding.
+        table: `[num_items, …]`, a row per id.
+        k: As the metric received it.
+        numbers: Numbers that the formula reads; traced, so that changing them does not
+            compile again.
+    """
+    ks = _inputs.rank_cutoffs(k)
+    id_array, dtype = ranked_ids("ids", ids, ks)
+    dtype = wider(dtype, _inputs.float_dtype(table))
+    keep_cutoffs = isinstance(k, (tuple, list))
+    arrays = id_array, table, tuple(map(jnp.asarray, numbers))
+    return if_ranked(_apply(formula, ks, keep_cutoffs, dtype.name, *arrays), ids)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _apply(
+    formula: Formula,
+    ks: tuple[int | None, ...],
+    keep_cutoffs: bool,
+    dtype: str,
+    ids: jax.Array,
+    table: jax.Array,
+    numbers: tuple[jax.Array, ...],
+) -> PerList:
+    def apply_to_shard(
+        tree: tuple[jax.Array, jax.Array, tuple[jax.Array, ...]],
+    ) -> PerList:
+        ids, table, numbers = tree
+        exists = in_catalog(ids, table)
+        ranks = _arithmetic.cumulative_count(exists)
+        is_within = [exists if k is None else exists & (ranks <= k) for k in ks]
+        values, items_needed = formula(
+            rows_of(ids, table, dtype),
+            jnp.stack(is_within, -2).astype(dtype),
+            table,
+            *(number.astype(dtype) for number in numbers),
+        )
+        defined = _arithmetic.count(exists) >= items_needed
+        return equally_weighted(values, defined, keep_cutoffs)
+
+    return _shards.map_shards(apply_to_shard, (ids, table, numbers), ids[..., 0])
+
+
+def wider(*dtypes: jnp.dtype) -> jnp.dtype:
+    """Returns the float dtype of the most bits."""
+    return max(dtypes, key=lambda dtype: dtype.itemsize)
+
+
+def in_catalog(ids: jax.Array, table: jax.Array) -> jax.Array:
+    """Whether each id has a row in a table, `[*lists, ranks]` bool."""
+    return (ids >= 0) & (ids < table.shape[0])
+
+
+def rows_of(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
+    """Returns the rows of ids as floats, `[*lists, ranks, …]`; 0 where there is none."""
+    exists = in_catalog(ids, table)
+    rows = table[jnp.where(exists, ids, 0).astype(jnp.int32)].astype(dtype)
+    return jnp.where(_arithmetic.widen(exists, rows), rows, 0)
+
+
+def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
+    """Means of `[*lists, ranks]` over the items within each cutoff."""
+    sums = _arithmetic.dot(is_within, values[..., None])[..., 0]
+    return ratio(sums, _arithmetic.total(is_within))

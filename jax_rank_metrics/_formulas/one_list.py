@@ -13,7 +13,6 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.keys import score_bin
 from jax_rank_metrics._ranking import Items
 from jax_rank_metrics._sources.list_arguments import check_index
-from jax_rank_metrics._states.bins import counts_by_bin, weights_by_bin
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.merging import fold_over
 from jax_rank_metrics._states.pooled import (
@@ -21,6 +20,8 @@ from jax_rank_metrics._states.pooled import (
     PooledAveragePrecision,
     PooledRocAuc,
     checked_bits,
+    counts_by_bin,
+    weights_by_bin,
 )
 
 P = TypeVar("P", bound=Pooled)

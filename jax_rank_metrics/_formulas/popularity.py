@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _arithmetic, _inputs, _types
-from jax_rank_metrics._formulas.item_tables import mean_within, measure
+from jax_rank_metrics._formulas.id_lists import mean_within, measure
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import NoveltyCount, RankCutoffs

@@ -12,9 +12,11 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
-from jax_rank_metrics._formulas.item_tables import (
+from jax_rank_metrics._formulas.id_lists import (
+    equally_weighted,
+    if_ranked,
     in_catalog,
+    ranked_ids,
     rows_of,
     wider,
 )

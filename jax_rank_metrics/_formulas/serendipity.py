@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
-from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
-from jax_rank_metrics._formulas.item_tables import (
+from jax_rank_metrics._formulas.id_lists import (
+    equally_weighted,
+    if_ranked,
     in_catalog,
     mean_within,
+    ranked_ids,
     rows_of,
     wider,
 )

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import per_list_where
-from jax_rank_metrics._formulas.user_models import persistence
+from jax_rank_metrics._formulas.building_blocks import per_list_where, persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions

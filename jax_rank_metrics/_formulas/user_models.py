@@ -6,13 +6,15 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import power, ratio
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._formulas.building_blocks import (
+    graded_relevance,
     is_relevant,
     label_of,
     per_list_if_relevant,
     per_list_where,
+    persistence,
 )
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
@@ -65,18 +67,6 @@ def rank_biased_precision(
     relevance = graded_relevance(_inputs.positive("max_label", max_label))
     values = (1 - p) * ranking.expected_sum(relevance, place_fn, ks)
     return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
-
-
-@by_options
-def persistence(ranks: jax.Array, *, p: float) -> jax.Array:
-    """Returns the probability that a user reaches each rank."""
-    return power(p, ranks - 1)
-
-
-@by_options
-def graded_relevance(items: Items, *, max_label: float) -> jax.Array:
-    """Returns label / max_label, clipped at 1."""
-    return jnp.minimum(items.labels / max_label, 1)
 
 
 @metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order", is_share=True)

@@ -3,8 +3,8 @@
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
     items.py    the items of lists: labels, masks, weights, ids, columns and attributes
-    labelled.py Series, frames and dicts in the order of ids; masks of NumPy
-    libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported
+    libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported;
+                Series, frames and dicts in the order of ids; masks of NumPy
     list_ids.py ids of lists of any kind, `jrm.hash_ids` and `jrm.pack`; weights by id
     padding.py  lists of any length: `jrm.pad_lists`, ids by query, blocks of few shapes
 
@@ -26,7 +26,6 @@ from jax_rank_metrics._inputs.arrays import integers as integers
 from jax_rank_metrics._inputs.arrays import is_readable as is_readable
 from jax_rank_metrics._inputs.arrays import is_wide as is_wide
 from jax_rank_metrics._inputs.arrays import kind_of as kind_of
-from jax_rank_metrics._inputs.arrays import label_dtype as label_dtype
 from jax_rank_metrics._inputs.arrays import numpy_array as numpy_array
 from jax_rank_metrics._inputs.arrays import real as real
 from jax_rank_metrics._inputs.arrays import rounded_threshold as rounded_threshold
@@ -50,28 +49,28 @@ from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers
 from jax_rank_metrics._inputs.items import without_lists as without_lists
-from jax_rank_metrics._inputs.labelled import by_ids as by_ids
-from jax_rank_metrics._inputs.labelled import by_items as by_items
-from jax_rank_metrics._inputs.labelled import by_items_of_rows as by_items_of_rows
-from jax_rank_metrics._inputs.labelled import frames_among as frames_among
-from jax_rank_metrics._inputs.labelled import has_item_ids as has_item_ids
-from jax_rank_metrics._inputs.labelled import key_of_ids as key_of_ids
-from jax_rank_metrics._inputs.labelled import labels_and_values as labels_and_values
-from jax_rank_metrics._inputs.labelled import list_columns as list_columns
-from jax_rank_metrics._inputs.labelled import named as named
-from jax_rank_metrics._inputs.labelled import parts_of_tasks as parts_of_tasks
-from jax_rank_metrics._inputs.labelled import refuse_masked as refuse_masked
-from jax_rank_metrics._inputs.labelled import same_index as same_index
 from jax_rank_metrics._inputs.libraries import as_frame as as_frame
+from jax_rank_metrics._inputs.libraries import by_ids as by_ids
+from jax_rank_metrics._inputs.libraries import by_items as by_items
+from jax_rank_metrics._inputs.libraries import by_items_of_rows as by_items_of_rows
+from jax_rank_metrics._inputs.libraries import frames_among as frames_among
+from jax_rank_metrics._inputs.libraries import has_item_ids as has_item_ids
 from jax_rank_metrics._inputs.libraries import is_frame as is_frame
 from jax_rank_metrics._inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._inputs.libraries import is_series as is_series
 from jax_rank_metrics._inputs.libraries import is_sparse as is_sparse
-from jax_rank_metrics._inputs.libraries import is_torch_tensor as is_torch_tensor
+from jax_rank_metrics._inputs.libraries import key_of_ids as key_of_ids
+from jax_rank_metrics._inputs.libraries import labels_and_values as labels_and_values
+from jax_rank_metrics._inputs.libraries import list_columns as list_columns
+from jax_rank_metrics._inputs.libraries import named as named
+from jax_rank_metrics._inputs.libraries import parts_of_tasks as parts_of_tasks
+from jax_rank_metrics._inputs.libraries import refuse_masked as refuse_masked
+from jax_rank_metrics._inputs.libraries import same_index as same_index
 from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._inputs.list_ids import weights_of_lists as weights_of_lists
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names
+from jax_rank_metrics._inputs.options import check_undefined as check_undefined
 from jax_rank_metrics._inputs.options import cutoffs as cutoffs
 from jax_rank_metrics._inputs.options import cuts as cuts
 from jax_rank_metrics._inputs.options import deepest as deepest

@@ -9,12 +9,13 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._inputs.labelled import refuse_ids, refuse_masked
 from jax_rank_metrics._inputs.libraries import (
     is_frame,
     is_of_jax,
     is_sparse,
     is_torch_tensor,
+    refuse_ids,
+    refuse_masked,
 )
 
 # Arguments that hold ids, whose padding is -1.
@@ -249,13 +250,6 @@ def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
     """Returns the dtype to compute in: float64 if an array is float64, else float32."""
     double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)
-
-
-def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
-    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
-    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
-        return None
-    return None if labels.dtype == dtype else labels.dtype.name
 
 
 def rounded_threshold(threshold: Any, dtype: str | None) -> Any:

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import (
     boolean,
@@ -23,8 +22,15 @@ from jax_rank_metrics._inputs.arrays import (
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._inputs.labelled import by_ids, by_items, named, same_index
-from jax_rank_metrics._inputs.libraries import is_frame, is_of_jax, is_series
+from jax_rank_metrics._inputs.libraries import (
+    by_ids,
+    by_items,
+    is_frame,
+    is_of_jax,
+    is_series,
+    named,
+    same_index,
+)
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 from jax_rank_metrics._types import Arrays
 
@@ -153,9 +159,7 @@ def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> N
     Ids that are traced, or partly on other hosts, cannot be read here. Items whose id is
     too large are then masked.
     """
-    if isinstance(segment_ids, Tracer) or not getattr(
-        segment_ids, "is_fully_addressable", True
-    ):
+    if not is_readable(segment_ids):
         return
     values: np.ndarray = jax.device_get(segment_ids)
     if not values.size or values.dtype.kind not in "iu" or values.max() < num_lists:

@@ -12,8 +12,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics._inputs import arrays
 from jax_rank_metrics._inputs.arrays import numpy_array
-from jax_rank_metrics._inputs.labelled import by_ids, refuse_masked
-from jax_rank_metrics._inputs.libraries import is_of_jax
+from jax_rank_metrics._inputs.libraries import by_ids, is_of_jax, refuse_masked
 from jax_rank_metrics._types import ListIds
 
 _INT32 = np.iinfo(np.int32)

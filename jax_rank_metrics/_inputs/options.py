@@ -1,7 +1,8 @@
 """Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
 
-from collections.abc import Sequence
-from typing import SupportsFloat, TypeGuard, get_args
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsFloat, TypeGuard, get_args
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._share import share
-from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs
+from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
@@ -123,22 +124,31 @@ def option(name: str, value: object, literal: object, alternative: str = "") -> 
         raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
 
 
+def _number(
+    name: str, value: object, is_legal: Callable[[Any], bool], expected: str
+) -> float:
+    """Returns a static number as a float; `expected` has a gap for what it is."""
+    if not _is_number(value):
+        raise TypeError(f"{name} is {value!r}; pass {expected.format('Python number')}")
+    if not is_legal(value):
+        raise ValueError(f"{name} is {value!r}; pass {expected.format('number')}")
+    return float(value)
+
+
+def check_undefined(undefined: object) -> None:
+    """Raises unless `undefined` is one of its choices, or None for what values say."""
+    if undefined is not None:
+        option("undefined", undefined, Undefined)
+
+
 def positive(name: str, value: object) -> float:
     """Returns a static number above 0 as a float; infinity and traced values raise."""
-    if not _is_number(value):
-        raise TypeError(f"{name} is {value!r}; pass a positive Python number")
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{name} is {value!r}; pass a positive number")
-    return float(value)
+    return _number(name, value, lambda x: 0 < x < math.inf, "a positive {}")
 
 
 def not_negative(name: str, value: object) -> float:
     """Returns a finite Python number of at least 0 as a float; raises on anything else."""
-    if not _is_number(value):
-        raise TypeError(f"{name} is {value!r}; pass a Python number of at least 0")
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{name} is {value!r}; pass a number of at least 0")
-    return float(value)
+    return _number(name, value, lambda x: 0 <= x < math.inf, "a {} of at least 0")
 
 
 def open_fraction(name: str, value: object) -> float:
@@ -151,11 +161,7 @@ def open_fraction(name: str, value: object) -> float:
 
 def fraction(name: str, value: object) -> float:
     """Returns a static number from 0 to 1, these included."""
-    if not _is_number(value):
-        raise TypeError(f"{name} is {value!r}; pass a Python number from 0 to 1")
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} is {value!r}; pass a number from 0 to 1")
-    return float(value)
+    return _number(name, value, lambda x: 0 <= x <= 1, "a {} from 0 to 1")
 
 
 def group_shares(

@@ -9,8 +9,13 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import kind_of
-from jax_rank_metrics._inputs.labelled import refuse_masked, same_index
-from jax_rank_metrics._inputs.libraries import is_frame, is_of_jax, is_series
+from jax_rank_metrics._inputs.libraries import (
+    is_frame,
+    is_of_jax,
+    is_series,
+    refuse_masked,
+    same_index,
+)
 from jax_rank_metrics._inputs.options import is_integer, positive_integer
 from jax_rank_metrics._types import Number
 
@@ -283,6 +288,11 @@ def padded_ids(
         raise ValueError(
             "retrieved_ids and relevant_ids: an id is missing; leave it out"
         )
+    if any(isinstance(x, (list, tuple)) for x in ids):
+        raise TypeError(
+            "retrieved_ids and relevant_ids: a list stands where an id should; pass a "
+            "list of lists for both, or a single list for both"
+        )
     for row in lists[1]:
         counts = Counter(x for x in row if not (is_integer(x) and x < 0))
         repeated = [x for x, count in counts.items() if count > 1]
@@ -294,7 +304,11 @@ def padded_ids(
     if not are_integers:
         numbers = {x: i for i, x in enumerate(dict.fromkeys(map(str, ids)))}
         lists = [[[numbers[str(x)] for x in row] for row in side] for side in lists]
-    padded = [pad_lists(side, lists=len(order), fill=-1)[0] for side in lists]
+    no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
+    padded = [
+        pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
+        for side in lists
+    ]
     labels = None
     if arguments[2] is not None:
         of_relevant = ragged_lists("relevant_labels", arguments[2])

@@ -4,7 +4,6 @@ A formula never names an axis: a `Ranking` reduces, scans and broadcasts through
 classes, so that a new layout has to define these operations and nothing else.
 
     base.py     the protocols: what a pool, and what ranked items, must be able to do
-    rows.py     lists as rows
+    rows.py     lists as rows: whole, cut over devices, or of slots for many items each
     packed.py   lists one after the other along one flat axis
-    pools.py    pools cut over devices, or in which one slot stands for many items
 """

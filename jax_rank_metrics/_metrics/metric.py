@@ -11,7 +11,7 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound, Spec
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._share import share
 from jax_rank_metrics._sources.list_arguments import ListOptions, ScoredLists, checked
 from jax_rank_metrics._states.cutoff_names import DEFAULT_CUTOFFS
@@ -135,15 +135,20 @@ class Metric(Generic[P]):
 
 def _bind(
     spec: Spec,
-    labels: _types.Labels,
-    scores: _types.Scores,
+    labels: Any = None,
+    scores: Any = None,
     mask: _types.Mask | None = None,
     weights: _types.Weights | None = None,
     key: _types.Key | None = None,
     *args: object,
     **arguments: Any,
 ) -> tuple[tuple[Bound], ScoredLists]:
-    """Parts the metric's options from the arguments of lists, and checks both."""
+    """Splits the metric's options from the arguments of lists, and checks both."""
+    if scores is None:
+        raise TypeError(
+            f"{spec.name} needs labels and scores; a ranking that exists goes to "
+            f"{spec.name}.of(ranking)"
+        )
     options = {
         name: arguments.pop(name)
         for name in arguments.keys() - ListOptions.__annotations__.keys()

@@ -1,5 +1,6 @@
 """Metrics with their options, measured together: one compiled ranking for all of them."""
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -11,19 +12,14 @@ from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import (
-    Ranking,
-    RankingData,
-    UnknownPlaceError,
-    counted_data_of,
-    data_of,
-)
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.list_arguments import ScoredLists
-from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.of_lists import means_of
+from jax_rank_metrics._states.mean import Mean, means_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
@@ -76,14 +72,15 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
             raise ValueError(reason.format(where))
 
 
-def depth_of(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
-    """Returns the depth to which the metrics together need the items in rank order."""
-    readers = [bound for bound in bounds if not bound.spec.order_free]
-    ks = [bound.depth for bound in readers]
-    in_groups = all(bound.tie_reading != "order" for bound in bounds)
-    depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
-    is_counted = few_relevant.pays(lists, depth)
-    return depth._replace(few_relevant=is_counted)
+def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
+    """Returns the lists, which say how much of their order the metrics together read."""
+    ks = [bound.depth for bound in bounds if not bound.spec.order_free]
+    policy = lists.policy
+    if policy.is_grouped and all(bound.tie_reading != "order" for bound in bounds):
+        policy = Policy("expected")  # nothing reads the order within tie groups
+    ranks = _inputs.deepest(ks) if ks else 0
+    lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
+    return dataclasses.replace(lists, few_relevant=few_relevant.pays(lists))
 
 
 def check_columns(
@@ -150,16 +147,12 @@ def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _values_by_name(
-        bounds, _measure_lists(bounds, lists, depth_of(bounds, lists))
-    )
+    return _values_by_name(bounds, _measure_lists(bounds, lists_as_read(bounds, lists)))
 
 
-@partial(jax.jit, static_argnums=(0, 2))
-def _measure_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, depth: Depth
-) -> Reading:
-    return read_lists(lists, depth, partial(read, bounds))
+@partial(jax.jit, static_argnums=0)
+def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
+    return read_lists(lists, partial(read, bounds))
 
 
 def mean_lists(
@@ -167,16 +160,16 @@ def mean_lists(
 ) -> dict[str, Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    means, refused = _mean_lists(bounds, lists, undefined, depth_of(bounds, lists))
+    means, refused = _mean_lists(bounds, lists_as_read(bounds, lists), undefined)
     raise_refused(refused)
     return _by_name(bounds, means)
 
 
-@partial(jax.jit, static_argnums=(0, 2, 3))
+@partial(jax.jit, static_argnums=(0, 2))
 def _mean_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined, depth: Depth
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
 ) -> tuple[list[Mean], dict[str, jax.Array]]:
-    values, refused, _ = read_lists(lists, depth, partial(read, bounds))
+    values, refused, _ = read_lists(lists, partial(read, bounds))
     kinds = tuple(bound.state for bound in bounds)
     return means_of(tuple(values), undefined, kinds), refused
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
-from jax_rank_metrics._ranking import Ranking, RankingData, UnknownPlaceError
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.list_arguments import ListOptions
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList

@@ -20,12 +20,11 @@ candidates of all devices are ranked together. A catalogue does the same block b
 
     keys.py         scores as keys, and keys as digits
     policy.py       tie policies
-    candidates.py   items on their way to a rank
+    candidates.py   items on their way to a rank, and how they compare
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers
-    top_k.py        the first few ranks, exact, and fast in long lists
-    top_k_cpu.py    integers and their maxima on CPU, where the top-k needs no digits
-    order.py        chooses between them, and handles devices
+    top_k.py        the largest few floats, fast in long lists; of integers on CPU
+    order.py        the first ranks by one of these, exact, and over devices
     ideal.py        values in descending order
     packed_order.py       lists one after the other in flat arrays
     streaming.py    the best items so far, block after block

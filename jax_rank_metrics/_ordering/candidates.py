@@ -1,6 +1,6 @@
 """Items on their way to a rank."""
 
-from collections.abc import Callable
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -8,16 +8,17 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._items import ItemArrays, RawItems, SharedItems
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ordering.policy import HASH_BITS, Policy
 
 
 class ItemOrder(NamedTuple):
-    """The order in which items compare: by scores of a dtype, then under a tie policy."""
+    """The order of items: by scores of a dtype, then under a tie policy."""
 
     policy: Policy
     dtype: jnp.dtype  # of the scores
+    seeds: jax.Array | None = None  # [*lists, 2] uint32, for random ties
 
 
 class Candidates(NamedTuple):
@@ -30,7 +31,6 @@ class Candidates(NamedTuple):
     keys: jax.Array  # integers that compare as the scores rank
     ids: jax.Array  # int32, the index of each item in its list, or its id
     items: ItemArrays
-    seeds: jax.Array | None = None  # [*lists, 2] uint32, for random ties
 
     def read(self) -> "Candidates":
         """Returns itself; see `RawCandidates`."""
@@ -42,60 +42,55 @@ class Candidates(NamedTuple):
         Args:
             indices: `[*lists, chosen]`, each in bounds.
         """
-        return self.map(lambda x: _arithmetic.take_items(x, indices))
+        return jax.tree.map(lambda x: _arithmetic.take_items(x, indices), self)
 
     def ranked(self, keys: jax.Array, indices: jax.Array) -> "Candidates":
         """Gathers items whose keys are known; see `at`."""
         ids = _arithmetic.take(self.ids, indices)
-        items = self.items.at(indices).only(_keys.exists(keys))
-        return Candidates(keys, ids, items, self.seeds)
-
-    def map(self, fn: Callable[[jax.Array], jax.Array]) -> "Candidates":
-        """Applies `fn` to every array with an axis of items; seeds have none."""
-        mapped = jax.tree.map(fn, self._replace(seeds=None))
-        return mapped._replace(seeds=self.seeds)
+        return Candidates(keys, ids, self.items.at(indices).only(_keys.exists(keys)))
 
     def sort_keys(self, order: ItemOrder) -> list[jax.Array]:
         """Returns the sort keys: most significant first, larger first, then index."""
         keys = [self.keys]
         if _keys.shares_least_key(order.dtype):
             keys.append(self.items.exists.astype(jnp.int32))
-        return [*keys, *self.tie_breaks(order.policy)]
+        return [*keys, *self.tie_breaks(order)]
 
-    def tie_breaks(self, policy: Policy) -> tuple[jax.Array, ...]:
-        """Returns the sort keys that order items of equal scores."""
-        return policy.tie_breaks(self.ids, self.items, self.seeds)
+    def tie_breaks(self, order: ItemOrder) -> tuple[jax.Array, ...]:
+        """Returns integers that order items of equal keys, larger first.
+
+        There are none where index order decides. Each is `[*lists, items]`, and the most
+        significant comes first.
+        """
+        policy, seeds = order.policy, order.seeds
+        if policy.keeps_index_order:
+            return ()
+        if policy.reads_labels:
+            values = (self.items.labels, self.items.weights)
+            keys = [_keys.float_key(x) for x in values if x is not None]
+            # The complement reverses the order of integers, the least one included.
+            return tuple(~key if policy.is_worst else key for key in keys)
+        bits = self.ids.astype(jnp.uint32)
+        if seeds is not None:
+            bits = _keys.mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
+        hashes = _keys.mix(bits) >> (32 - HASH_BITS)
+        return (hashes.astype(jnp.int32),)
 
 
 class RawCandidates(NamedTuple):
     """Scored items as they were passed, read where they are used; see `RawItems`."""
 
     scores: jax.Array  # [*lists, items]
-    items: RawItems | ItemArrays | SharedItems
+    items: RawItems | ItemArrays  # arrays may be shared by lists, and then broadcast
     first_id: jax.Array | int = 0  # the id of the first item
-    seeds: jax.Array | None = None
-    ids: jax.Array | None = None  # [*lists, items]; None: they count from `first_id`
 
     def read(self) -> Candidates:
         """Returns the items ready to be compared; those without a rank do not exist."""
-        items = self.items.retrieved_items()
+        items = self.items.retrieved_items().broadcast_to(self.scores.shape)
         keys = _keys.score_key(lax.stop_gradient(self.scores), items.exists)
-        ids = self.ids
-        if ids is None:
-            ids = _arithmetic.iota(keys) + self.first_id
-            ids = jnp.broadcast_to(ids, keys.shape).astype(jnp.int32)
-        return Candidates(keys, ids, items, self.seeds)
-
-    def at(self, indices: jax.Array) -> "RawCandidates":
-        """Gathers items by their indices in the arrays; they keep their ids.
-
-        The ids of these items must still count from `first_id`.
-        """
-        ids = indices + jnp.asarray(self.first_id, jnp.int32)
-        scores = _arithmetic.take(self.scores, indices)
-        return RawCandidates(
-            scores, self.items.at(indices), self.first_id, self.seeds, ids
-        )
+        ids = _arithmetic.iota(keys) + self.first_id
+        ids = jnp.broadcast_to(ids, keys.shape).astype(jnp.int32)
+        return Candidates(keys, ids, items)
 
     def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
         """Gathers items whose keys are known, and tell which of them exist.
@@ -104,6 +99,8 @@ class RawCandidates(NamedTuple):
             keys: `[*lists, chosen]`, from `read`.
             indices: `[*lists, chosen]`, along the axis of items.
         """
-        items = self.items.existing_at(indices, _keys.exists(keys))
-        ids = indices + jnp.asarray(self.first_id, jnp.int32)
-        return Candidates(keys, ids, items, self.seeds)
+        assert isinstance(self.items, RawItems)
+        # What else says which items exist is not gathered.
+        items = dataclasses.replace(self.items, mask=None, retrieved=None)
+        items = items.at(indices).read().only(_keys.exists(keys))
+        return Candidates(keys, indices + jnp.asarray(self.first_id, jnp.int32), items)

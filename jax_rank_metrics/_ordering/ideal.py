@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering import keys, top_k, top_k_cpu
+from jax_rank_metrics._ordering import keys, top_k
 from jax_rank_metrics._types import AxisNames
 
 # Most labels are small whole numbers. Up to this one, they are counted, not sorted.
@@ -35,11 +35,9 @@ def largest(
         part = _largest(x, min(depth, x.shape[-1]))
         x = _mesh.concatenate_over(part, items_axis, x.ndim - 1)
     else:
-        # XLA gathers an axis that it sorts; see `order.py`.
-        shards = _mesh.auto_shards(x)
-        is_shallow = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]
-        if shards > 1 and is_shallow and x.shape[-1] % shards == 0:
-            parts = x.reshape((*x.shape[:-1], shards, x.shape[-1] // shards))
+        num_parts = top_k.num_parts(x, depth)
+        if num_parts > 1:
+            parts = x.reshape((*x.shape[:-1], num_parts, x.shape[-1] // num_parts))
             x = _arithmetic.merge_last_axes(_largest(parts, depth))
     return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
 
@@ -69,7 +67,7 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
     default = by_top_k if use_top_k else by_sort
     if _arithmetic.is_small(x):
         return default(x)
-    if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k_cpu.SHORT):
+    if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k.SHORT):
         return default(x)
     return lax.platform_dependent(x, cpu=by_counts, default=default)
 

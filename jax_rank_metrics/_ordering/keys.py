@@ -6,10 +6,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
-
-# The number of bits of a hash that breaks ties. With one more for the scores that share a
-# digit, a float32 holds it exactly.
-HASH_BITS = 22
+from jax_rank_metrics._ordering.policy import HASH_BITS
 
 # Multiplier of the xor-shift-multiply hash of 32-bit integers, which is bijective:
 # hashes of different indices differ.

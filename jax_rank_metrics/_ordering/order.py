@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
@@ -36,12 +37,22 @@ def order_rows(
         assert depth is not None
         part = order_local(raw, order, min(depth + 1, size))[0]
         return order_local(gather_candidates(part, items_axis), order, depth)
-    num_parts = _num_parts(raw.scores, depth)
+    num_parts = 1 if depth is None else top_k.num_parts(raw.scores, depth + 1)
     if num_parts == 1:
         return order_local(raw, order, depth)
     assert depth is not None
-    parts = order_local(_split(raw.read(), num_parts), order, depth + 1)[0]
-    return order_local(_merge(parts), order, depth)
+    axis = raw.scores.ndim - 1
+
+    def split(x: jax.Array) -> jax.Array:
+        size = x.shape[axis] // num_parts
+        return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
+
+    # From [*lists, items] to [*lists, parts, items / parts], and back.
+    seeds = None if order.seeds is None else order.seeds[..., None, :]
+    of_parts, candidates = order._replace(seeds=seeds), jax.tree.map(split, raw.read())
+    parts = order_local(candidates, of_parts, depth + 1)[0]
+    merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
+    return order_local(merged, order, depth)
 
 
 def order_local(
@@ -49,11 +60,10 @@ def order_local(
 ) -> tuple[Candidates, jax.Array | None]:
     """Orders device-local items as `order_rows` does."""
     scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
-    size = scores.shape[-1]
-    is_cut = depth is not None and depth < size
+    is_cut = depth is not None and depth < scores.shape[-1]
     if depth is not None and is_cut and _keys.has_digit(order.dtype):
         if top_k.is_faster(scores, depth):
-            return top_k.top_ranks(raw, order, depth)
+            return _top_ranks(raw, order, depth)
     candidates = raw.read()
     items = candidates.items
     # Labels are never negative: the sort carries one array instead of two.
@@ -83,50 +93,98 @@ def order_local(
         integer_labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
-    return Candidates(keys, ids, ranked, candidates.seeds), straddles
+    return Candidates(keys, ids, ranked), straddles
+
+
+def _top_ranks(
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+) -> tuple[Candidates, jax.Array]:
+    """Gathers the items of the first `depth` ranks, for scores that have a digit.
+
+    A top-k leaves ties in index order. Where they stand in another order, a branch puts
+    them into it.
+
+    Returns:
+        The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
+        `[*lists]` bool.
+    """
+    # One rank more than asked for shows whether the last rank ties with it.
+    keys, indices = _top_keys(raw, order, depth + 1)
+    is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
+    straddles = is_tied[..., -1]
+    keys, indices = keys[..., :depth], indices[..., :depth]
+    if order.policy.keeps_index_order:
+        return raw.ranked(keys, indices), straddles
+
+    def settle() -> jax.Array:
+        # Reads the items anew, so that nothing is computed where no tie asks for it.
+        candidates = raw.read()
+        if order.policy.is_hashed:
+            return _settled(candidates, order, keys)
+        return sort_by(candidates.sort_keys(order))[1][..., :depth]
+
+    # Items that tie have the same key, so that only their indices change.
+    indices = lax.cond(_mesh.unvmap_any(is_tied), settle, lambda: indices)
+    return raw.ranked(keys, indices), straddles
+
+
+def _top_keys(
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+) -> tuple[jax.Array, jax.Array]:
+    """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
+
+    Missing items come last; equal keys stand in index order.
+    """
+
+    def by_digits(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
+        digits, indices = top_k.top_k(_keys.digit(raw.read().keys, order.dtype), depth)
+        keys = _keys.key_of_digit(digits, order.dtype)
+        if not _keys.shares_digits(order.dtype):
+            return keys, indices
+
+        def separate() -> tuple[jax.Array, jax.Array]:
+            # Here NaN and inf share a digit, and so do −inf and missing items.
+            digits = _keys.digit_near_zero(raw.read().keys)
+            # Blocks would enlarge the program for what hardly ever runs.
+            is_long = top_k.is_long(digits.shape[-1], depth)
+            find = top_k.plain_top_k if is_long else top_k.top_k
+            digits, indices_near_zero = find(digits, depth)
+            keys_near_zero = _keys.float_key(digits)
+            return (
+                jnp.where(is_shared, keys_near_zero, keys),
+                jnp.where(is_shared, indices_near_zero, indices),
+            )
+
+        # Hardly ever is a score one of the floats that share a digit.
+        is_shared = _keys.is_shared(keys)
+        any_shared = _mesh.unvmap_any(is_shared)
+        return lax.cond(any_shared, separate, lambda: (keys, indices))
+
+    return lax.platform_dependent(
+        raw,
+        cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth),
+        default=by_digits,
+    )
+
+
+def _settled(candidates: Candidates, order: ItemOrder, keys: jax.Array) -> jax.Array:
+    """Returns the indices of the first ranks, whose keys are known.
+
+    Items above the last key all have a rank. Which of the items that share the last key
+    have one is decided by their hashes; then the few chosen items are sorted by all keys.
+    """
+    last = keys[..., -1:]
+    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(order))
+    digits = jnp.where(candidates.keys == last, digits, -1)
+    digits = jnp.where(candidates.keys > last, jnp.inf, digits)
+    _, chosen = top_k.top_k(digits, keys.shape[-1])
+    sort_keys = [~key for key in candidates.at(chosen).sort_keys(order)]
+    return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:
     """Concatenates the candidates of all devices."""
     axis = candidates.keys.ndim - 1
-    return candidates.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
-
-
-def _num_parts(x: jax.Array, depth: int | None) -> int:
-    """Returns the number of parts into which to split each list before it is ordered.
-
-    XLA gathers every score of an axis that it sorts. Where it may have cut items over
-    devices, in ways that types do not tell, there is one part per device: each is
-    ordered where it is, and only candidates travel. It is 1 where that cannot happen,
-    and where it would not pay: the parts must be equal, and `depth` a small share of
-    them.
-    """
-    shards = _mesh.auto_shards(x)
-    if depth is None or shards == 1 or x.shape[-1] % shards:
-        return 1
-    return shards if (depth + 1) * shards <= top_k.TOP_K_SHARE * x.shape[-1] else 1
-
-
-def _split(candidates: Candidates, num_parts: int) -> Candidates:
-    """Splits `[*lists, items]` into `[*lists, parts, items / parts]`."""
-    axis = candidates.keys.ndim - 1
-
-    def split(x: jax.Array) -> jax.Array:
-        size = x.shape[axis] // num_parts
-        return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
-
-    seeds = candidates.seeds
-    seeds = None if seeds is None else seeds[..., None, :]
-    return candidates.map(split)._replace(seeds=seeds)
-
-
-def _merge(candidates: Candidates) -> Candidates:
-    """Merges `[*lists, parts, depth]` into `[*lists, parts · depth]`."""
-    axis = candidates.keys.ndim - 2
-
-    def merge(x: jax.Array) -> jax.Array:
-        return x.reshape((*x.shape[:axis], -1, *x.shape[axis + 2 :]))
-
-    seeds = candidates.seeds
-    seeds = None if seeds is None else seeds[..., 0, :]
-    return candidates.map(merge)._replace(seeds=seeds)
+    return jax.tree.map(
+        lambda x: _mesh.concatenate_over(x, items_axis, axis), candidates
+    )

@@ -1,46 +1,24 @@
 """The order of flat arrays that hold lists one after the other."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._ordering.keys import descending_bits, floats_of_bits
 from jax_rank_metrics._ordering.sort import sort_by
 
 
-class OrderedPacked(NamedTuple):
-    """Every item of flat arrays `[items]`, list after list, each in rank order."""
-
-    candidates: Candidates
-    indices: jax.Array  # int32, where the items stood before
-    segment_ids: jax.Array  # int32, ascending
-
-
-def order_packed(
-    raw: RawCandidates, segment_ids: jax.Array, starts: jax.Array, order: ItemOrder
-) -> OrderedPacked:
-    """Orders packed lists.
-
-    Args:
-        raw: `[items]`.
-        segment_ids: `[items]` int32, the list of every item; the number of lists where
-            it is in none.
-        starts: `[lists + 1]` int32, where each list begins once segment ids ascend.
-        order: How the items of a list compare.
-    """
-    candidates = hashed = raw.read()
-    if order.policy.hashes_own_index:
-        hashed = candidates._replace(ids=_index_in_list(segment_ids))
-    keys = hashed.sort_keys(order)
-    indices = order_by(segment_ids, keys, starts)
-    return OrderedPacked(
-        candidates.at(indices), indices, _arithmetic.take(segment_ids, indices)
-    )
+def index_in_list(segment_ids: jax.Array) -> jax.Array:
+    """Returns the index of every item in its own list, in the order of the arrays."""
+    iota = lax.iota(jnp.int32, segment_ids.shape[0])
+    segment_ids, indices = lax.sort((segment_ids, iota), num_keys=2, is_stable=False)
+    changes = segment_ids[1:] != segment_ids[:-1]
+    starts_list = jnp.concatenate([jnp.ones((1,), bool), changes])
+    start = lax.cummax(jnp.where(starts_list, iota, 0))
+    return lax.sort((indices, iota - start), num_keys=1, is_stable=False)[1]
 
 
 def largest_packed(
@@ -99,21 +77,21 @@ def _one_sort_on_cpu(
     if bits <= 0:
         return None
 
-    def index_in_list(segment_ids: jax.Array) -> jax.Array:
+    def offset_in_list(segment_ids: jax.Array) -> jax.Array:
         iota = lax.iota(jnp.int32, segment_ids.shape[0])
         return iota - jnp.take(starts, segment_ids, mode="clip")
 
     def by_one_operand(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
         start = jnp.take(starts, segment_ids, mode="clip")
         with jax.enable_x64(True):
-            index = index_in_list(segment_ids).astype(jnp.int64)
+            index = offset_in_list(segment_ids).astype(jnp.int64)
             packed = (segment_ids.astype(jnp.int64) << 32) | _to_unsigned(~key)
             packed = lax.sort((packed << bits) | index)
             index = (packed & ((1 << bits) - 1)).astype(jnp.int32)
         return start + index
 
     def sort(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
-        index = index_in_list(segment_ids)
+        index = offset_in_list(segment_ids)
         does_not_fit = _mesh.unvmap_any(
             (index < 0) | (index >> bits > 0), segment_ids[1:] < segment_ids[:-1]
         )
@@ -130,13 +108,3 @@ def _to_unsigned(key: jax.Array) -> jax.Array:
 def _from_unsigned(packed: jax.Array) -> jax.Array:
     """Returns the int32 whose `_to_unsigned` is the lower half of `packed`."""
     return ((packed & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min).astype(jnp.int32)
-
-
-def _index_in_list(segment_ids: jax.Array) -> jax.Array:
-    """Returns the index of every item in its own list, in the order of the arrays."""
-    iota = lax.iota(jnp.int32, segment_ids.shape[0])
-    segment_ids, indices = lax.sort((segment_ids, iota), num_keys=2, is_stable=False)
-    changes = segment_ids[1:] != segment_ids[:-1]
-    starts_list = jnp.concatenate([jnp.ones((1,), bool), changes])
-    start = lax.cummax(jnp.where(starts_list, iota, 0))
-    return lax.sort((indices, iota - start), num_keys=1, is_stable=False)[1]

@@ -5,10 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._items import ItemArrays
-from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._types import Key, Ties
+# The number of bits of a hash that breaks ties. With one more for the scores that share a
+# digit, a float32 holds it exactly.
+HASH_BITS = 22
 
 
 class Policy(NamedTuple):
@@ -51,6 +50,11 @@ class Policy(NamedTuple):
         return self.name in ("best", "worst")
 
     @property
+    def is_worst(self) -> bool:
+        """Whether the lowest labels come first among tied items."""
+        return self.name == "worst"
+
+    @property
     def is_hashed(self) -> bool:
         """Whether tied items are ordered by a hash of their indices or ids."""
         return self.name in (None, "random")
@@ -75,42 +79,3 @@ class Policy(NamedTuple):
             return None
         assert key is not None
         return jax.random.bits(key, (*lists, 2), jnp.uint32)
-
-    def tie_breaks(
-        self, ids: jax.Array, items: ItemArrays, seeds: jax.Array | None
-    ) -> tuple[jax.Array, ...]:
-        """Returns integers that order items of equal keys, larger first.
-
-        There are none where index order decides. Each is `[*lists, items]`, and the most
-        significant comes first.
-
-        Args:
-            ids: `[*lists, items]` int32, the index of each item, or its id.
-            items: The items themselves.
-            seeds: What `seeds` returned.
-        """
-        if self.keeps_index_order:
-            return ()
-        if self.reads_labels:
-            values = (items.labels, items.weights)
-            keys = [_keys.float_key(x) for x in values if x is not None]
-            # The complement reverses the order of integers, the least one included.
-            return tuple(key if self.name == "best" else ~key for key in keys)
-        bits = ids.astype(jnp.uint32)
-        if seeds is not None:
-            bits = _keys.mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
-        hashes = _keys.mix(bits) >> (32 - _keys.HASH_BITS)
-        return (hashes.astype(jnp.int32),)
-
-
-def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
-    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
-    if ties is not None:
-        _inputs.option("ties", ties, Ties, alternative="None or ")
-    if ties == "random" and key is None:
-        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
-    if key is not None:
-        key = _inputs.prng_key(key)
-        if ties is None:
-            ties = "random"
-    return Policy(ties), key if ties == "random" else None

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering.keys import HASH_BITS
+from jax_rank_metrics._ordering.policy import HASH_BITS
 
 # From this many items on, a sort is cut into chunks that cores share. There are more
 # chunks than cores, since XLA does not distribute them evenly.

@@ -21,25 +21,13 @@ from jax_rank_metrics._types import AxisNames
 Tally = Callable[[Candidates, jax.Array], Any]
 
 
-class FirstRanks(NamedTuple):
-    """The items of the first ranks."""
-
-    keys: jax.Array  # [*lists, depth], of their scores
-    ids: jax.Array  # [*lists, depth] int32, −1 where a list is shorter
-    # [*lists] int32, how many other items tie with the last of them; with a tally, what it
-    # makes of them.
-    dropped: Any
-    labels: jax.Array  # [*lists, depth]; 0 where nothing reads labels
-
-
 class BestSoFar(NamedTuple):
     """The items of the first ranks among those of all blocks so far.
 
     Shapes:
         best: `[*lists, depth]`. Items that exist come first, and those that tie in all but
-            their ids in the order of these; otherwise they stand in any order. Seeds are
-            left out: they never change, and in a scan's carry would have to vary over the
-            same mesh axes as the rest.
+            their ids in the order of these; otherwise they stand in any order. Labels are
+            0 where nothing reads them.
         dropped: `[*lists]` int32, how many other items so far tie with the last of them;
             or what a tally makes of these items.
     """
@@ -87,27 +75,29 @@ class BestSoFar(NamedTuple):
     def in_order(
         self,
         order: ItemOrder,
-        seeds: jax.Array | None,
         items_axis: AxisNames | None,
         tally: Tally | None = None,
-    ) -> FirstRanks:
-        """Returns the best of what all devices saw, in rank order."""
+    ) -> "BestSoFar":
+        """Returns the best of what all devices saw, in rank order.
+
+        Their ids are −1 where a list is shorter.
+        """
         depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
         if items_axis is not None:
             candidates = gather_candidates(candidates, items_axis)
-        candidates = candidates._replace(seeds=seeds)
         ids = jnp.where(candidates.items.exists, candidates.ids, -1)
         sort_keys = candidates.sort_keys(order)
         keys, slots, ids = sort_by(sort_keys, [ids], order.policy.is_hashed)
         keys, ids = keys[..., :depth], ids[..., :depth]
         labels = _arithmetic.take(candidates.items.labels, slots[..., :depth])
+        exists = ids >= 0
+        best = Candidates(keys, ids, ItemArrays(jnp.where(exists, labels, 0), exists))
         if items_axis is not None:
             last_key = keys[..., -1:]
             dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
-            held = Candidates(keys, ids, ItemArrays(labels, ids >= 0))
-            parts = (_count(x, last_key, tally) for x in (candidates, held))
+            parts = (_count(x, last_key, tally) for x in (candidates, best))
             dropped = jax.tree.map(lambda x, y, z: x + y - z, dropped, *parts)
-        return FirstRanks(keys, ids, dropped, labels)
+        return BestSoFar(best, dropped)
 
     def _dropped_if_last(self, key: jax.Array) -> Any:
         """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
@@ -142,7 +132,7 @@ class BestSoFar(NamedTuple):
 
         # Of the items that share the last digit, the second digits decide.
         def second_digit(candidates: Candidates) -> jax.Array:
-            tie_breaks = candidates.tie_breaks(order.policy)
+            tie_breaks = candidates.tie_breaks(order)
             second = _keys.second_digit(candidates.keys, tie_breaks)
             first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
             second = jnp.where(first == bound, second, -1)
@@ -151,9 +141,8 @@ class BestSoFar(NamedTuple):
         def settle() -> jax.Array:
             if order.policy.reads_labels:
                 return self._sorted_indices(block, order)
-            best = self.best._replace(seeds=block.seeds)
             digits = second_digit(block.read())
-            return top_k.top_k(digits, depth, second_digit(best))[1]
+            return top_k.top_k(digits, depth, second_digit(self.best))[1]
 
         indices = lax.cond(may_drop, settle, lambda: indices[..., :depth])
         return indices, may_drop
@@ -163,15 +152,14 @@ class BestSoFar(NamedTuple):
         candidates = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
             self.best,
-            block.read()._replace(seeds=None),
+            block.read(),
         )
-        candidates = candidates._replace(seeds=block.seeds)
         exists, policy = candidates.items.exists, order.policy
         # Items below the last of the best have the least keys, which are equal: a CPU is
         # quick to sort those. The second one also tells them from items that have the
         # least integer as their score.
         competes = exists & (candidates.keys >= _last_key(self.best))
-        tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
+        tie_breaks = candidates.tie_breaks(order) or (exists.astype(jnp.int32),)
         keys = [
             jnp.where(competes, key, jnp.iinfo(key.dtype).min)
             for key in (candidates.keys, *tie_breaks)
@@ -200,7 +188,7 @@ class BestSoFar(NamedTuple):
         ids = merged(self.best.ids, block.first_id + in_block)
         labels = self.best.items.labels
         if keeps_labels:
-            new_labels = block.items.retrieved_items().labels
+            new_labels = block.read().items.labels
             labels = merged(labels, _arithmetic.take(new_labels, in_block))
         return Candidates(keys, ids, ItemArrays(labels, exists))
 

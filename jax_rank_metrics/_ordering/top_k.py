@@ -1,4 +1,11 @@
-"""The first few ranks of every list."""
+"""The largest few floats of every list.
+
+On CPU, `lax.top_k` compares the bits of floats, those of NaN included, as integers that
+are stored as sign and magnitude. All else must compare such floats as integers too: a
+comparison of floats would flush subnormals, and knows no order of NaN. For short lists,
+`lax.top_k` takes several times as long per item as for long ones; there, one maximum is
+found after the other.
+"""
 
 import functools
 from collections.abc import Callable
@@ -8,10 +15,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._ordering import top_k_cpu
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
-from jax_rank_metrics._ordering.sort import sort_by
 
 # `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
@@ -19,12 +22,13 @@ TOP_K_SHARE = 0.25
 # Long lists are searched by the maxima of blocks of this many items.
 _BLOCK = 32
 
+# The longest list for which a CPU is faster to find one maximum after the other. Older
+# versions of XLA compute maxima item by item, which takes longer than their top-k.
+SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
+
 # The shortest list, and the largest depth, for which XLA:GPU has a top-k kernel.
 _GPU_KERNEL_ITEMS = 1024
 _GPU_KERNEL_DEPTH = 16
-
-# Takes values that stand before the others, and these.
-_TopK = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def is_faster(x: jax.Array, depth: int) -> bool:
@@ -34,100 +38,22 @@ def is_faster(x: jax.Array, depth: int) -> bool:
 
 def is_long(size: int, depth: int) -> bool:
     """Whether a list has so many items that the maxima of blocks are searched first."""
-    return size > top_k_cpu.SHORT and depth * _BLOCK * 8 <= size
+    return size > SHORT and depth * _BLOCK * 8 <= size
 
 
-def top_ranks(
-    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
-) -> tuple[Candidates, jax.Array]:
-    """Gathers the items of the first `depth` ranks, for scores that have a digit.
+def num_parts(x: jax.Array, depth: int) -> int:
+    """Returns the number of parts into which to split each list before it is ordered.
 
-    A top-k leaves ties in index order. Where they stand in another order, a branch puts
-    them into it.
-
-    Returns:
-        The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
-        `[*lists]` bool.
+    XLA gathers every score of an axis that it sorts. Where it may have cut items over
+    devices, in ways that types do not tell, there is one part per device: the first
+    `depth` of each are found where they are, and only these travel. It is 1 where that
+    cannot happen, and where it would not pay: the parts must be equal, and `depth` a
+    small share of them.
     """
-    # One rank more than asked for shows whether the last rank ties with it.
-    keys, indices = top_keys(raw, order, depth + 1)
-
-    is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
-    straddles = is_tied[..., -1]
-    keys, indices = keys[..., :depth], indices[..., :depth]
-    if order.policy.keeps_index_order:
-        return raw.ranked(keys, indices), straddles
-
-    def settle() -> jax.Array:
-        # Reads the items anew, so that nothing is computed where no tie asks for it.
-        candidates = raw.read()
-        if order.policy.is_hashed:
-            return _settled(candidates, order, keys, indices)
-        return sort_by(candidates.sort_keys(order))[1][..., :depth]
-
-    # Items that tie have the same key, so that only their indices change.
-    indices = lax.cond(_mesh.unvmap_any(is_tied), settle, lambda: indices)
-    return raw.ranked(keys, indices), straddles
-
-
-def top_keys(
-    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
-) -> tuple[jax.Array, jax.Array]:
-    """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
-
-    Missing items come last; equal keys stand in index order.
-    """
-
-    def by_digits(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        digits, indices = top_k(_keys.digit(raw.read().keys, order.dtype), depth)
-        keys = _keys.key_of_digit(digits, order.dtype)
-        if not _keys.shares_digits(order.dtype):
-            return keys, indices
-
-        def separate() -> tuple[jax.Array, jax.Array]:
-            # Here NaN and inf share a digit, and so do −inf and missing items.
-            digits = _keys.digit_near_zero(raw.read().keys)
-            # Blocks would enlarge the program for what hardly ever runs.
-            find = _plain_top_k if is_long(digits.shape[-1], depth) else top_k
-            digits, indices_near_zero = find(digits, depth)
-            keys_near_zero = _keys.float_key(digits)
-            return (
-                jnp.where(is_shared, keys_near_zero, keys),
-                jnp.where(is_shared, indices_near_zero, indices),
-            )
-
-        # Hardly ever is a score one of the floats that share a digit.
-        is_shared = _keys.is_shared(keys)
-        any_shared = _mesh.unvmap_any(is_shared)
-        return lax.cond(any_shared, separate, lambda: (keys, indices))
-
-    def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        x = top_k_cpu.floats_of(raw.read().keys)
-        x, indices = _top_k_on_cpu(x[..., :0], x, depth)
-        return top_k_cpu.integers_of(x), indices
-
-    return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
-
-
-def _settled(
-    candidates: Candidates, order: ItemOrder, keys: jax.Array, indices: jax.Array
-) -> jax.Array:
-    """Returns the indices of the first ranks, from those of the largest keys.
-
-    Items above the last key all have a rank. Which of the items that share the last key
-    have one is decided by a top-k of their hashes; then the few chosen items are sorted
-    by all keys.
-    """
-    depth, last = indices.shape[-1], keys[..., -1:]
-    tie_breaks = candidates.tie_breaks(order.policy)
-    digits = _keys.second_digit(candidates.keys, tie_breaks)
-    _, tied = top_k(jnp.where(candidates.keys == last, digits, -1), depth)
-    rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
-    above = _arithmetic.count(keys != last)[..., None]
-    from_tied = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
-    chosen = jnp.where(rank < above, indices, from_tied)
-    sort_keys = [~key for key in candidates.at(chosen).sort_keys(order)]
-    return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
+    shards, size = _mesh.auto_shards(x), x.shape[-1]
+    if shards == 1 or size % shards or depth * shards > TOP_K_SHARE * size:
+        return 1
+    return shards
 
 
 def first_true(x: jax.Array, number: int) -> jax.Array:
@@ -163,31 +89,37 @@ def top_k(
         x = _arithmetic.pad_items(x, after=missing, value=-jnp.inf)
         return at_once(before, x)
 
-    def by_blocks(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return _top_k_by_blocks(before, x, depth, functools.partial(jnp.max, axis=-1))
-
-    def if_blocks_pay(pay: bool) -> _TopK:
-        return by_blocks if pay else at_once
-
     at_once = functools.partial(_top_k_at_once, depth=depth)
     on_cpu = functools.partial(_top_k_on_cpu, depth=depth)
+    by_blocks = functools.partial(
+        _top_k_by_blocks, depth=depth, maxima=functools.partial(jnp.max, axis=-1)
+    )
     size = before.shape[-1] + x.shape[-1]
-    if size <= top_k_cpu.SHORT:
+    if size <= SHORT:
         return lax.platform_dependent(before, x, cpu=on_cpu, default=at_once)
     missing = max(0, _GPU_KERNEL_ITEMS - size)
     has_kernel = depth <= _GPU_KERNEL_DEPTH and missing < size
+    default = by_blocks if is_long(size, depth) else at_once
     return lax.platform_dependent(
         before,
         x,
         cpu=on_cpu,
         # A TPU gathers the items of blocks slowly, one by one.
-        tpu=if_blocks_pay(depth * _BLOCK * 64 <= size),
-        cuda=padded if has_kernel else if_blocks_pay(is_long(size, depth)),
-        default=if_blocks_pay(is_long(size, depth)),
+        tpu=by_blocks if depth * _BLOCK * 64 <= size else at_once,
+        cuda=padded if has_kernel else default,
+        default=default,
     )
 
 
-def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+def top_integers_on_cpu(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    """Finds the largest int32 of each list as `top_k` does, on a CPU."""
+    x = _floats_of(x)
+    x, indices = _top_k_on_cpu(x[..., :0], x, depth)
+    return _integers_of(x), indices
+
+
+def plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    """Finds the largest values as `top_k` does, on every platform in the same way."""
     # XLA recognises its top-k as a sort whose result is sliced. A further slice of the
     # result would be merged into that slice and hide it, and the whole list would be
     # sorted. There are two barriers because XLA's partitioner aborts where one barrier
@@ -200,7 +132,7 @@ def _top_k_at_once(
     before: jax.Array, x: jax.Array, depth: int
 ) -> tuple[jax.Array, jax.Array]:
     x = jnp.concatenate([before, x], axis=-1)
-    return _plain_top_k(lax.optimization_barrier(x), depth)
+    return plain_top_k(lax.optimization_barrier(x), depth)
 
 
 def _top_k_on_cpu(
@@ -208,11 +140,11 @@ def _top_k_on_cpu(
 ) -> tuple[jax.Array, jax.Array]:
     size = before.shape[-1] + x.shape[-1]
     if is_long(size, depth):
-        return _top_k_by_blocks(before, x, depth, top_k_cpu.maxima)
-    if size > top_k_cpu.SHORT or _arithmetic.is_small(x):
+        return _top_k_by_blocks(before, x, depth, _maxima)
+    if size > SHORT or _arithmetic.is_small(x):
         return _top_k_at_once(before, x, depth)
     x = jnp.concatenate([before, x], axis=-1)
-    indices = top_k_cpu.indices_by_maxima(x, depth)
+    indices = _indices_by_maxima(x, depth)
     return _arithmetic.take(x, indices), indices
 
 
@@ -227,7 +159,7 @@ def _top_k_by_blocks(
     # blocks are searched in index order, so that the lowest index wins ties here too.
     blocked = x.shape[-1] // _BLOCK * _BLOCK
     blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // _BLOCK, _BLOCK))
-    _, block_ids = _plain_top_k(maxima(blocks), depth)
+    _, block_ids = plain_top_k(maxima(blocks), depth)
     block_ids = lax.sort(block_ids, dimension=-1)  # [*lists, depth]
     offsets = lax.broadcasted_iota(jnp.int32, (*block_ids.shape, _BLOCK), x.ndim)
     in_blocks = _arithmetic.merge_last_axes(block_ids[..., None] * _BLOCK + offsets)
@@ -235,7 +167,50 @@ def _top_k_by_blocks(
     in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
     x = jnp.concatenate([before, _arithmetic.take(x, indices)], axis=-1)
-    values, chosen = _plain_top_k(x, depth)
+    values, chosen = plain_top_k(x, depth)
     num_before = before.shape[-1]
     from_x = num_before + _arithmetic.take(indices, jnp.maximum(chosen - num_before, 0))
     return values, jnp.where(chosen < num_before, chosen, from_x)
+
+
+def _floats_of(key: jax.Array) -> jax.Array:
+    """Returns float32 that a top-k on CPU orders as these int32."""
+    return lax.bitcast_convert_type(_flipped(key), jnp.float32)
+
+
+def _integers_of(x: jax.Array) -> jax.Array:
+    """Inverts `_floats_of`."""
+    return _flipped(lax.bitcast_convert_type(x, jnp.int32))
+
+
+def _flipped(x: jax.Array) -> jax.Array:
+    """Converts integers to and from sign and magnitude: −1, −2, … are −0, −1, …"""
+    return jnp.where(x < 0, x ^ jnp.iinfo(x.dtype).max, x)
+
+
+def _maxima(x: jax.Array) -> jax.Array:
+    """Returns the first of a top-k along the last axis of float32."""
+    return _floats_of(jnp.max(_integers_of(x), axis=-1))
+
+
+def _indices_by_maxima(x: jax.Array, depth: int) -> jax.Array:
+    """Returns the indices of a top-k of float32, lower indices first where they are equal.
+
+    An integer and an index are packed into one whole number, integer · width − index, as
+    a float64. Each step finds the largest number below the one before.
+    """
+    # A power of two, so that nothing is rounded.
+    width = 1 << x.shape[-1].bit_length()
+    with jax.enable_x64(True):
+        index = lax.broadcasted_iota(jnp.float64, x.shape, x.ndim - 1)
+        packed = _integers_of(x).astype(jnp.float64) * width - index
+
+        def step(previous: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+            below = jnp.where(packed < previous[..., None], packed, -jnp.inf)
+            largest = jnp.max(below, axis=-1)
+            return largest, largest
+
+        start = _mesh.match_varying(jnp.full(x.shape[:-1], jnp.inf), x)
+        largest = lax.scan(step, start, None, length=depth)[1]  # [depth, *lists]
+        index = jnp.ceil(largest / width) * width - largest
+        return jnp.moveaxis(index, 0, -1).astype(jnp.int32)

@@ -11,9 +11,9 @@ A soft place, for training, is one rank that is a real number: `tied` is 1, and 
 the sum, over all other items, of how surely each is above.
 
     place.py       places as formulas see them, and sums of a function over their ranks
-    tie_groups.py  the tie groups of items in rank order, from runs of equal keys
-    few_ranks.py   the same by comparing all pairs of a few items
-    few_ranks_cpu.py  the same on CPU, from the bits of integers
+    tie_groups.py  the tie groups of items in rank order, from runs of equal keys, or, of
+                   a few items, by comparing all pairs
+    few_ranks_cpu.py  the latter on CPU, from the bits of integers
     soft_places.py  real ranks for training, one for each item
     first_stop.py  the first item that stops a user: by counting, or by chance
     by_value.py    the places of items by a value, and counts of smaller values

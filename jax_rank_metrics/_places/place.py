@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +30,9 @@ _STEP = 64
 # places: accelerators would otherwise start a kernel for each step, or gather from tables.
 # For a CPU, few_ranks_cpu.py says what is done instead.
 FEW_RANKS = 32
+
+# Floats in two parts, of which the second holds what the first rounds away.
+_Pair = tuple[jax.Array | np.ndarray, ...]
 
 # The sum of a function of ranks over those ranks of a place that are at most k.
 PlaceSum = Callable[[PositionFn, Cut], jax.Array]
@@ -174,9 +176,9 @@ def sum_of_many(
         return jnp.minimum(end, k if isinstance(k, int) else k.astype(end.dtype))
 
     @functools.cache
-    def read(position_fn: PositionFn, table: int) -> tuple["_Pair", "_Pair", "_Pair"]:
+    def read(position_fn: PositionFn, table: int) -> tuple[_Pair, _Pair, _Pair]:
         prefix = _prefix(position_fn, table, jnp.dtype(dtype))
-        return prefix, prefix.at(above), prefix.at(end)
+        return prefix, _read(prefix, above), _read(prefix, end)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
@@ -188,10 +190,11 @@ def sum_of_many(
         # Cutoffs share these, and replace them only where they part a place.
         table = min(ranks, _table_length(max_rank), _TABLE)
         prefix, to_above, to_end = read(position_fn, table)
-        sums, stop = to_end.less(to_above), end
+        sums, stop = _difference(to_end, to_above), end
         if k is not None:
             cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
-            parted = jnp.where(above < cutoff, prefix.at(cutoff).less(to_above), 0)
+            to_cutoff = _difference(_read(prefix, cutoff), to_above)
+            parted = jnp.where(above < cutoff, to_cutoff, 0)
             sums = jnp.where(end <= cutoff, sums, parted)
             stop = end_within(k)
         if max_rank > table:
@@ -265,24 +268,20 @@ def sum_of_far_reciprocals(start: jax.Array, number: jax.Array) -> jax.Array:
     return jnp.log1p(number / start) + (correction(stop) - correction(start))
 
 
-class _Pair(NamedTuple):
-    """Floats in two parts, of which the second holds what the first rounds away."""
+def _read(prefix: _Pair, ranks: jax.Array | int) -> _Pair:
+    """Reads a table by ranks, or at its end for ranks beyond."""
+    last = len(prefix[0]) - 1
+    if isinstance(ranks, int):
+        return tuple(x[min(ranks, last)] for x in prefix)
+    ranks = jnp.minimum(ranks, last)
+    mode = "promise_in_bounds"
+    return tuple(jnp.asarray(x).at[ranks].get(mode=mode) for x in prefix)
 
-    high: jax.Array | np.ndarray
-    low: jax.Array | np.ndarray
 
-    def at(self, ranks: jax.Array | int) -> "_Pair":
-        """Reads a table by ranks, or at its end for ranks beyond."""
-        last = self.high.shape[-1] - 1
-        if isinstance(ranks, int):
-            return _Pair(*(x[min(ranks, last)] for x in self))
-        ranks = jnp.minimum(ranks, last)
-        mode = "promise_in_bounds"
-        return _Pair(*(jnp.asarray(x).at[ranks].get(mode=mode) for x in self))
-
-    def less(self, other: "_Pair") -> jax.Array:
-        """Returns the difference, which is rounded once."""
-        return jnp.asarray(self.high - other.high) + (self.low - other.low)
+def _difference(upper: _Pair, lower: _Pair) -> jax.Array:
+    """Subtracts floats in two parts; the difference is rounded once."""
+    high, low = (x - y for x, y in zip(upper, lower, strict=True))
+    return jnp.asarray(high) + low
 
 
 @functools.lru_cache(maxsize=64)
@@ -295,7 +294,7 @@ def _prefix(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> _Pair:
     values = _values(position_fn, ranks, dtype).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     high = sums.astype(dtype)
-    return _Pair(high, (sums - high.astype(np.float64)).astype(dtype))
+    return high, (sums - high.astype(np.float64)).astype(dtype)
 
 
 def _values(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> np.ndarray:

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +11,12 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._places.place import Place, PlaceSum, at_ranks
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, Number, PositionFn
+
+if TYPE_CHECKING:
+    from jax_rank_metrics._layouts.packed import Packed
 
 # Adds what some pairs of items contribute to sums; the second argument says which.
 Step = Callable[[jax.Array, jax.Array], jax.Array]
@@ -144,8 +147,8 @@ class SoftScores:
         a time; the gradient repeats the comparisons, so that they need not be kept in
         memory.
         """
-        if isinstance(layout, Packed):
-            return self._sums_above_in_packed(addends, layout)
+        if not layout.is_rectangular:
+            return self._sums_above_in_packed(addends, cast("Packed", layout))
         scores, items = self.scores, self.scores.shape[-1]
         num_blocks, size = _blocks(items)
 
@@ -168,7 +171,7 @@ class SoftScores:
         sums = jnp.moveaxis(sums, 0, -3)
         return lax.collapse(sums, sums.ndim - 3, sums.ndim - 1)[..., :items, :]
 
-    def _sums_above_in_packed(self, addends: jax.Array, layout: Packed) -> jax.Array:
+    def _sums_above_in_packed(self, addends: jax.Array, layout: "Packed") -> jax.Array:
         """Returns `_sums_above` of lists that lie one after the other.
 
         In each turn, all blocks are compared with the blocks that lie at one distance

@@ -1,23 +1,27 @@
-"""The tie groups of items in rank order, from runs of equal keys.
+"""The tie groups of items in rank order: runs of equal keys, or pairs of a few items.
 
 Throughout, five items with the keys 9 7 7 7 4 serve as the example: they form three runs,
 so `above` is 0 1 1 1 4 and `tied` is 1 3 3 3 1.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._places import few_ranks_cpu
 from jax_rank_metrics._places.place import (
     FEW_RANKS,
     Place,
     PlaceSum,
+    at_first_ranks,
     at_ranks,
     sum_of_first,
     sum_of_many,
@@ -247,3 +251,101 @@ def of_runs(
 
 def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
     return before
+
+
+def of_pairs(
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
+) -> TieGroups:
+    """Returns the groups of a few items in rank order, by comparing all pairs.
+
+    On CPU, the bits of integers are compared.
+
+    Args:
+        keys: `[*lists, items]`; items tie where they are equal.
+        exists: `[*lists, items]` bool.
+        amounts: `[*lists, items]` each, to be added up.
+    """
+    find = _by_comparisons
+    if not _arithmetic.is_small(keys, keys.shape[-1]):
+        on_cpu = few_ranks_cpu.groups_of
+        find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
+    return TieGroups(*find(keys, exists, tuple(amounts)))
+
+
+def place_of_pairs(
+    keys: jax.Array, exists: jax.Array, groups: TieGroups, dtype: DTypeLike
+) -> Place:
+    """Returns places of items that hold the first ranks, one rank after the other.
+
+    The ranks of a place are then those of the items tied with it, so that a function of
+    ranks is summed over its place by the same comparisons: in the example, items 2 to 4
+    have the place 2 + 3 + 4 each.
+
+    Args:
+        keys: As of `of_pairs`.
+        exists: As of `of_pairs`.
+        groups: What `of_pairs` returns of these.
+        dtype: The dtype of places.
+    """
+    size, axes = keys.shape[-1], keys.ndim
+    sum_on_cpu = sum_of_many(groups.above, groups.tied, size, dtype)
+
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        def sum_of_tied() -> jax.Array:
+            values = at_first_ranks(position_fn, size, k, dtype, axes)
+            return _add_up(_tied(keys, exists), values)
+
+        if _arithmetic.is_small(keys, size):
+            return sum_of_tied()
+        return lax.platform_dependent(
+            cpu=lambda: sum_on_cpu(position_fn, k), default=sum_of_tied
+        )
+
+    return groups.place(dtype, place_sum)
+
+
+def _by_comparisons(
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
+) -> tuple[Any, ...]:
+    tied = _tied(keys, exists)
+    slots = jnp.broadcast_to(_arithmetic.iota(keys), keys.shape)
+    both_exist = _compared(exists) & _sought(exists)
+    above = (_compared(slots) < _sought(slots)) & both_exist & ~tied
+    return (
+        _add_up(above),
+        _add_up(tied),
+        tuple(_add_up(above, x) for x in amounts),
+        tuple(_add_up(tied, x) for x in amounts),
+    )
+
+
+def _tied(keys: jax.Array, exists: jax.Array) -> jax.Array:
+    """Whether items of all pairs tie, `[items, items, *lists]`.
+
+    Items stand in front, so that compilers vectorise over lists. Axis 0 is the item whose
+    group is sought, axis 1 the one compared with it.
+    """
+    both_exist = _compared(exists) & _sought(exists)
+    return (_compared(keys) == _sought(keys)) & both_exist
+
+
+def _sought(x: jax.Array) -> jax.Array:
+    return jnp.moveaxis(x, -1, 0)[:, None]
+
+
+def _compared(x: jax.Array) -> jax.Array:
+    return jnp.moveaxis(x, -1, 0)[None, :]
+
+
+def _add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
+    """Adds up the amounts of the compared items, or counts these, `[*lists, items]`."""
+    if amounts is None:
+        terms = pairs
+    elif amounts.dtype == jnp.bool_:
+        terms = pairs & _compared(amounts)
+    else:
+        terms = jnp.where(pairs, _compared(amounts), 0)
+    is_counted = terms.dtype == jnp.bool_
+    # Counted as floats, in one loop with sums of floats.
+    sums = jnp.sum(terms.astype(jnp.float32) if is_counted else terms, axis=1)
+    return jnp.moveaxis(sums.astype(jnp.int32) if is_counted else sums, 0, -1)

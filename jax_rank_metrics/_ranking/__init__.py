@@ -30,10 +30,10 @@ says so, and all ranks are read; every check of unlisted items must raise it.
     sums.py            `expected_sum` and `expected_max`
     stops.py           `expected_first`
     concordance.py     `pairs`: how far two orders agree
-    totals.py          `pool_sum`, `num_relevant`, `cutoffs` and other totals of a list
+    totals.py          `pool_sum`, `num_relevant`, `cutoffs` and other totals of a list;
+                       lists without a value: of NaN scores, or of gains that overflow
     best_order.py      `ideal_sum`, `ideal_first` and the greedy order of subtopics
     unlisted.py        what items are worth that are not listed
-    unknown_values.py  lists without a value: of NaN scores, or of gains that overflow
     browsing.py        beside the verbs: a user who goes on by what was gained so far
 """
 

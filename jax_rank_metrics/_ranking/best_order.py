@@ -14,14 +14,13 @@ from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._places.tie_groups import sum_of_slots
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate, item_values
+from jax_rank_metrics._ranking.memo import SORTED_LABELS
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn
 
 # Gains that differ by less than this share of the larger differ by rounding alone.
 _EQUAL = 1e-6
-
-_LABELS = ("sorted", None)  # the key of the best order of labels in the memo
 
 # The values of the pool, largest first, and their layout.
 _BestOrder = tuple[jax.Array, RankedLayout]
@@ -84,19 +83,6 @@ def ideal_gained(
     return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
 
 
-def largest_label(data: RankingData) -> jax.Array:
-    """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
-
-    It is read off the best order if another metric has asked for that.
-    """
-    if (known := data.memo.known(_LABELS)) is not None:
-        _, labels, layout = known
-        return layout.max(layout.first_ranks(labels, 1))
-    part = data.pool or data.held
-    assert part is not None
-    return part.layout.max(part.items.read().labels)
-
-
 def _best_values(
     data: RankingData, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
 ) -> _BestOrder:
@@ -135,7 +121,7 @@ def _sorted_values(
         # None is a result to the end of the lists, which serves every depth.
         return known[0] is None or (depth is not None and depth <= known[0])
 
-    key = _LABELS if item_fn is None else ("sorted", item_fn)
+    key = SORTED_LABELS if item_fn is None else ("sorted", item_fn)
     _, values, layout = data.memo.best(key, serves, make)
     return layout.first_ranks(values, depth), layout
 

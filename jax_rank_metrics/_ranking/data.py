@@ -309,15 +309,11 @@ class RankingData:
             held: From `held_through`.
             item_fns: Functions of items, to be summed; bools are counted.
         """
-        if held.straddle is None or held.keys is None:
+        if held.straddles is None or held.keys is None:
             return None, [None] * len(item_fns)
         # What items are worth is often what places count, and is then summed once.
         distinct = tuple(dict.fromkeys(item_fns))
-        pool, dtype = self.judged_pool(), self.dtype
-        # In a list with fewer items than ranks, the last key is that of no item; nothing
-        # straddles there, and `straddle.lists` is false.
-        last_key = held.keys[..., -1]
-        find = partial(held.straddle.group, last_key, pool, distinct, dtype)
+        find = partial(held.group_totals, self.judged_pool(), distinct, self.dtype)
         # Without cutoffs: every metric reads the one rank at which the ranking was cut.
         tied, totals = self.memo.once(("straddling", distinct), find)
         totals = dict(zip(distinct, totals, strict=True))

@@ -19,6 +19,9 @@ _trace_state: Callable[[], object] = (
 )
 
 
+SORTED_LABELS = ("sorted", None)  # the key of the labels of the pool, largest first
+
+
 class Memo:
     """Results by key, for as long as metrics are traced together.
 

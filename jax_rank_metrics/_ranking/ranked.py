@@ -7,20 +7,21 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop, tie_groups
-from jax_rank_metrics._places.few_ranks import Pairs
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._places.place import FEW_RANKS, Place
 from jax_rank_metrics._places.soft_places import SoftScores
 from jax_rank_metrics._places.tie_groups import Amount, RankSum, TieGroups
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.pool import Straddle
+from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 
 
 class UnknownPlaceError(ValueError):
@@ -53,7 +54,7 @@ class Ranked:
     The fields that are filled say how places are known:
 
     - `keys`: items stand in rank order, those that exist first, and tie in runs of equal
-      keys. Where a cut may part the last tie group, `straddle` tells.
+      keys. Where a cut may part the last tie group, `straddles` tells.
     - `above`, `tied` and `rank_above`: the places of a few items were counted, and no
       other item is ordered. The scores 9 7 7 7 4 with the relevant items 2 and 4 have
       `above` 1 4, `tied` 3 1 and, if ties are in index order, `rank_above` 2 4.
@@ -68,8 +69,11 @@ class Ranked:
         index: `[*lists, held]` int32, which item is at each rank; −1 where none is. None
             where there is no order, or not every rank is held.
         keys: `[*lists, held]`, integers; items tie where they are equal.
-        straddle: The lists whose last tie group may reach across the cut; None where no
-            rank is missing.
+        straddles: `[*lists]` bool, whether the last tie group may reach across the cut;
+            None where no rank is missing. With the scores 9 7 7 7 and two ranks held, two
+            of the three tied items are missing; with 9 7 5 5, none is.
+        group: The whole of these tie groups; None where the scores of the pool find them,
+            or where no rank is missing. A list without one may have any items there.
         rank_above: `[*lists, held]` int32, how many items precede each in the definite
             order of the tie policy.
         above: `[*lists, held]` int32, how many items score higher.
@@ -82,7 +86,8 @@ class Ranked:
     ranks: int
     index: jax.Array | None = None
     keys: jax.Array | None = None
-    straddle: Straddle | None = None
+    straddles: jax.Array | None = None
+    group: Pool | None = None
     rank_above: jax.Array | None = None
     above: jax.Array | None = None
     tied: jax.Array | None = None
@@ -110,7 +115,7 @@ class Ranked:
             raise ValueError(NO_ORDER)
         # Of runs, the slots count the items above: those that exist come first.
         return dataclasses.replace(
-            self, keys=None, straddle=None, above=None, tied=None
+            self, keys=None, straddles=None, group=None, above=None, tied=None
         )
 
     @property
@@ -186,8 +191,9 @@ class Ranked:
         """Returns the tie groups, what makes places of them, and what these are worth."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            pairs = Pairs(self._tie_keys, self.items.exists)
-            return pairs.groups([x.of_items for x in amounts]), pairs.place, worth
+            pairs = self._tie_keys, self.items.exists
+            groups = tie_groups.of_pairs(*pairs, [x.of_items for x in amounts])
+            return groups, partial(tie_groups.place_of_pairs, *pairs), worth
         groups, place_sum, worth = tie_groups.of_runs(
             self.layout, self._continues, worth, amounts, rank_sums, combine
         )
@@ -198,6 +204,44 @@ class Ranked:
         """Whether each item ties with the one before it, `[*lists, held]`."""
         assert self._tie_keys is not None
         return tie_groups.continues_run(self.layout, self.items.exists, self._tie_keys)
+
+    def group_totals(
+        self, pool: Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
+    ) -> tuple[jax.Array, list[jax.Array]]:
+        """Adds up the tie group across the cut by one pass, skipped if no list needs it.
+
+        Args:
+            pool: The pool, with its scores where these find the group.
+            item_fns: As of `Pool.totals`.
+            dtype: As of `Pool.totals`.
+
+        Returns:
+            `Pool.totals` of the group, items without a held rank included. Only entries
+            where `straddles` is true are to be read.
+        """
+        if self.group is not None:
+            return self.group.totals(item_fns, dtype)
+        assert isinstance(pool, ScoredPool) and self.keys is not None
+        # In a list with fewer items than ranks, the last key is that of no item; nothing
+        # straddles there.
+        last_key = self.keys[..., -1]
+
+        def look() -> tuple[jax.Array, list[jax.Array]]:
+            return pool.of_key(last_key).totals(item_fns, dtype)
+
+        def skip() -> tuple[jax.Array, list[jax.Array]]:
+            shapes = jax.eval_shape(look)
+            zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+            # Both branches must vary over the same devices, whatever columns they read.
+            items = dataclasses.replace(pool.items, columns={})
+            return _mesh.match_varying(zeros, (last_key, items, pool.scores))
+
+        # Each device adds up its own items; totals travel outside of the branch, since
+        # devices may take different branches.
+        if _arithmetic.is_small(pool.scores):  # a branch would cost more
+            return pool.layout.over_devices(look())
+        is_needed = _mesh.unvmap_any(self.straddles)
+        return pool.layout.over_devices(lax.cond(is_needed, look, skip))
 
     def _across_cut(
         self,
@@ -214,9 +258,9 @@ class Ranked:
         third 7 beyond the cut, the values a b c become a 0 b+c+d, and the last group has
         three items.
         """
-        assert self.keys is not None and self.straddle is not None
+        assert self.keys is not None and self.straddles is not None
         assert values.of_group is not None
-        lists = self.straddle.lists[..., None]
+        lists = self.straddles[..., None]
         in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
         is_last_slot = np.arange(1 - self.keys.shape[-1], 1) == 0
         is_last = lists & jnp.expand_dims(is_last_slot, range(self.keys.ndim - 1))
@@ -254,13 +298,13 @@ class Ranked:
             return first_stop.at_known_rank(above, layout.sum(stop) > 0)
         if group_size is None or stops_of_group is None:
             return first_stop.from_keys(keys, exists, stop, layout)
-        assert self.straddle is not None
+        assert self.straddles is not None
         # Where no item above the last group stops, one of that group may do so. In a list
         # with fewer items than ranks, the last key is that of no item.
         last_key = keys[..., -1]
         key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
         first = first_stop.group_of_key(keys, exists, stop, key, layout)
-        is_last = self.straddle.lists & (key == last_key)
+        is_last = self.straddles & (key == last_key)
         return dataclasses.replace(
             first,
             tied=jnp.where(is_last, group_size, first.tied),

@@ -10,14 +10,7 @@ import jax.numpy as jnp
 from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
-from jax_rank_metrics._ranking import (
-    best_order,
-    concordance,
-    stops,
-    sums,
-    totals,
-    unknown_values,
-)
+from jax_rank_metrics._ranking import best_order, concordance, stops, sums, totals
 from jax_rank_metrics._ranking.data import Dependencies, RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, relabelling
 from jax_rank_metrics._states.per_list import PerList
@@ -211,7 +204,7 @@ class Ranking:
         defined = defined & is_counted
         # Outside of a metric, values are taken to depend on places.
         reads_places = data.dependencies.on_places or self._data.answers is None
-        unknown = unknown_values.of_lists(data, is_counted, reads_places)
+        unknown = totals.unknown_lists(data, is_counted, reads_places)
         # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if unknown is not None:

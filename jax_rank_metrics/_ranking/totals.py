@@ -1,4 +1,7 @@
-"""Totals over the pool of judged items, and what follows from them for a list."""
+"""Totals over the pool of judged items, and what follows from them for a list.
+
+A list has no value where a score of it is NaN, or where a gain of its pool overflows.
+"""
 
 import functools
 from collections.abc import Sequence
@@ -10,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._gains import MONOTONE_GAINS, gains_of
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._ranking.data import RankingData
@@ -19,11 +23,13 @@ from jax_rank_metrics._ranking.item_fns import (
     ItemFn,
     Items,
     item_amounts,
+    item_predicate,
     item_values,
 )
+from jax_rank_metrics._ranking.memo import SORTED_LABELS
 from jax_rank_metrics._ranking.unlisted import check_alike, check_known
 from jax_rank_metrics._share import share
-from jax_rank_metrics._types import Cut, Cutoffs, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
 
 # Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.
 # Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
@@ -125,6 +131,61 @@ def mean_item_weight(data: RankingData, item_fn: ItemFn) -> jax.Array | None:
     times = jnp.where(any_counts, times, items.exists.astype(dtype))
     weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
     return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
+
+
+def unknown_lists(
+    data: RankingData, is_counted: jax.Array, reads_places: bool
+) -> jax.Array | None:
+    """Finds the lists for which a metric has no value.
+
+    Args:
+        data: What the metric has read.
+        is_counted: `[*lists]` bool, the lists that count.
+        reads_places: Whether its values depend on the places of items.
+
+    Returns:
+        `[*lists]` bool, lists that count; None where every list has a value.
+    """
+    unknown = data.has_nan if reads_places else None
+    if data.dependencies.gain_fns:
+        overflowing = jnp.zeros_like(is_counted)
+        for gain_fn in data.dependencies.gain_fns:
+            overflowing = overflowing | (_overflows(data, gain_fn) & is_counted)
+        unknown = overflowing if unknown is None else unknown | overflowing
+        of_others = data.memo.overflowing
+        of_all = overflowing if of_others is None else overflowing | of_others
+        data.memo.overflowing = of_all
+    return None if unknown is None else unknown & is_counted
+
+
+def _overflows(data: RankingData, gain_fn: Gain) -> jax.Array:
+    """Whether a gain of the pool is not finite, `[*lists]` bool."""
+
+    def is_infinite(items: Items) -> jax.Array:
+        return ~jnp.isfinite(gains_of(gain_fn, items.labels))
+
+    def find() -> jax.Array:
+        if gain_fn in MONOTONE_GAINS and data.relabel is None:
+            return ~jnp.isfinite(gains_of(gain_fn, _largest_label(data)))
+        part = data.pool or data.held
+        assert part is not None
+        holds = item_predicate(data.labelled(is_infinite), part.items.read())
+        return part.layout.sum(holds) > 0
+
+    return data.memo.once(("overflows", gain_fn, data.relabel), find)
+
+
+def _largest_label(data: RankingData) -> jax.Array:
+    """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
+
+    It is read off the best order of labels if another metric has asked for that.
+    """
+    if (known := data.memo.known(SORTED_LABELS)) is not None:
+        _, labels, layout = known
+        return layout.max(layout.first_ranks(labels, 1))
+    part = data.pool or data.held
+    assert part is not None
+    return part.layout.max(part.items.read().labels)
 
 
 def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:

@@ -1,7 +1,6 @@
 """Comparisons, resampling, tables and plots, made of per-list values and of states.
 
-    sheet.py      a table before it has a format; numbers as text
-    formats.py    a sheet as text, Markdown, HTML and LaTeX
+    sheet.py      a table before it has a format, and in all formats; numbers as text
     inference     jrm.bootstrap; resampling, tests of chance, errors and corrections
     systems       jrm.Systems, jrm.Seeds, jrm.paired and jrm.prediction_powered; values of
                   systems, read and paired
@@ -15,9 +14,9 @@ Each imports only from those above it.
 How 5 systems × 3 metrics × 300 lists become comparisons with the first system:
 
     systems.read     any input as 15 `Record`s, each of a system, a task and a metric
-    pairs_of         12 pairs: the records a and b of one metric of two systems
+    compare          12 pairs: the records a and b of one metric of two systems
     Record.lists     `ListValues` in NumPy, `[1 seed, 300, 1 cutoff]`, read when asked for
-    in_one_order     the 300 lists of b in the order of those of a, by their ids
+    in_one_order     the 300 lists of each record in the order of those of the first
     Differences      a and b side by side, `[2, 300 lists, 12 comparisons]`, and b − a
     compared         takes these, a `Subject` for each column (which systems, which metric,
                      which direction), and the `Question`: the options of the call
@@ -25,8 +24,8 @@ How 5 systems × 3 metrics × 300 lists become comparisons with the first system
     holm, …          p corrected in its family, unless the test has done so
     Comparisons      12 `Comparison`s, in Python numbers
 
-A leaderboard is of one metric: `read_tasks` gives the records of 5 systems in each task,
-`means_of_tasks` their means and those that other lists may have given, `[samples, 5]`;
+A leaderboard is of one metric: it sorts the records of 5 systems by task, and computes
+their means and those that other lists may have given, `[samples, 5]`;
 `ranks_and_wins` ranks the systems in every draw, for a `Leaderboard`. A table of means
 makes `Estimates` of records, and of these a `Sheet`; comparisons and leaderboards make
 their own. A difference is always b − a: above 0, b has the higher value. `paired` and

@@ -1,10 +1,13 @@
-"""A table before it has a format, and numbers as text: fixed point, CSV and JSON."""
+"""A table before it has a format, and as text, Markdown, HTML, LaTeX, CSV and JSON."""
 
 import csv
+import html
 import io
+import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
@@ -193,3 +196,284 @@ def note_of(sheet: Sheet, best: str) -> str:
     has_best = any(cell and cell.is_best for row in sheet.cells for cell in row)
     parts = [sheet.note, f"best is {best}" if has_best else "", sheet.legend]
     return "; ".join(filter(None, parts))
+
+
+_ESCAPES = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # A row that starts with one of these would be an argument of the row above.
+    "[": "{[}",
+    "*": "{*}",
+    "†": r"\dag{}",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
+
+class _Style(NamedTuple):
+    """The marks of a format."""
+
+    best: tuple[str, str]  # before and after the best number
+    marks: str  # a template for the marks of significance
+    padding: str  # before a number that is shorter than its neighbours
+    escape: Callable[[str], str]
+
+
+def as_text(sheet: Sheet) -> str:
+    """Returns a table of plain text, in which the best has a `*`."""
+    rows, are_right = _texts(sheet, _TEXT)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(row).rstrip() for row in _padded(rows, widths, are_right)]
+    rule = "  ".join("-" * width for width in widths)
+    note = note_of(sheet, "*")
+    return "\n".join([lines[0], rule, *lines[1:], *(["", note] if note else [])])
+
+
+def as_markdown(sheet: Sheet) -> str:
+    """Returns a table of GitHub's Markdown, in which the best is bold."""
+    rows, are_right = _texts(sheet, _MARKDOWN)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"| {' | '.join(row)} |" for row in _padded(rows, widths, are_right)]
+    rules = [
+        # A colon at the end of a rule makes the column flush right.
+        "-" * (width + 1) + "-:"[is_right]
+        for width, is_right in zip(widths, are_right, strict=True)
+    ]
+    note = _MARKDOWN.escape(note_of(sheet, "bold"))
+    return "\n".join([lines[0], f"|{'|'.join(rules)}|", *lines[1:], "", note])
+
+
+def as_html(sheet: Sheet) -> str:
+    """Returns a table of HTML, in which the best is bold and the note is the caption."""
+    # The header is made below, of two rows where columns share headings.
+    (_, *rows), are_right = _texts(sheet, _HTML)
+    groups = itertools.groupby(group for group, _ in sheet.headings)
+    spans = [(group, len(list(members))) for group, members in groups]
+    are_grouped = any(group for group, _ in spans)
+    span = ' rowspan="2"' * are_grouped
+    names = [f"<th{span}>{html.escape(x)}</th>" for x in sheet.name_headings]
+    headings = [f"<th>{html.escape(x)}</th>" for _, x in sheet.headings]
+    header = [names + headings]
+    if are_grouped:
+        above = [f'<th colspan="{n}">{html.escape(group)}</th>' for group, n in spans]
+        header = [names + above, headings]
+    styles = [' style="text-align: right"' * is_right for is_right in are_right]
+    body = [
+        [f"<td{style}>{x}</td>" for style, x in zip(styles, row, strict=True)]
+        for row in rows
+    ]
+
+    def lines(rows: list[list[str]]) -> list[str]:
+        return [f"<tr>{''.join(row)}</tr>" for row in rows]
+
+    return "\n".join(
+        [
+            "<table>",
+            f"<caption>{html.escape(note_of(sheet, 'bold'))}</caption>",
+            *("<thead>", *lines(header), "</thead>"),
+            *("<tbody>", *lines(body), "</tbody>"),
+            "</table>",
+        ]
+    )
+
+
+def _texts(sheet: Sheet, style: _Style) -> tuple[list[list[str]], list[bool]]:
+    """Returns the header and the rows as texts, and which columns are flush right."""
+    columns = sheet.columns()
+    headings = [" ".join(filter(None, heading)) for heading in sheet.headings]
+    header = [style.escape(x) for x in (*sheet.name_headings, *headings)]
+    names = [[*map(style.escape, row)] for row in names_without_repetition(sheet)]
+    texts = [_column(column, style) for column in columns]
+    rows = [[*row, *(text[i] for text in texts)] for i, row in enumerate(names)]
+    # Cells with intervals are padded to one width, and need no alignment.
+    are_right = [all(not cell or not cell.interval for cell in x) for x in columns]
+    return [header, *rows], [False] * len(sheet.name_headings) + are_right
+
+
+def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
+    """The cells of a column as texts; numbers and intervals stand below each other."""
+    cells = [cell for cell in column if cell]
+    width = max((len(cell.number) for cell in cells), default=0)
+    tails = [_tail(cell, style) for cell in cells]
+    # Only plain text has columns of letters; elsewhere marks may be of any width.
+    tail_width = max(map(len, tails), default=0) if style.padding == " " else 0
+
+    def text(cell: Cell | None) -> str:
+        if cell is None:
+            return "–"
+        before = (
+            style.padding * (width - len(cell.number)) + style.best[0] * cell.is_best
+        )
+        number = f"{before}{cell.number}{_tail(cell, style).ljust(tail_width)}"
+        return f"{number} [{', '.join(cell.interval)}]" if cell.interval else number
+
+    return [text(cell) for cell in column]
+
+
+def _tail(cell: Cell, style: _Style) -> str:
+    """Returns what follows a number."""
+    marks = style.marks.format(cell.marks) if cell.marks else ""
+    return style.best[1] * cell.is_best + marks
+
+
+def _padded(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], are_right: Sequence[bool]
+) -> list[list[str]]:
+    return [
+        [
+            text.rjust(width) if is_right else text.ljust(width)
+            for text, width, is_right in zip(row, widths, are_right, strict=True)
+        ]
+        for row in rows
+    ]
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>|~$])", r"\\\1", text)
+
+
+_TEXT = _Style(("", "*"), "{}", " ", str)
+_MARKDOWN = _Style(("**", "**"), "<sup>{}</sup>", "", _markdown)
+# A figure space is as wide as a digit.
+_HTML = _Style(("<b>", "</b>"), "<sup>{}</sup>", "\N{FIGURE SPACE}", html.escape)
+
+
+class _LatexColumn:
+    """A column of numbers, which takes several columns of a `tabular`.
+
+    The digits before the point and those after it have a column each, which meet at the
+    point: bold digits may be wider than others, and marks follow them. Intervals have the
+    same number of digits after the point and are never bold, so they are flush right.
+
+    Attributes:
+        format: The letters of the columns, as `tabular` takes them.
+        width: Number of columns.
+    """
+
+    def __init__(self, cells: Sequence[Cell | None]) -> None:
+        self._is_split = any(
+            cell and (cell.marks or "." in cell.number) for cell in cells
+        )
+        self._has_interval = any(cell and cell.interval for cell in cells)
+        self._number_format = "r@{}l" if self._is_split else "r"
+        # Each end of an interval has a column, flush right.
+        self.format = self._number_format + "@{~}r@{~}r" * self._has_interval
+        self.width = 1 + self._is_split + 2 * self._has_interval
+
+    def text(self, cell: Cell | None) -> str:
+        """Returns a cell, with `&` between its columns."""
+        if cell is None:
+            return self.heading("--")
+        number = self._number(cell)
+        if not cell.interval:
+            return number
+        low, high = map(_number, cell.interval)
+        return f"{number} & [{low}, & {high}]"
+
+    def heading(self, text: str) -> str:
+        """Returns a text in the middle of the column."""
+        alignment = "c" if self._is_split else "r"
+        return rf"\multicolumn{{{self.width}}}{{{alignment}}}{{{text}}}"
+
+    def _number(self, cell: Cell) -> str:
+        bold = r"\textbf{%s}" if cell.is_best else "%s"
+        if not self._is_split:
+            return bold % _number(cell.number)
+        integer, point, fraction = cell.number.partition(".")
+        if not re.fullmatch(r"\d*", fraction):  # 2.7e+20 has no digits to align
+            return rf"\multicolumn{{2}}{{r}}{{{_number(cell.number)}}}"
+        digits = bold % f"{point}{fraction}" if point else ""
+        marks = rf"\textsuperscript{{{_escape(cell.marks)}}}" if cell.marks else ""
+        return f"{bold % _number(integer)}&{digits}{marks}"
+
+
+def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None) -> str:
+    """Returns a `tabular` and its note, inside a `table` if there is a caption or label.
+
+    Args:
+        sheet: The contents.
+        caption: LaTeX of the caption.
+        label: The label by which a text refers to the table.
+    """
+    columns = [_LatexColumn(cells) for cells in sheet.columns()]
+    formats = "l" * len(sheet.name_headings) + "".join(x.format for x in columns)
+    names = [_escape(name) for name in sheet.name_headings]
+    headings = [
+        column.heading(_escape(name))
+        for column, (_, name) in zip(columns, sheet.headings, strict=True)
+    ]
+    labels_of_rows = names_without_repetition(sheet)
+    has_groups = any(labels and not labels[0] for labels in labels_of_rows)
+    rows: list[str] = []
+    for labels, cells in zip(labels_of_rows, sheet.cells, strict=True):
+        # Space between the rows of a name and those of the next.
+        if rows and has_groups and labels[0]:
+            rows.append(r"\addlinespace")
+        texts = map(_LatexColumn.text, columns, cells)
+        rows.append(_row([*map(_escape, labels), *texts]))
+    note = _escape(note_of(sheet, "bold"))
+    body = [
+        r"\sbox0{% the note is as wide as the table",
+        rf"\begin{{tabular}}{{@{{}}{formats}@{{}}}} % needs \usepackage{{booktabs}}",
+        r"\toprule",
+        *_group_headings(sheet, columns),
+        _row([*names, *headings]),
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}}%",
+        r"\begin{minipage}{\wd0}",
+        r"\usebox0\par\smallskip",
+        r"\footnotesize\raggedright",
+        note.replace("; ", ";\n"),
+        r"\end{minipage}",
+    ]
+    if caption is None and label is None:
+        return "\n".join(body)
+    top = [r"\begin{table}", r"\centering"]
+    top += [rf"\caption{{{caption}}}\smallskip"] if caption is not None else []
+    top += [rf"\label{{{label}}}"] if label is not None else []
+    return "\n".join([*top, *body, r"\end{table}"])
+
+
+def _group_headings(sheet: Sheet, columns: Sequence[_LatexColumn]) -> Iterator[str]:
+    """Yields a row of the headings that columns share, and the rules below it."""
+    if not any(group for group, _ in sheet.headings):
+        return
+    # LaTeX counts from 1, and a column of numbers takes several of its columns.
+    first = len(sheet.name_headings) + 1
+    cells, rules = [""] * len(sheet.name_headings), []
+    pairs = zip(sheet.headings, columns, strict=True)
+    for group, members in itertools.groupby(pairs, lambda pair: pair[0][0]):
+        width = sum(column.width for _, column in members)
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape(group)}}}")
+        rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
+        first += width
+    yield _row(cells)
+    yield "".join(rules)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _number(text: str) -> str:
+    """A number as LaTeX writes it: with a minus, and powers of ten instead of `e`."""
+    text = text.replace("inf", r"$\infty$")
+    text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
+    # 1e-05 is 10⁻⁵, without a factor.
+    text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
+    # All that remain but those of exponents, which follow a brace.
+    return re.sub(r"(?<!{)-", "$-$", text)
+
+
+def _escape(text: str) -> str:
+    text = "".join(_ESCAPES.get(character, character) for character in text)
+    # No line ends at a sign, or between a dagger and what it says.
+    return text.replace(r" $\leq$ ", r"~$\leq$~").replace(r"\dag{} ", r"\dag{}~")

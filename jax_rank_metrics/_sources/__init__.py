@@ -3,17 +3,17 @@
 Dense lists have a score for every item. Of a catalogue, few items are relevant, and scores
 may be made block by block:
 
-    jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► rank_packed
-                                                      ├─ relax ────────► rank_softly
+    jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► _rank_packed
+                                                      ├─ relax ────────► _rank_softly
                                the type says sharded: ├─ few_relevant ─► rank_few ──┐
                                each of these by shard └─ else ────────► _rank_rows  │
                                                                                     │
-    rank_catalog, rank_scores ──► Catalog ──► rank_blocks ─┬─ ids ──► rank_listed ◄─┘
-                                                           └─ labels ► rank_labelled
+    rank_catalog, rank_scores ──► Catalog ─┬─ ids ──► rank_listed ◄─────────────────┘
+                                           └─ labels ► rank_labelled
     Stream, block by block ──► Pass  keys of the relevant items, totals of all items, the
                                      first ranks if the catalogue has a depth
     then `first_ranks`; or, without a depth, a second pass of the stream, which counts what
-    ranks above each relevant item, and `places`; `rank_both` makes both of one first pass
+    ranks above each relevant item, and `places`; drivers make both of one first pass
 
 Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
 CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for
@@ -24,12 +24,11 @@ Three things are called places. `jrm.rank_places` takes numbers that a caller co
 `Stream.places` makes a ranking of those that a stream counted, and the package `_places`
 is the theory of ties, from which formulas read any of them.
 
-    rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices
+    rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices,
+                  lists one after the other, and soft places, for training
     list_arguments.py  the arguments of `rank`: declared once, and checked
-    lists.py      parts of several sources: relevant items by id, weights
+    lists.py      parts of several sources: ties, relevant items by id, weights
     few_relevant.py  long rows with few relevant items, which a CPU counts
-    packed_lists.py     lists one after the other
-    soft.py       lists whose items have soft places, for training
     retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
     places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
@@ -37,9 +36,9 @@ is the theory of ties, from which formulas read any of them.
     labelled_catalog.py  catalogues with such labels: as rows, or streamed in blocks
     item_groups.py  memberships of the items of a catalogue, and their totals
     blocks.py     a catalogue, its scores in blocks, and its parts on devices
-    similarities.py  scores by product, cosine, distance, differing bits, or a function
-    products.py   products of vectors, equal for equal items
-    tokens.py     `jrm.Tokens` and their scores by late interaction; tokens on the host
+    similarities.py  scores by product, cosine, distance, differing bits, late
+                  interaction, or a function
+    tokens.py     `jrm.Tokens`, and tokens on the host
     host_blocks.py  items that the host reads one part after the other
     streams.py    the two ways through the blocks: the first ranks, or counting places
 """

@@ -74,25 +74,56 @@ class Block(NamedTuple):
         return exists, retrieved, score_key(scores, has_rank)
 
 
-@pytree("block_size")
-class Scorer:
-    """Queries, the items that this device holds, and what scores them in blocks.
+@pytree("block_size", "depth", "policy", "items_axis", "judges_unlisted", "skips_inf")
+class Catalog:
+    """The arguments of `rank_catalog` and `rank_scores`, checked.
+
+    The items are those that this device holds, or a part of them that the host has read.
 
     Attributes:
         queries: `[*lists, …]`; or `[*lists, items]` scores that are known.
         items: `[items, …]`.
         similarity: What scores them.
         block_size: How many items are scored at a time.
+        relevant: The items that are known by their ids.
+        attributes: Label all items; no ids are listed then.
+        exclude_ids: `[*lists, excluded]`.
+        item_mask: `[items]` bool; or `[*lists, items]`.
+        list_weights: `[*lists]`.
+        depth: How many ranks; None counts places instead.
+        policy: The tie policy.
+        key: The key of random ties.
+        items_axis: The mesh axes over which items are cut.
+        first_id: The id of the first item, without `items_axis`.
+        retrieved: `[*lists, items]` bool, which items of the pool have a rank; None if all
+            have.
+        skips_inf: Whether a score of −∞ says that an item has no rank.
+        judges_unlisted: Whether items that are not listed by their ids count as judged.
+        drawn_seeds: `[*lists, 2]`, where lists are cut over devices; see `seeds`.
     """
 
     queries: jax.Array
     items: jax.Array
     similarity: Similarity
     block_size: int
+    relevant: Relevant = dataclasses.field(default_factory=lambda: Relevant.empty(()))
+    attributes: by_attributes | None = None
+    exclude_ids: jax.Array | None = None
+    item_mask: jax.Array | None = None
+    list_weights: jax.Array | None = None
+    depth: int | None = None
+    policy: Policy = Policy(None)
+    key: jax.Array | None = None
+    items_axis: AxisNames | None = None
+    first_id: jax.Array | int = 0
+    retrieved: jax.Array | None = None
+    skips_inf: bool = False
+    judges_unlisted: bool = False
+    drawn_seeds: jax.Array | None = None
 
     @classmethod
-    def of_scores(cls, scores: jax.Array) -> "Scorer":
-        """Returns what scores one block of items, whose scores are known."""
+    def of_scores(cls, scores: jax.Array) -> "Catalog":
+        """Returns one block of items, whose scores are known."""
         # Such items need no embeddings.
         items = jnp.zeros((scores.shape[-1], 0))
         return cls(scores, items, Similarity(_known_scores), len(items))
@@ -116,11 +147,6 @@ class Scorer:
         if self.similarity.query_axes > 1:
             return "queries", jax.ShapeDtypeStruct(self.queries.shape[:-1], bool)
         return "queries", self.queries
-
-    @property
-    def lists(self) -> tuple[int, ...]:
-        """The shape of the axes of lists."""
-        return self.lists_of[1].shape[:-1]
 
     @property
     def num_items(self) -> int:
@@ -149,34 +175,6 @@ class Scorer:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
-
-@pytree("depth", "policy", "items_axis", "judges_unlisted", "skips_inf")
-class Catalog:
-    """The arguments of `rank_catalog` and `rank_scores`, checked.
-
-    The items are those that this device holds, or a part of them that the host has read.
-    """
-
-    scorer: Scorer
-    relevant: Relevant
-    attributes: by_attributes | None = None  # label all items; no ids are listed then
-    exclude_ids: jax.Array | None = None
-    item_mask: jax.Array | None = None
-    list_weights: jax.Array | None = None
-    depth: int | None = None  # how many ranks; None counts places instead
-    policy: Policy = Policy(None)
-    key: jax.Array | None = None
-    items_axis: AxisNames | None = None
-    first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
-    # `[*lists, items]` bool, which items of the pool have a rank; None if all have.
-    retrieved: jax.Array | None = None
-    # Whether a score of −∞ says that an item has no rank.
-    skips_inf: bool = False
-    # Whether items that are not listed by their ids count as judged.
-    judges_unlisted: bool = False
-    # `[*lists, 2]`, where lists are cut over devices; see `seeds`.
-    drawn_seeds: jax.Array | None = None
-
     @property
     def lists(self) -> tuple[int, ...]:
         """The shape of the axes of lists."""
@@ -193,7 +191,7 @@ class Catalog:
     def total_items(self) -> int:
         """The number of items that all devices hold."""
         axis = self.items_axis
-        return self.scorer.num_items * (1 if axis is None else lax.axis_size(axis))
+        return self.num_items * (1 if axis is None else lax.axis_size(axis))
 
     def block(self, number: jax.Array) -> Block:
         """Scores the block of this number, from 0.
@@ -202,20 +200,20 @@ class Catalog:
         block before, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3]
         and [3, 4], and in the last of them only item 4 exists.
         """
-        scorer, size = self.scorer, self.scorer.block_length
+        size = self.block_length
         first_new = number * size
-        start = jnp.minimum(first_new, scorer.num_items - size)
-        scores = scorer.scores(start)
+        start = jnp.minimum(first_new, self.num_items - size)
+        scores = self.scores(start)
         exists = start + lax.iota(jnp.int32, size) >= first_new
         if self.item_mask is not None:
-            mask = scorer.cut(self.item_mask, start, self.item_mask.ndim - 1)
+            mask = self.cut(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         # A scalar as long as all lists share the items, `[*lists]` once they differ.
         length = _arithmetic.count(exists)
         id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
             # Devices hold equal parts, one after the other, through which ids count.
-            id_of_first = lax.axis_index(self.items_axis) * scorer.num_items
+            id_of_first = lax.axis_index(self.items_axis) * self.num_items
         first_id = start + id_of_first
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, size)
@@ -239,7 +237,7 @@ class Catalog:
             retrieved = jnp.broadcast_to(exists, scores.shape)
             if self.retrieved is not None:
                 axis = self.retrieved.ndim - 1
-                retrieved = retrieved & scorer.cut(self.retrieved, start, axis)
+                retrieved = retrieved & self.cut(self.retrieved, start, axis)
             if self.skips_inf and jnp.issubdtype(scores.dtype, jnp.floating):
                 retrieved = retrieved & (scores != -jnp.inf)
         masks = (self.item_mask, self.exclude_ids, labels)
@@ -275,6 +273,11 @@ class Catalog:
         return (
             lost if self.items_axis is None else _mesh.any_over(lost, self.items_axis)
         )
+
+    def has_inf(self) -> jax.Array:
+        """Whether an item of the first block has a rank and a score of −∞, `[*lists]`."""
+        block = self.block(jnp.zeros((), jnp.int32))
+        return jnp.any(block.has_rank & jnp.isneginf(block.scores), axis=-1)
 
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
@@ -344,7 +347,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
     is_shared = mask is not None and mask.ndim == 1
     kinds = {
         # Known scores, `[*lists, items]`, stand in the place of queries, `[*lists, dims]`.
-        "queries": "per_item" if catalog.scorer.has_scores else "per_list",
+        "queries": "per_item" if catalog.has_scores else "per_list",
         "items": "items",
         "similarity": "whole",
         "item_groups": "whole",

@@ -12,26 +12,22 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._ordering.outranking import is_light
-from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.attributes import (
     by_attributes,
     label_dtype,
     read_attributes,
 )
-from jax_rank_metrics._sources.blocks import Catalog, Scorer, map_catalog_shards
-from jax_rank_metrics._sources.labelled_catalog import (
-    rank_labelled,
-    rank_labelled_twice,
-)
-from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.blocks import Catalog, map_catalog_shards
+from jax_rank_metrics._sources.labelled_catalog import rank_labelled
+from jax_rank_metrics._sources.lists import Relevant, resolve
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
     read_similarity,
 )
-from jax_rank_metrics._sources.streams import Stream, rank_listed
+from jax_rank_metrics._sources.streams import rank_listed
 from jax_rank_metrics._sources.tokens import Tokens, packed
 
 
@@ -41,7 +37,7 @@ def checked_embeddings(
     similarity: SimilarityName | SimilarityFn,
     block_size: int,
     relevant_ids: _types.RelevantIds | by_attributes,
-) -> Scorer:
+) -> Catalog:
     """Checks what `rank_catalog` scores, and that a function returns scores for it."""
     if similarity == "maxsim":
         queries, items = packed("queries", queries), packed("items", items)
@@ -51,23 +47,23 @@ def checked_embeddings(
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     block_size = _inputs.positive_integer("block_size", block_size)
     scoring = read_similarity(similarity, queries, items)
-    scorer = Scorer(queries, items, scoring, block_size)
+    catalog = Catalog(queries, items, scoring, block_size)
     # By attributes, nothing but the scores of the function says which lists there are.
     lists = None
     if not isinstance(relevant_ids, by_attributes):
         lists = _inputs.ids("relevant_ids", relevant_ids).shape[:-1]
-    scoring.check(queries, items, scorer.block_length, lists)
-    return scorer
+    scoring.check(queries, items, catalog.block_length, lists)
+    return catalog
 
 
-def checked_scores(scores: _types.Scores) -> Scorer:
+def checked_scores(scores: _types.Scores) -> Catalog:
     """Checks the scores of `rank_scores`."""
     if _inputs.is_frame(scores):
         scores = _inputs.by_items_of_rows("scores", scores, None)
     scores = _inputs.real("scores", _inputs.by_items("scores", scores))
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
-    return Scorer.of_scores(scores)
+    return Catalog.of_scores(scores)
 
 
 def checked_mask(
@@ -92,7 +88,7 @@ def checked_relevance(
     relevant_labels: _types.RelevantIds | None,
     columns: _types.Columns | None,
     item_groups: _types.ItemGroups | None,
-    scorer: Scorer,
+    catalog: Catalog,
     items_axis: _types.AxisNames | None,
 ) -> tuple[Relevant, by_attributes | None]:
     """Checks what is relevant: the items with some ids, or by attributes.
@@ -101,7 +97,7 @@ def checked_relevance(
         The items that are known by their ids, of which there are none in the other case;
         and the attributes, or None.
     """
-    num_items = scorer.num_items
+    num_items, lists_of = catalog.num_items, catalog.lists_of
     if isinstance(relevant_ids, by_attributes):
         arguments = {
             "relevant_labels": relevant_labels,
@@ -114,29 +110,17 @@ def checked_relevance(
                     f"{name} is given, and relevant_ids are by attributes; leave it out, "
                     "or pass ids"
                 )
-        attributes = read_attributes(relevant_ids, scorer.lists, num_items)
+        lists = lists_of[1].shape[:-1]
+        attributes = read_attributes(relevant_ids, lists, num_items)
         # Called for its checks alone.
-        label_dtype(attributes, scorer.lists, scorer.block_length)
-        return Relevant.empty(scorer.lists), attributes
+        label_dtype(attributes, lists, catalog.block_length)
+        return Relevant.empty(lists), attributes
     if item_groups is not None and items_axis is not None:
         # Groups are those of the whole catalogue, of which the device has a part.
         num_items *= axis_size(items_axis)
-    listed = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, *scorer.lists_of
-    )
+    listed = _inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of)
     groups = _inputs.item_groups(item_groups, columns, num_items)
     return Relevant(*listed, item_groups=groups), None
-
-
-def checked_exclusions(
-    exclude_ids: _types.ExcludedIds | None, scorer: Scorer
-) -> jax.Array | None:
-    """Checks the ids of the items that leave each list."""
-    if exclude_ids is None:
-        return None
-    excluded = _inputs.ids("exclude_ids", exclude_ids)
-    _inputs.same_lists("exclude_ids", excluded, *scorer.lists_of)
-    return excluded
 
 
 def check_cut(catalog: Catalog) -> None:
@@ -144,18 +128,18 @@ def check_cut(catalog: Catalog) -> None:
     for x in jax.tree.leaves(catalog):
         if not _mesh.is_sharded(x):
             continue
-        spec, scorer = jax.typeof(x).sharding.spec, catalog.scorer
+        spec = jax.typeof(x).sharding.spec
         if catalog.items_axis is not None:
             raise ValueError(
                 f"items_axis is {catalog.items_axis!r}, but the type of an array already "
                 f"says that it is sharded, as {spec}; leave items_axis out, or call inside "
                 "jax.shard_map over it"
             )
-        if catalog.attributes is not None and scorer.num_blocks > 1:
+        if catalog.attributes is not None and catalog.num_blocks > 1:
             raise ValueError(
-                f"label_fn labels the items in {scorer.num_blocks} blocks, but an array "
+                f"label_fn labels the items in {catalog.num_blocks} blocks, but an array "
                 f"is sharded over devices, as {spec}; pass a block_size of at least the "
-                f"number of items, {scorer.num_items}, or call inside jax.shard_map, "
+                f"number of items, {catalog.num_items}, or call inside jax.shard_map, "
                 "with items_axis if items are cut"
             )
 
@@ -256,25 +240,20 @@ def rank_catalog(
         queries=queries, relevant_ids=relevant_ids, exclude_ids=exclude_ids
     )
     _inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
-    scorer = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
-    items_axis = _inputs.axis_names("items_axis", items_axis)
-    relevant, attributes = checked_relevance(
-        relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
-    )
-    policy, key = resolve(ties, key)
+    catalog = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
+    mask = _inputs.item_mask(item_mask, catalog.num_items)
     return _rank_checked(
-        Catalog(
-            scorer=scorer,
-            relevant=relevant,
-            attributes=attributes,
-            exclude_ids=checked_exclusions(exclude_ids, scorer),
-            item_mask=_inputs.item_mask(item_mask, scorer.num_items),
-            list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
-            depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
-            policy=policy,
-            key=key,
-            items_axis=items_axis,
-        )
+        dataclasses.replace(catalog, item_mask=mask),
+        relevant_ids,
+        relevant_labels,
+        columns,
+        item_groups,
+        exclude_ids,
+        list_weights,
+        items_axis,
+        k,
+        ties,
+        key,
     )
 
 
@@ -356,39 +335,68 @@ def rank_scores(
         item_mask=item_mask,
     )
     _inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
-    scorer = checked_scores(scores)
-    shape = scorer.queries.shape
+    catalog = checked_scores(scores)
+    shape = catalog.queries.shape
     retrieved = _inputs.boolean("retrieved", retrieved, "scores", shape)
+    mask = checked_mask(item_mask, catalog.queries)
+    return _rank_checked(
+        dataclasses.replace(catalog, item_mask=mask, retrieved=retrieved),
+        relevant_ids,
+        relevant_labels,
+        columns,
+        item_groups,
+        exclude_ids,
+        list_weights,
+        items_axis,
+        k,
+        ties,
+        key,
+    )
+
+
+def _rank_checked(
+    catalog: Catalog,
+    relevant_ids: _types.RelevantIds | by_attributes,
+    relevant_labels: _types.RelevantIds | None,
+    columns: _types.Columns | None,
+    item_groups: _types.ItemGroups | None,
+    exclude_ids: _types.ExcludedIds | None,
+    list_weights: _types.PerListInput | None,
+    items_axis: _types.AxisNames | None,
+    k: _types.RankCutoffs,
+    ties: _types.Ties | None,
+    key: _types.Key | None,
+) -> Ranking:
+    """Ranks items whose scores and masks are checked, as the other arguments say."""
     items_axis = _inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
-        relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
+        relevant_ids, relevant_labels, columns, item_groups, catalog, items_axis
     )
+    if exclude_ids is not None:
+        exclude_ids = _inputs.ids("exclude_ids", exclude_ids)
+        _inputs.same_lists("exclude_ids", exclude_ids, *catalog.lists_of)
+    lists = relevant.ids.shape[:-1]
     policy, key = resolve(ties, key)
-    return _rank_checked(
-        Catalog(
-            scorer=scorer,
-            relevant=relevant,
-            attributes=attributes,
-            exclude_ids=checked_exclusions(exclude_ids, scorer),
-            item_mask=checked_mask(item_mask, scorer.queries),
-            retrieved=retrieved,
-            list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
-            depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
-            policy=policy,
-            key=key,
-            items_axis=items_axis,
-        )
+    catalog = dataclasses.replace(
+        catalog,
+        relevant=relevant,
+        attributes=attributes,
+        exclude_ids=exclude_ids,
+        list_weights=_inputs.per_list("list_weights", list_weights, lists),
+        depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
+        policy=policy,
+        key=key,
+        items_axis=items_axis,
     )
-
-
-def _rank_checked(catalog: Catalog) -> Ranking:
     check_cut(catalog)
     # Ids are looked at before anything is compiled, where they are known and can raise.
     catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
     count_places = None
     if _may_count(catalog):
         count_places = functools.partial(_counted, catalog)
-    return Ranking(rank_blocks(catalog), count_places=count_places)
+    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
+    rank = _rank_blocks if catalog.attributes is None else rank_labelled
+    return Ranking(rank(catalog), count_places=count_places)
 
 
 def _may_count(catalog: Catalog) -> bool:
@@ -398,13 +406,13 @@ def _may_count(catalog: Catalog) -> bool:
     blocks would be scored twice; and devices that share the items must exchange counts
     where the caller ranks, and not where a metric reads, which may be in a branch.
     """
-    scorer, num_relevant = catalog.scorer, catalog.relevant.ids.shape[-1]
-    num_scores = math.prod(scorer.lists) * scorer.num_items
+    num_relevant = catalog.relevant.ids.shape[-1]
+    num_scores = math.prod(catalog.lists) * catalog.num_items
     return (
         catalog.depth is not None
         and catalog.attributes is None
         and catalog.items_axis is None
-        and scorer.num_blocks == 1
+        and catalog.num_blocks == 1
         and is_light(num_relevant, num_scores)
         and any(isinstance(x, Tracer) for x in jax.tree.leaves(catalog))
     )
@@ -413,46 +421,9 @@ def _may_count(catalog: Catalog) -> bool:
 def _counted(catalog: Catalog) -> RankingData:
     """Counts the places of the relevant items, of which only the first ranks are read."""
     assert catalog.depth is not None
-    is_whole = catalog.depth >= catalog.scorer.num_items
+    is_whole = catalog.depth >= catalog.num_items
     places = _rank_blocks(dataclasses.replace(catalog, depth=None))
     return dataclasses.replace(places, cut=None if is_whole else catalog.depth)
 
 
-def rank_blocks(catalog: Catalog) -> RankingData:
-    """Ranks by a top-k, or by counted places where the catalogue has no depth."""
-    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
-    return (_rank_blocks if catalog.attributes is None else rank_labelled)(catalog)
-
-
 _rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
-
-
-def rank_both(
-    catalog: Catalog, ties_of_places: str | None
-) -> tuple[RankingData, RankingData]:
-    """Ranks by a top-k and by counted places, in two passes over the items.
-
-    The pass that finds the first ranks also finds the scores of the relevant items, of
-    which the other one counts the places.
-
-    Args:
-        catalog: A catalogue with a depth.
-        ties_of_places: The tie policy of the second ranking.
-
-    Returns:
-        The data of `rank_catalog` with the depth of the catalogue, and with k=None.
-    """
-    rank = _rank_both if catalog.attributes is None else rank_labelled_twice
-    return rank(catalog, ties_of_places)
-
-
-@functools.partial(jax.jit, static_argnames="ties_of_places")
-def _rank_both(
-    catalog: Catalog, ties_of_places: str | None
-) -> tuple[RankingData, RankingData]:
-    stream, total = Stream.of(catalog), catalog.total_items
-    state = stream.merged(stream.extended(stream.start(total)))
-    # Keys of scores do not depend on ties, so that one first pass serves two policies.
-    counting = stream.under(ties_of_places)
-    places = counting.places(counting.counted(state), total)
-    return stream.first_ranks(state, total), places

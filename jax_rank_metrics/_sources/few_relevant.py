@@ -1,5 +1,7 @@
 """Long lists with few relevant items, whose places a CPU counts instead of sorting."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 
@@ -9,16 +11,16 @@ from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._sources.blocks import Catalog, Scorer
+from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.list_arguments import ScoredLists
-from jax_rank_metrics._sources.lists import Depth, Relevant
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.streams import rank_listed
 
 # A list must be so long that a sort takes longer than counting.
 _LONG = 4096
 
 
-def pays(lists: ScoredLists, depth: Depth) -> bool:
+def pays(lists: ScoredLists) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
@@ -27,8 +29,7 @@ def pays(lists: ScoredLists, depth: Depth) -> bool:
     all that the metrics read is not known here: `read_lists` finds it by trying.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
-    reads_groups = depth.in_groups and lists.policy.is_grouped
-    if not (depth.ordered and depth.ranks is None and reads_groups and size >= _LONG):
+    if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
         return False
     differing = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
     if items.columns or any(x is not None for x in (*differing, lists.items_axis)):
@@ -64,8 +65,8 @@ def rank_few(
     # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
     # its id of −1 keeps from being read.
     labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
-    catalog = Catalog(
-        scorer=Scorer.of_scores(scores),
+    catalog = dataclasses.replace(
+        Catalog.of_scores(scores),
         relevant=Relevant(ids, labels, {}),
         # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,

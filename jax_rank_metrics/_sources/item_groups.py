@@ -13,11 +13,10 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._items import GROUPS, ItemArrays
-from jax_rank_metrics._layouts.pools import Weighted, with_unlisted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, Weighted, with_unlisted
 from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ordering.streaming import Tally
-from jax_rank_metrics._ranking.pool import Pool, Straddle
+from jax_rank_metrics._ranking.pool import Pool
 
 
 class GroupTally(NamedTuple):
@@ -98,14 +97,14 @@ def _averaged_over(
     return items._replace(columns={**items.columns, GROUPS: groups})
 
 
-def straddle_of(
+def group_across_cut(
     listed: ItemArrays,
     is_tied: jax.Array,
     held: ItemArrays,
     is_last: jax.Array,
     dropped: Any,
-) -> Straddle:
-    """Returns the tie group of the last of the first ranks, which may reach beyond it.
+) -> tuple[jax.Array, Pool]:
+    """Returns whether the tie group of the last rank reaches beyond it, and the group.
 
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
@@ -114,15 +113,11 @@ def straddle_of(
         is_last: `[*lists, ranks]` bool, which of these are in the group.
         dropped: How many further items are, `[*lists]` int32, or a `GroupTally` of them.
     """
-    num_last = _arithmetic.count(is_last)
-    if not isinstance(dropped, GroupTally):
-        tied, layout = with_unlisted(is_tied, num_last + dropped)
-        return Straddle(dropped > 0, tied, layout)
-    # Both halves of the group: what the first ranks hold of it, and what they dropped.
-    memberships = Rows().sum(held.only(is_last).columns[GROUPS], 1)
-    memberships = memberships + dropped.memberships.astype(memberships.dtype)
-    number = num_last + dropped.number
-    tied, layout = with_unlisted(is_tied, number, None, (GROUPS,))
-    items = listed.padded(1)._replace(exists=tied)
-    items = _averaged_over(items, layout, memberships)
-    return Straddle(dropped.number > 0, tied, layout, items)
+    memberships = None
+    if isinstance(dropped, GroupTally):
+        # Both halves of the group: what the first ranks hold of it, and what they dropped.
+        memberships = Rows().sum(held.only(is_last).columns[GROUPS], 1)
+        memberships = memberships + dropped.memberships.astype(memberships.dtype)
+        dropped = dropped.number
+    number = _arithmetic.count(is_last) + dropped
+    return dropped > 0, pool_of(listed, is_tied, number, memberships, None)

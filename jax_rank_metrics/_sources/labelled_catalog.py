@@ -8,21 +8,21 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _types
-from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate
 from jax_rank_metrics._ranking.pool import Pool
+from jax_rank_metrics._ranking.ranking import data_of
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.streams import Stream
+from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
 def rank_labelled(catalog: Catalog) -> RankingData:
@@ -51,15 +51,17 @@ def rank_labelled(catalog: Catalog) -> RankingData:
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
-) -> tuple[RankingData, RankingData]:
-    """Returns `rank_labelled` with the depth of the catalogue, and for all cutoffs.
+) -> tuple[RankingData | None, RankingData]:
+    """Returns `rank_labelled` with the depth of the catalogue, if any, and for all cutoffs.
 
     The second ranking has another tie policy. Where items are streamed, nothing is
     streamed for it before a metric reads it.
     """
-    first_ranks = rank_labelled(catalog)
     policy = Policy(ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
+    if catalog.depth is None:
+        return None, rank_labelled(uncut)
+    first_ranks = rank_labelled(catalog)
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(
@@ -123,9 +125,8 @@ class StreamedPool(Pool):
             items = candidates.read().items
             # Only items that stop exist here, so that the best of them is the first stop.
             stop = item_predicate(stop_fn, items)
-            stops = SharedItems(items.labels, stop, stop.shape)
             length = length + _arithmetic.count(stop)
-            candidates = candidates._replace(items=stops)
+            candidates = candidates._replace(items=ItemArrays(items.labels, stop))
             return best.extended(candidates, stream.order, length), length
 
         lists = stream.relevant_ids.shape[:-1]
@@ -133,20 +134,17 @@ class StreamedPool(Pool):
         # One rank: `dropped` then counts the other stops that tie with the best one.
         start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
         best, _ = stream.fold(add, start)
-        first = best.in_order(stream.order, stream.seeds, axis)
-        exists = first.ids >= 0
-        items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
-        target = Candidates(first.keys, first.ids, items, stream.seeds)
+        first, dropped = best.in_order(stream.order, axis)
         # The second time, all items that rank above the stop count, not only other stops.
-        counts = stream.outranked(Outranking.zeros((*lists, 1)), target)
+        counts = stream.outranked(Outranking.zeros((*lists, 1)), first)
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
         above, tied, before = (x[..., 0] for x in counts[:3])
-        exists = exists[..., 0]
+        exists = first.items.exists[..., 0]
         if not in_groups:
             return first_stop.at_known_rank(before, exists)
-        stops = jnp.where(exists, first.dropped + 1, 0)
+        stops = jnp.where(exists, dropped + 1, 0)
         return first_stop.FirstStop(above, tied, stops)
 
 
@@ -158,11 +156,11 @@ def _is_streamed(catalog: Catalog) -> bool:
     """
     # As rows, lists that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
-    if catalog.scorer.num_blocks == 1 and not is_cut:
+    if catalog.num_blocks == 1 and not is_cut:
         return False
     labels = jax.eval_shape(lambda: catalog.block(jnp.int32(0)).labels)
     assert labels is not None and catalog.attributes is not None
-    cure = f"a block_size of at least the number of items, {catalog.scorer.num_items}"
+    cure = f"a block_size of at least the number of items, {catalog.num_items}"
     refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
     return True
 
@@ -184,16 +182,9 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
     # As the function returns them: what was passed as scores is then not copied.
-    scorer = catalog.scorer
-    scores = scorer.similarity.scores(scorer.queries, scorer.items)
+    scores = catalog.similarity.scores(catalog.queries, catalog.items)
     return labels, scores, block.exists, block.retrieved
 
 
-@jax.jit
-def _first_ranks(catalog: Catalog) -> RankingData:
-    """Returns the ranking but for its scores."""
-    stream, total = Stream.of(catalog), catalog.total_items
-    state = stream.merged(stream.extended(stream.start(total)))
-    if state.best is None:
-        return stream.unranked(state, total)
-    return stream.first_ranks(state, total)
+# Returns the ranking but for its scores.
+_first_ranks = jax.jit(rank_listed)

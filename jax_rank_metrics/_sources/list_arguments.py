@@ -10,9 +10,10 @@ import jax
 
 from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._ordering.policy import Policy, resolve
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.lists import resolve
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,19 +46,28 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-@pytree("policy", "num_segments", "items_axis", "relax")
+@pytree("policy", "num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
-    """The arguments of `rank`, checked; those that hold no arrays are static."""
+    """The arguments of `rank`, checked; those that hold no arrays are static.
+
+    Attributes:
+        list_weights: `[*lists]`; a scalar is for every list.
+        ranks: How many ranks are read: None for all, 0 where no order is.
+        few_relevant: Whether to count the places of the relevant items, which are few,
+            instead of putting all in order; see `few_relevant.pays`.
+    """
 
     raw_items: RawItems
     scores: jax.Array
-    list_weights: jax.Array | None  # a scalar is for every list
+    list_weights: jax.Array | None
     key: jax.Array | None
     segment_ids: jax.Array | None
     policy: Policy
     num_segments: int | None
     items_axis: _types.AxisNames | None
     relax: sigmoid_ranks | None
+    ranks: int | None = None
+    few_relevant: bool = False
 
 
 def checked(

@@ -1,4 +1,4 @@
-"""Parts of several sources: relevant items by id, weights, and how arrays may lie."""
+"""Parts of several sources: ties, relevant items by id, weights, and how arrays lie."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,29 +12,27 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.order_on_host import ascending
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._sources.item_groups import with_groups
+from jax_rank_metrics._types import Key, Ties
 
 # Up to so many ids of a list are compared in pairs; more are sorted.
 _FEW_IDS = 128
 
 
-class Depth(NamedTuple):
-    """The part of an order that metrics need; static under `jax.jit`."""
-
-    ranks: int | None  # how many; None is all
-    ordered: bool = True  # whether any order is needed at all
-    in_groups: bool = False  # whether nothing reads the order within tie groups
-    few_relevant: bool = False  # whether to count the places of relevant items instead
-
-    def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
-        """Returns how items with scores of this dtype compare under a policy."""
-        if self.in_groups and policy.is_grouped:
-            policy = Policy("stable")  # breaks no ties
-        return ItemOrder(policy, dtype)
+def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
+    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
+    if ties is not None:
+        _inputs.option("ties", ties, Ties, alternative="None or ")
+    if ties == "random" and key is None:
+        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
+    if key is not None:
+        key = _inputs.prng_key(key)
+        if ties is None:
+            ties = "random"
+    return Policy(ties), key if ties == "random" else None
 
 
 class Relevant(NamedTuple):

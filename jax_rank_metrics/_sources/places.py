@@ -10,13 +10,12 @@ import numpy as np
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
-from jax_rank_metrics._layouts.pools import with_unlisted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._layouts.rows import Rows, with_unlisted
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 
 # Programs depend on the largest rank there can be. It is one of these.

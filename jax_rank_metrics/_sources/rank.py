@@ -1,8 +1,8 @@
-"""`jrm.rank`, which ranks rows, and leaves packed lists and soft places to others."""
+"""`jrm.rank`: lists of which all items have scores, as rows, packed, or softly placed."""
 
 import dataclasses
+import math
 from collections.abc import Callable
-from functools import partial
 from typing import TypeVar, Unpack
 
 import jax
@@ -11,16 +11,17 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._layouts.pools import Sharded
-from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import RawCandidates
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._layouts.rows import Rows, Sharded
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.order import order_rows
-from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._ordering.packed_order import index_in_list, order_by
+from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import ScoredPool, Straddle
-from jax_rank_metrics._ranking.ranked import Ranked
+from jax_rank_metrics._ranking.pool import Pool, ScoredPool
+from jax_rank_metrics._ranking.ranked import Ranked, UnknownPlaceError
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
     ListOptions,
@@ -28,27 +29,29 @@ from jax_rank_metrics._sources.list_arguments import (
     checked,
     with_list_options,
 )
-from jax_rank_metrics._sources.lists import Depth, clean_weights, has_nan
-from jax_rank_metrics._sources.packed_lists import rank_packed
-from jax_rank_metrics._sources.soft import rank_softly
+from jax_rank_metrics._sources.lists import (
+    check_unsharded,
+    clean_weights,
+    columns_by_name,
+    has_nan,
+)
 from jax_rank_metrics._types import AxisNames
 
 R = TypeVar("R")
 
 
-def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R]) -> R:
+def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     """Returns `read(data)`, per shard where the lists are sharded by their type.
 
     Formulas so run where the data is, and only what they return leaves a device.
 
     Args:
         lists: The lists to rank.
-        depth: How much of their order is needed.
         read: Returns a pytree of arrays `[*lists, …]`.
     """
     if lists.segment_ids is not None:
-        # Packed lists are never cut: `rank_packed` raises where their arrays are sharded.
-        return read(rank_packed(lists, depth))
+        # Packed lists are never cut: `_rank_packed` raises where arrays are sharded.
+        return read(_rank_packed(lists))
 
     def read_shard(
         sharded_over: AxisNames | None,
@@ -65,17 +68,17 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R
                     "instead"
                 )
             return read(
-                rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
+                _rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
             )
-        if depth.few_relevant:
+        if lists.few_relevant:
             try:
                 return read(rank_few(raw_items, scores, list_weights))
             except UnknownPlaceError:
                 pass  # a metric needs the places of other items too
-        ranking = _rank_rows(
-            raw_items, scores, list_weights, seeds, lists.policy, items_axis, depth
-        )
-        return read(ranking)
+        layout = Rows() if items_axis is None else Sharded(items_axis)
+        ties = lists.policy.name
+        pool = ScoredPool(raw_items, layout, scores, seeds, ties, items_axis)
+        return read(_rank_rows(pool, list_weights, lists.ranks))
 
     shape = lists.scores.shape[:-1]
     # Before lists are cut over devices, so that no seed depends on where its list lies.
@@ -88,56 +91,40 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R
 
 
 def _rank_rows(
-    raw_items: RawItems,
-    scores: jax.Array,
-    list_weights: jax.Array | None,
-    seeds: jax.Array | None,
-    policy: Policy,
-    items_axis: AxisNames | None,
-    depth: Depth,
+    pool: ScoredPool, list_weights: jax.Array | None, ranks: int | None
 ) -> RankingData:
     """Ranks rows, of which this device has all items or a part.
 
     Args:
-        raw_items: `[*lists, items]`.
-        scores: `[*lists, items]`.
+        pool: The items, `[*lists, items]`.
         list_weights: `[*lists]`, or None where items weigh the list.
-        seeds: `[*lists, 2]` for random ties, or None.
-        policy: The tie policy.
-        items_axis: Mesh axes over which the items of every list are cut, or None.
-        depth: How much of the order is needed.
+        ranks: How many ranks to order; see `ScoredLists`.
     """
-    layout, size, start = Rows(), scores.shape[-1], 0
+    raw_items, layout, items_axis = pool.items, pool.layout, pool.items_axis
+    size, dtype = pool.scores.shape[-1], pool.scores.dtype
     if items_axis is not None:
-        layout, start = Sharded(items_axis), lax.axis_index(items_axis) * size
-        # From here on the size of whole lists, no longer of the part of this device.
+        # The size of whole lists, not of the part of this device.
         size = size * lax.axis_size(items_axis)
     # A depth that reaches the end of the lists cuts nothing off.
-    cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
+    cut = ranks if ranks and ranks < size else None
     held = length = None
-    if not depth.ordered:
-        exists = raw_items.retrieved_items().exists
-        nan_found = has_nan(scores, exists, layout)
+    if ranks == 0:
+        nan_found = has_nan(pool.scores, raw_items.retrieved_items().exists, layout)
     else:
-        if depth.ranks is None and items_axis is not None:
+        if ranks is None and items_axis is not None:
             raise ValueError(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
                 "that deep, or gather labels, scores, mask and weights first"
             )
-        candidates = RawCandidates(scores, raw_items, start, seeds)
         # Devices exchange candidates even where nothing is cut, and then all of them.
-        ranks = size if items_axis is not None and cut is None else cut
-        item_order = depth.item_order(policy, scores.dtype)
-        best, straddles = order_rows(candidates, item_order, ranks, items_axis)
-        straddle = None
-        if cut is not None:
-            assert straddles is not None
-            # Which items tie across the cut, scores tell once a metric asks.
-            straddle = Straddle(straddles, None, layout)
+        depth = size if items_axis is not None and cut is None else cut
+        # Which items tie across the cut, scores tell once a metric asks.
+        best, straddles = order_rows(pool.candidates, pool.order, depth, items_axis)
+        straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = Ranked(best.items, Rows(), size, index, best.keys, straddle)
+        held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = _arithmetic.count(held.items.exists)
-        nan_found = is_nan(Rows().first(best.keys), scores.dtype)
+        nan_found = is_nan(Rows().first(best.keys), dtype)
     # The pool is counted only where the ranks do not already say how large it is.
     pool_size = length
     if length is None or raw_items.retrieved is not None:
@@ -146,13 +133,122 @@ def _rank_rows(
     assert pool_size is not None
     return RankingData(
         held=held,
-        pool=ScoredPool(raw_items, layout, scores, seeds, policy.name, items_axis),
+        pool=pool,
         length=length,
         list_exists=pool_size > 0,
         list_weights=list_weights,
         cut=cut,
+        ties=pool.ties,
+        has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
+    )
+
+
+def _rank_packed(lists: ScoredLists) -> RankingData:
+    """Ranks packed lists, always to their end."""
+    raw_items, segment_ids = lists.raw_items, lists.segment_ids
+    num_segments = lists.num_segments
+    assert segment_ids is not None and num_segments is not None
+    check_unsharded(
+        "with lists that are whole on a device",
+        segment_ids=segment_ids,
+        scores=lists.scores,
+        labels=raw_items.labels,
+        mask=raw_items.mask,
+        weights=raw_items.weights,
+        retrieved=raw_items.retrieved,
+        **columns_by_name(raw_items.columns),
+    )
+    # All axes become one: `[*rows, items]` is `[items]`, and `[*rows, num_segments]` of
+    # lists are numbered along all axes. The number of lists marks items of no list.
+    rows = segment_ids.shape[:-1]
+    shape = (*rows, num_segments)
+    valid = (segment_ids >= 0) & (segment_ids < num_segments)
+    # In two rows of three lists, the ids 0 2 and 1 −1 become 0 2 and 4 6.
+    first_list = jnp.arange(math.prod(rows), dtype=jnp.int32) * num_segments
+    list_ids = jnp.where(valid, segment_ids, 0).astype(jnp.int32)
+    list_ids = jnp.where(
+        valid, list_ids + first_list.reshape(*rows, 1), math.prod(shape)
+    )
+    mask = valid if raw_items.mask is None else valid & raw_items.mask
+    flat_items, scores, list_ids = jax.tree.map(
+        lambda x: x.reshape(-1, *x.shape[len(shape) :]),
+        (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
+    )
+    # One pair of seeds for all lists: items differ by their index along the flat axis.
+    policy, seeds = lists.policy, lists.policy.seeds(lists.key, ())
+    layout = Packed.of(list_ids, shape)
+    list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
+    if lists.relax is not None:
+        slots = order_by(list_ids, [], layout.starts)
+        return _rank_softly(
+            flat_items.at(slots),
+            _arithmetic.take(scores, slots),
+            layout.sorted(_arithmetic.take(list_ids, slots)),
+            list_weights,
+            lists.relax,
+        )
+    held = None
+    pool = ScoredPool(flat_items, layout, scores, seeds, policy.name, None)
+    ranked = flat_items.retrieved_items()
+    if lists.ranks == 0:
+        nan_found = has_nan(scores, ranked.exists, layout)
+    else:
+        candidates = hashed = pool.candidates.read()
+        if policy.hashes_own_index:
+            hashed = candidates._replace(ids=index_in_list(list_ids))
+        indices = order_by(list_ids, hashed.sort_keys(pool.order), layout.starts)
+        best = candidates.at(indices)
+        ranked = best.items
+        layout = layout.sorted(_arithmetic.take(list_ids, indices))
+        nan_found = is_nan(layout.first(best.keys), scores.dtype)
+        # Callers know items by their index in a row; a row may be empty.
+        index_in_row = best.ids % max(lists.scores.shape[-1], 1)
+        index = jnp.where(ranked.exists, index_in_row, -1)
+        held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
+        pool_items = ranked
+        if raw_items.retrieved is not None:
+            # Judged items without a rank do not exist in `best`, but do in the pool.
+            pool_items = flat_items.at(indices).read()
+        pool = Pool(pool_items, layout)
+    return RankingData(
+        held=held,
+        pool=pool,
+        length=layout.sum(ranked.exists),
+        list_exists=layout.sum(pool.items.read().exists) > 0,
+        list_weights=list_weights,
         ties=policy.name,
         has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
+    )
+
+
+def _rank_softly(
+    raw_items: RawItems,
+    scores: jax.Array,
+    layout: RankedLayout,
+    list_weights: jax.Array | None,
+    relax: sigmoid_ranks,
+) -> RankingData:
+    """Gives soft places to the items of whole lists.
+
+    Args:
+        raw_items: `[*lists, items]`; `[items]` for packed lists, list after list.
+        scores: The same shape.
+        layout: The layout of the items.
+        list_weights: `[*lists]`, or None where items weigh the list.
+        relax: How soft ranks are.
+    """
+    pool_items, items = raw_items.read(), raw_items.retrieved_items()
+    soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
+    return RankingData(
+        held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
+        pool=Pool(pool_items, layout),
+        length=layout.sum(items.exists),
+        list_exists=layout.sum(pool_items.exists) > 0,
+        list_weights=list_weights,
+        ties="expected",
+        has_nan=has_nan(scores, items.exists, layout),
         label_dtype=raw_items.label_dtype,
     )
 
@@ -166,27 +262,26 @@ def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
     )
 
 
-@partial(jax.jit, static_argnums=1)
-def _rank_without_inputs(
-    lists: ScoredLists, depth: Depth
-) -> tuple[RankingData, jax.Array | None]:
-    """Returns the data without the arrays of its pool, and the seeds of that.
+@jax.jit
+def _rank_without_inputs(lists: ScoredLists) -> RankingData:
+    """Returns the data without the arrays of its pool, except for the seeds.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
     compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
     rankings of packed lists and of soft places hold none of them: they are returned
-    whole, with None for the seeds.
+    whole.
     """
 
-    def without_inputs(data: RankingData) -> tuple[RankingData, jax.Array | None]:
+    def without_inputs(data: RankingData) -> RankingData:
         pool = data.pool
         if not isinstance(pool, ScoredPool):
-            return data, None
+            return data
         # Static fields stay: a layout, the name of the tie policy.
         without_arrays = jax.tree.map(lambda _: None, pool)
-        return dataclasses.replace(data, pool=without_arrays), pool.seeds
+        pool = dataclasses.replace(without_arrays, seeds=pool.seeds)
+        return dataclasses.replace(data, pool=pool)
 
-    return read_lists(lists, depth, without_inputs)
+    return read_lists(lists, without_inputs)
 
 
 @with_list_options
@@ -310,13 +405,14 @@ def rank(
         McSherry and Najork, Computing information retrieval performance measures
         efficiently in the presence of tied scores, ECIR 2008.
     """
-    depth = Depth(_inputs.deepest(_inputs.rank_cutoffs(k)))
+    ranks = _inputs.deepest(_inputs.rank_cutoffs(k))
     lists = checked(labels, scores, mask, weights, key, **options)
-    data, seeds = _rank_without_inputs(lists, depth)
+    lists = dataclasses.replace(lists, ranks=ranks)
+    data = _rank_without_inputs(lists)
     if not isinstance(data.pool, ScoredPool):
         return Ranking(data)
     raw_items, scores = _shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
-    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores, seeds=seeds)
+    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores)
     return Ranking(dataclasses.replace(data, pool=pool))

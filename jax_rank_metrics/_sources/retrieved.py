@@ -9,13 +9,13 @@ import numpy as np
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._choices import Repeats
-from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems
+from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.order_on_host import ascending
-from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
+from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.lists import (
     Relevant,
     check_whole_lists,
@@ -378,7 +378,7 @@ def _rank_ids_of_shard(
     # An id that was not found among the relevant ones has a rank, with the label 0.
     retrieved = items._replace(exists=exists)
     data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
-    dtype = _inputs.label_dtype(relevant.labels, data.dtype)
+    dtype = label_dtype(relevant.labels, data.dtype)
     return dataclasses.replace(data, label_dtype=dtype)
 
 

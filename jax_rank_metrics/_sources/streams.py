@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh
-from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._layouts.pools import Counted
-from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._items import ItemArrays, label_dtype
+from jax_rank_metrics._layouts.rows import Counted, Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
@@ -19,13 +19,13 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, Straddle
+from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.item_groups import (
     GroupTally,
+    group_across_cut,
     pool_of,
-    straddle_of,
     tally_of,
 )
 from jax_rank_metrics._sources.lists import clean_weights, has_nan
@@ -145,20 +145,19 @@ class Stream(NamedTuple):
 
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
-    seeds: jax.Array | None  # [*lists, 2], for random ties
     order: ItemOrder
 
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items of a catalogue, and how its items compare."""
         # Nothing is scored here: the dtype of scores decides that of values and of keys.
-        scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
+        scores = jax.eval_shape(lambda: catalog.scores(0))
         if catalog.attributes is None and not catalog.judges_unlisted:
             relevant = catalog.relevant.as_judged()
             catalog = dataclasses.replace(catalog, relevant=relevant)
         judged = catalog.relevant.items(catalog.list_weights, scores)
-        order = ItemOrder(catalog.policy, scores.dtype)
-        return cls(catalog, judged, catalog.seeds, order)
+        order = ItemOrder(catalog.policy, scores.dtype, catalog.seeds)
+        return cls(catalog, judged, order)
 
     def under(self, ties: str | None) -> "Stream":
         """Returns the same stream under another tie policy, with the same seeds."""
@@ -238,7 +237,7 @@ class Stream(NamedTuple):
         # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
         # its counts are not read.
         ids = self.relevant_ids.astype(jnp.int32)
-        relevant = Candidates(state.keys, ids, items, self.seeds)
+        relevant = Candidates(state.keys, ids, items)
         counts = state.counts
         if counts is None:
             counts = Outranking.zeros(ids.shape)
@@ -265,8 +264,8 @@ class Stream(NamedTuple):
             total_items: How many items all devices hold.
         """
         assert state.best is not None
-        axis, straddle = self.catalog.items_axis, None
-        first = state.best.in_order(self.order, self.seeds, axis, self._tally)
+        axis, straddles, group = self.catalog.items_axis, None, None
+        first, dropped = state.best.in_order(self.order, axis, self._tally)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
         depth = first.ids.shape[-1]
@@ -277,19 +276,23 @@ class Stream(NamedTuple):
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
         else:
-            items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
+            items = first.items
         # Otherwise every item is held, and no tie group is cut.
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
             if state.hits is None:
                 is_tied = (state.keys == last_key) & state.has_rank
-                straddle = straddle_of(judged, is_tied, items, is_last, first.dropped)
+                straddles, group = group_across_cut(
+                    judged, is_tied, items, is_last, dropped
+                )
             else:
                 # The whole group by label, [*lists, 2].
-                tied = _count_labels(items.labels, is_last) + first.dropped
-                reaches = jnp.any(first.dropped > 0, axis=-1)
-                straddle = Straddle(reaches, tied > 0, Counted(tied, None))
-        held = Ranked(items, Rows(), total_items, first.ids, first.keys, straddle)
+                tied = _count_labels(items.labels, is_last) + dropped
+                straddles = jnp.any(dropped > 0, axis=-1)
+                group = _pool_by_label(tied, None, judged.labels.dtype)
+        held = Ranked(
+            items, Rows(), total_items, first.ids, first.keys, straddles, group
+        )
         nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
         return self._ranking(held, state, nan_found, total_items, depth)
 
@@ -334,12 +337,8 @@ class Stream(NamedTuple):
         """Adds to the items that have places the pool, lengths and weights of lists."""
         dtype = self.judged.labels.dtype
         if state.hits is not None:
-            # As many items with the labels 0 and 1 as there are of each.
             counts = jnp.stack([state.length - state.hits, state.hits], axis=-1)
-            labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
-            exists = counts > 0
-            items = ItemArrays(jnp.where(exists, labels, 0), exists)
-            pool = Pool(items, Counted(counts, total_items))
+            pool = _pool_by_label(counts, total_items, dtype)
         else:
             is_listed = self.judged.exists & state.exists
             # None says that places were counted, so that unlisted items have none.
@@ -358,7 +357,7 @@ class Stream(NamedTuple):
             ties=self.order.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
-            label_dtype=_inputs.label_dtype(self.catalog.relevant.labels, dtype),
+            label_dtype=label_dtype(self.catalog.relevant.labels, dtype),
         )
 
     def fold(
@@ -387,15 +386,15 @@ class Stream(NamedTuple):
                 labels = _arithmetic.put(
                     jnp.zeros(shape, dtype), offsets, self.judged.labels
                 )
-            items = SharedItems(labels, block.has_rank, shape)
-            candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
+            items = ItemArrays(labels, block.has_rank)
+            candidates = RawCandidates(block.scores, items, block.first_id)
             return step(state, block, candidates), None
 
-        if self.catalog.scorer.num_blocks == 1:
+        if self.catalog.num_blocks == 1:
             return body(start, jnp.zeros((), jnp.int32))[0]
-        numbers = jnp.arange(self.catalog.scorer.num_blocks, dtype=jnp.int32)
+        numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
         # In shard_map, a carry must vary from the start over all mesh axes of a step.
-        start = _mesh.match_varying(start, (self.catalog, self.seeds))
+        start = _mesh.match_varying(start, (self.catalog, self.order.seeds))
         return lax.scan(body, start, numbers)[0]
 
     def no_candidates(self, shape: tuple[int, ...]) -> Candidates:
@@ -403,6 +402,14 @@ class Stream(NamedTuple):
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
+
+
+def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Pool:
+    """Returns as many items with the labels 0 and 1 as there are of each, `[*lists, 2]`."""
+    labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
+    exists = counts > 0
+    items = ItemArrays(jnp.where(exists, labels, 0), exists)
+    return Pool(items, Counted(counts, ranks))
 
 
 def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:
@@ -417,9 +424,14 @@ def _count_labels(labels: jax.Array, is_counted: jax.Array) -> jax.Array:
 
 
 def rank_listed(catalog: Catalog) -> RankingData:
-    """Ranks a catalogue by a top-k, or by counted places where it has no depth."""
+    """Ranks a catalogue by a top-k, or by counted places where it has no depth.
+
+    Of items that a function labels, no places are counted: any number may be relevant.
+    """
     stream, total = Stream.of(catalog), catalog.total_items
     state = stream.merged(stream.extended(stream.start(total)))
     if state.best is not None:
         return stream.first_ranks(state, total)
+    if state.hits is not None:
+        return stream.unranked(state, total)
     return stream.places(stream.counted(state), total)

@@ -1,19 +1,16 @@
-"""`jrm.Tokens`: queries and items with tokens, and their scores by late interaction."""
+"""`jrm.Tokens`: queries and items with tokens, in arrays or on the host."""
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._sources.products import products
 
 
 @pytree()
@@ -92,65 +89,6 @@ def packed_on_host(items: Sequence[np.ndarray], width: int) -> np.ndarray:
         row[: len(item), :-1] = item
         row[: len(item), -1] = 1
     return result
-
-
-def maxsim(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """Sums, over the tokens of a query, the largest product with a token of an item.
-
-    An item without tokens scores −inf, and any other 0 for a query without tokens.
-
-    Args:
-        queries: `[*lists, tokens, dims + 1]`, as `packed` makes them.
-        items: `[items, tokens, dims + 1]`, or of each query `[queries, items, …]`.
-
-    Returns:
-        `[*lists, items]`, floats.
-    """
-    if items.ndim > 3:
-        return jax.vmap(lambda query, listed: maxsim(query[None], listed)[0])(
-            queries, items
-        )
-    lists = queries.shape[:-2]
-    rows = queries.reshape(math.prod(lists), *queries.shape[-2:])
-    tokens = jnp.swapaxes(items, 0, 1)
-    scores = scores_of_tokens(rows, tokens[..., :-1], tokens[..., -1] > 0)
-    return scores.reshape(*lists, items.shape[0])
-
-
-def scores_of_tokens(
-    queries: jax.Array, vectors: jax.Array, exists: jax.Array
-) -> jax.Array:
-    """Computes `maxsim` for items whose tokens lie side by side.
-
-    Args:
-        queries: `[queries, tokens, dims + 1]`, as `packed` makes them.
-        vectors: `[tokens, items, dims]`.
-        exists: `[tokens, items]` bool, the tokens that there are.
-
-    Returns:
-        `[queries, items]`, floats.
-    """
-    num_items, num_dims = vectors.shape[1:]
-    # [queries · tokens, dims], which meet the tokens of all items one after the other: the
-    # products of a step stay in the cache, and a maximum of them needs no other order.
-    num_tokens = math.prod(queries.shape[:-1])
-    rows = queries[..., :-1].reshape(num_tokens, num_dims)
-
-    def step(
-        best: jax.Array, tokens: tuple[jax.Array, jax.Array]
-    ) -> tuple[jax.Array, None]:
-        vectors, exists = tokens
-        scores = products(rows, vectors).astype(best.dtype)
-        return jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None
-
-    is_wide = jnp.float64 in (queries.dtype, vectors.dtype)
-    dtype = jnp.float64 if is_wide else jnp.float32
-    best = jnp.full((num_tokens, num_items), -jnp.inf, dtype)
-    best = _mesh.match_varying(best, (rows, vectors, exists))
-    best = lax.scan(step, best, (vectors, exists))[0]
-    best = best.reshape(*queries.shape[:-1], num_items)
-    scores = jnp.sum(jnp.where(queries[..., -1:] > 0, best, 0), axis=1)
-    return jnp.where(jnp.any(exists, axis=0), scores, -jnp.inf)
 
 
 def padded_width(num_tokens: int) -> int:

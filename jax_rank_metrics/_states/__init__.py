@@ -25,23 +25,18 @@ sums by group of items, and a `Pooled` state counts items by their scores.
 
 Files, each of which imports only those before it:
 
-- `list_arrays.py`: the values and weights of lists, and their shapes.
-- `weights.py`: whether lists have the same weights.
-- `double_floats.py`: arithmetic of pairs, and how leaves merge.
-- `moments.py`: the sums of a batch.
-- `group_sums.py`: the same sums for each of many groups of lists.
-- `show.py`: the text of states and lists.
-- `state.py`: the base class, and what a new kind of state must have.
+- `list_arrays.py`: the values and weights of lists, their shapes, what counts where a
+  metric is undefined, and whether lists have the same weights.
+- `double_floats.py`: arithmetic of pairs, sums by group, and how leaves merge.
+- `state.py`: the base class, what a new kind of state must have, and states as text.
 - `intervals.py`: confidence intervals and their quantiles.
-- `uncertainty.py`: mean, standard error and interval from the sums.
-- `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.
-- `by_name.py`: the base of results that hold a state for each metric.
-- `of_lists.py`: the states of the values of lists, and their ratios.
+- `moments.py`: the sums of a batch, and mean, standard error and interval from them.
+- `mean.py`, `histogram.py`, `exposure.py`: the kinds of states.
 - `clusters.py`: joins lists to clusters.
 - `per_list.py`: the values of lists, and what users compute from them.
-- `bins.py`, `pooled.py`: counts of all items by bin of their scores, and their states.
+- `pooled.py`: counts of all items by bin of their scores, and their states.
 - `group_exposure.py`: the sums of groups of items, made of such values.
 - `on_host.py`: the same numbers in NumPy, for tables.
 - `cutoff_names.py`: the names of the values at several cutoffs.
-- `merging.py`: operations on many states at once, held in any pytree.
+- `merging.py`: operations on many states at once, held in any pytree or by name.
 """

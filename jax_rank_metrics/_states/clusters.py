@@ -8,7 +8,13 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs.list_ids import numbered
-from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
+from jax_rank_metrics._states.list_arrays import (
+    ListArrays,
+    columns_of,
+    counted_weights,
+    filled,
+    list_shape_of,
+)
 from jax_rank_metrics._types import Undefined
 
 
@@ -26,9 +32,8 @@ def joined(lists: ListArrays, ids: Any, undefined: Undefined) -> tuple[Any, Any,
         )
     numbers, num_clusters = cluster_numbers("ids", ids, list_shape_of(lists))
     values, weights, defined = columns_of(lists)
-    if undefined == "skip":
-        weights = np.where(defined, weights, 0)
-    values = np.where(defined, values.astype(np.float64), undefined == "one")
+    values = filled(values, defined, undefined)
+    weights = counted_weights(weights, defined, undefined)
     dtype = _inputs.float_dtype(lists.values, lists.weights)
     values, weights = (
         x.astype(dtype) for x in join_clusters(values, weights, numbers, num_clusters)

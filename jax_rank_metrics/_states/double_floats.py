@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +10,15 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._pytree import pytree
 
 T = TypeVar("T")
 Floats = tuple[jax.Array, ...]
 TwoFloats = tuple[jax.Array, jax.Array]
+
+# Groups are summed in at most this many lanes; see `sums_by_group`.
+_MAX_LANES = 1024
 
 
 def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
@@ -79,18 +82,26 @@ class FloatPair:
         """Multiplies two floats to the precision of a pair, unless it underflows."""
         return cls(*_product(a, b))
 
-    def times(self, x: jax.Array) -> "FloatPair":
-        """Multiplies by a float."""
+    def __mul__(self, x: jax.Array) -> "FloatPair":
         product = FloatPair.product(self.high, x)
-        return product + FloatPair.of(_unless_infinite(product.high, self.low * x))
+        return product + _unless_infinite(product.high, self.low * x)
 
-    def __add__(self, other: "FloatPair") -> "FloatPair":
-        high, low = _arithmetic.two_sum(self.high, other.high)
-        return _normalise(high, low + (self.low + other.low))
+    def __add__(self, addend: "FloatPair | jax.Array") -> "FloatPair":
+        pair = addend if isinstance(addend, FloatPair) else FloatPair.of(addend)
+        high, low = _arithmetic.two_sum(self.high, pair.high)
+        return _normalise(high, low + (self.low + pair.low))
 
     def round(self) -> jax.Array:
         """Rounds to the nearest single float."""
         return self.high + self.low
+
+
+def rounded(x: FloatPair | np.ndarray) -> Any:
+    """Returns a sum as a single float, whether it is a pair or, on the host, float64.
+
+    Of a pair that was added up, the lower float is below the precision of the upper one.
+    """
+    return x.high if isinstance(x, FloatPair) else x
 
 
 def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
@@ -135,6 +146,78 @@ def _sums_jvp(
     pairs = zip(tangents[0][::2], tangents[0][1::2], strict=True)
     slopes = jnp.stack([jnp.sum(high + low, axis=axes) for high, low in pairs])
     return _sums(axes, *primals), (slopes, jnp.zeros_like(slopes))
+
+
+def sums_by_group(
+    terms: Sequence[FloatPair],
+    flags: Sequence[jax.Array],
+    groups: jax.Array,
+    num_groups: int,
+) -> tuple[FloatPair, jax.Array]:
+    """Sums pairs, and counts flags, over the lists of each group.
+
+    XLA has no scatter that adds pairs, and a scatter that sets loses a list wherever two
+    lists of a group are set at once. So lists are dealt out to lanes, each with a sum for
+    every group. A scan then takes one list per lane at a time, so that no two lists of a
+    step are added to the same sum. The sums of the lanes are added at the end. Five lists
+    of the groups 0, 1, 1, 1, 0 in two lanes take three steps:
+
+        step    lane 0    lane 1
+        0       group 0   group 1
+        1       group 1   group 1     (a sum in each lane)
+        2       group 0   padding
+
+    Time is linear in the number of lists, and so is memory unless there are more groups
+    than lists.
+
+    Args:
+        terms: The pairs to sum, each `[*lists, columns]`.
+        flags: Bools to count, each `[*lists]`.
+        groups: `[*lists]` integers or bools, the group of each list; a number outside
+            0 … num_groups − 1 stands for no group.
+        num_groups: Number of groups.
+
+    Returns:
+        Sums `[num_groups, len(terms), columns]` and counts `[num_groups, len(flags)]`
+        int32.
+    """
+    num_lists = groups.size
+    lanes = min(max(num_lists // num_groups, 8), _MAX_LANES)
+    steps = -(-num_lists // lanes)
+    if groups.dtype.itemsize < 4:
+        groups = groups.astype(jnp.int32)
+    groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)
+    groups = groups.astype(jnp.int32).reshape(-1)
+    counts = jnp.zeros((num_groups, len(flags)), jnp.int32)
+    counts = _mesh.match_varying(counts, (groups, flags))
+    stacked_flags = jnp.stack([x.reshape(-1) for x in flags], -1).astype(jnp.int32)
+    counts = counts.at[groups].add(stacked_flags, mode="drop")
+
+    def deal(x: jax.Array, fill: int) -> jax.Array:
+        """Arranges `[lists, …]` as `[steps, lanes, …]`, padded with `fill`."""
+        padding = jnp.full((lanes * steps - num_lists, *x.shape[1:]), fill, x.dtype)
+        return jnp.concatenate([x, padding]).reshape(steps, lanes, *x.shape[1:])
+
+    columns = terms[0].high.shape[-1]
+    stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
+    stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
+    stacked = jax.tree.map(lambda x: deal(x, 0), stacked)
+    # [lanes, num_groups + 1, terms, columns]; the last group takes the lists of no group.
+    zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
+    start = _mesh.match_varying(FloatPair.of(zeros), (groups, terms))
+
+    def add(
+        totals: FloatPair, step: tuple[jax.Array, FloatPair]
+    ) -> tuple[FloatPair, None]:
+        group, values = step  # [lanes] and [lanes, terms, columns]
+        slot = (jnp.arange(lanes), group)
+        updated = jax.tree.map(lambda x: x[slot], totals) + values
+        put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
+        return jax.tree.map(put, totals, updated), None
+
+    totals, _ = lax.scan(add, start, (deal(groups, num_groups), stacked))
+    over_lanes = sums([totals], (0,))
+    return jax.tree.map(lambda x: x[0, :num_groups], over_lanes), counts
 
 
 def is_pair(tree: object) -> bool:

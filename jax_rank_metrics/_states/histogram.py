@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,9 +15,9 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.double_floats import canonical
-from jax_rank_metrics._states.moments import ValuesOfLists
+from jax_rank_metrics._states.list_arrays import ListArrays, list_shape_of
 from jax_rank_metrics._states.state import State, stacked_shape
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._types import Number, Undefined
 
 
 @pytree("edges")
@@ -148,12 +149,15 @@ def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
     return values
 
 
-def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
-    """Returns the state of a batch of values."""
+@partial(jax.jit, static_argnums=(1, 2))
+def histogram_of(
+    lists: ListArrays, edges: tuple[float, ...], undefined: Undefined
+) -> Histogram:
+    """Computes the state of `PerList.quantiles`."""
     dtype = jax.dtypes.canonicalize_dtype(float)
-    axes = tuple(range(lists.num_axes))
-    k_shape = lists.values.shape[len(axes) :]
-    values, _, flags = moments.columns_of([lists], dtype)  # [*lists, columns]
+    axes, k_shape = range(len(list_shape_of(lists))), moments.cutoff_shape_of(lists)
+    # [*lists, columns]
+    values, _, flags = moments.columns_of([lists], undefined, [moments.as_passed])
     values, entered = lax.stop_gradient(values), flags[0]
     # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
     # on the edge 0.7.
@@ -167,12 +171,10 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
     # partition as they do that of a mean.
     x = values[..., None]
     reached = (x > thresholds) | ((x == thresholds) & includes_equal)
-    reached = jnp.sum(reached & entered[..., None], axis=axes, dtype=jnp.int32)
+    reached = jnp.sum(reached & entered[..., None], axis=tuple(axes), dtype=jnp.int32)
     reached = reached.T  # [edges, columns], the number of lists that reach each edge
-    of_lists = lists.flags_of_lists(flags).reshape(2, -1)
-    tally = jnp.sum(of_lists, axis=-1, dtype=jnp.int32)
     # A bin holds the lists that reach its lower edge, less those that reach its upper one.
-    num_entered = jnp.sum(entered, axis=axes, dtype=jnp.int32)
+    num_entered = jnp.sum(entered, axis=tuple(axes), dtype=jnp.int32)
     lower = jnp.concatenate([num_entered[None], reached])
     counts = lower - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
     signed = jnp.stack([-values, values])
@@ -183,7 +185,7 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
         counts.reshape(-1, *k_shape),
         # With a single zero, the result does not depend on which of 0.0 and −0.0 won.
         jnp.where(extremes == 0, 0, extremes).reshape(2, *k_shape),
-        tally,
+        moments.counts_of_lists(lists, flags),
     )
 
 

@@ -1,4 +1,4 @@
-"""The arrays of a `PerList`: their shapes, and the selection of lists."""
+"""The arrays of a `PerList`: their shapes, what counts of them, and their selection."""
 
 import dataclasses
 import math
@@ -10,15 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics import _shards
-from jax_rank_metrics._inputs import refuse_masked, same_index
+from jax_rank_metrics import _inputs, _shards
+from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
+B = TypeVar("B", bound=jax.Array | np.ndarray)
 if TYPE_CHECKING:
     Array: TypeAlias = jax.Array  # of which NumPy has the methods that are called
 else:
     Array = jax.Array | np.ndarray | np.generic
+
+# Relative error below which two numbers are equal: two programs may add the same single
+# floats in another order.
+ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -96,7 +101,9 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
     least one cutoff. What has no shape, such as the specs of `jax.shard_map`, is not
     checked.
     """
-    same_index(of_lists={"values": values, "weights": weights, "defined": defined})
+    _inputs.same_index(
+        of_lists={"values": values, "weights": weights, "defined": defined}
+    )
     shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
     if None in shapes:
         return
@@ -125,11 +132,28 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
     return lists._list_shape
 
 
+def filled(values: B, defined: jax.Array | np.ndarray, undefined: Undefined) -> B:
+    """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
+
+    In lists that are left out, and in those that count as 0, values are 0 already.
+    """
+    return where_kept(defined, values, 1) if undefined == "one" else values
+
+
+def counted_weights(
+    weights: B, defined: jax.Array | np.ndarray, undefined: Undefined
+) -> B:
+    """Returns weights, 0 where the metric is undefined if such lists are left out."""
+    return where_kept(defined, weights, 0) if undefined == "skip" else weights
+
+
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
     arrays = lists.values, lists.weights, lists.defined
     for name, x in zip(("values", "weights", "defined"), arrays, strict=True):
-        refuse_masked(name, x, "numbers, and False in defined where they are masked")
+        _inputs.refuse_masked(
+            name, x, "numbers, and False in defined where they are masked"
+        )
     values, weights, defined = jax.device_get(arrays)
     if not lists.has_cutoffs:
         values = values[..., None]
@@ -139,3 +163,41 @@ def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights, defined = (np.broadcast_to(x, values.shape) for x in (weights, defined))
     values, weights, defined = (x.reshape(shape) for x in (values, weights, defined))
     return values, weights, defined
+
+
+def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> None:
+    """Raises ValueError where the lists of a and b differ in shape or in weights.
+
+    Weights that are traced, or lie on other hosts, are not compared. Weights of lists are
+    compared with those of each cutoff.
+    """
+    if list_shape_of(a) != list_shape_of(b):
+        raise ValueError(
+            f"{names[0]} has lists of shape {list_shape_of(a)} and {names[1]} of "
+            f"{list_shape_of(b)}; pass values of the same lists"
+        )
+    if not (_inputs.is_readable(a.weights) and _inputs.is_readable(b.weights)):
+        return
+    weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
+    if a.cutoff_weights != b.cutoff_weights:
+        weights_a, weights_b = (
+            weights if x.cutoff_weights else weights[..., None]
+            for x, weights in ((a, weights_a), (b, weights_b))
+        )
+    weights_a, weights_b = np.broadcast_arrays(weights_a, weights_b)
+    are_different = differ(weights_a, weights_b)
+    if are_different.any():
+        index = _inputs.first_index(are_different)
+        list_index = index[: len(list_shape_of(a))]
+        list_name = list_index[0] if len(list_index) == 1 else list_index
+        raise ValueError(
+            f"list {list_name} has weight {weights_a[index]:g} in {names[0]} and "
+            f"{weights_b[index]:g} in {names[1]}; "
+            "pass the same lists with the same weights"
+        )
+
+
+def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether weights differ by more than rounding; all that are not above 0 are equal."""
+    a, b = (np.where(x > 0, x, 0) for x in (a, b))
+    return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

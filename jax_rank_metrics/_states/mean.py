@@ -1,24 +1,24 @@
-"""The state of a weighted mean, kept as sums that do not drift."""
+"""The states of weighted means, kept as sums that do not drift."""
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import intervals, moments, uncertainty
-from jax_rank_metrics._states.double_floats import FloatPair, canonical
-from jax_rank_metrics._states.list_arrays import check_fit
-from jax_rank_metrics._states.moments import ValuesOfLists
+from jax_rank_metrics._states import intervals, moments
+from jax_rank_metrics._states.double_floats import FloatPair, canonical, sums_by_group
+from jax_rank_metrics._states.list_arrays import ListArrays, check_fit
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import IntervalMethod, Number
+from jax_rank_metrics._types import IntervalMethod, Number, Undefined
 
 M = TypeVar("M", bound="Mean")
+
+FLOOR = 1e-5  # of geometric means, that of trec_eval
 
 
 @pytree()
@@ -153,10 +153,7 @@ class Mean(State):
         check_fit(values, weights, defined, cutoff_weights=False)
         return cast(M, _mean_of(canonical((values, weights, defined, counts)), cls))
 
-    @staticmethod
-    def _transform(values: jax.Array) -> jax.Array:
-        """Transforms values before they are summed; the identity for a plain mean."""
-        return values
+    _transform = staticmethod(moments.as_passed)  # of values, before they are summed
 
     @classmethod
     def empty(cls: type[M], shape: tuple[int, ...] = ()) -> M:
@@ -229,7 +226,7 @@ class Mean(State):
         ...  for method in ("auto", "wilson", "t")]
         ['0.76 to 1.00', '0.76 to 1.00', '1.00 to 1.00']
         """
-        _inputs.option("method", method, IntervalMethod)
+        method = interval_method(type(self), method)
         level = intervals.checked_level(level)
         coefficients = None
         if method in ("auto", "t"):
@@ -243,47 +240,166 @@ class Mean(State):
         return low, high
 
 
-@partial(jax.jit, static_argnums=1)
-def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[Mean]) -> Mean:
-    values, *columns = arrays
-    columns = [None if x is None else x[..., None] for x in columns]
-    assert values is not None
-    are_hits = values.dtype == jnp.bool_
-    return states_of([ValuesOfLists(values, *columns, are_hits)], [kind])[0]  # type: ignore
+@pytree()
+class GeometricMean(Mean):
+    """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 
+    Lists with low values weigh more here than in a mean: a drop from 0.02 to 0.01 counts
+    as much as one from 0.8 to 0.4. Every value below the floor is raised to it, also the 0
+    of an undefined list that is not left out, so that a single 0 does not make the whole
+    mean 0.
 
-def states_of(
-    metrics: Sequence[ValuesOfLists], kinds: Sequence[type[Mean]]
-) -> list[Mean]:
-    """Computes the states of several metrics of the same lists in a single reduction.
+    This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are those of logarithms,
+    and it merges, reduces and all_reduces as a `Mean` does. Merge only states that have
+    the same floor. `PerList.geometric_mean` makes it, and so does the name "gm_map" in
+    `evaluate`; `of` uses the floor of trec_eval, 1e-5.
 
-    Each is the state that `kind.of` returns for its metric.
+    References:
+        Robertson, On GMAP: and other transformations, CIKM 2006.
+
+    >>> state = GeometricMean.of(jnp.array([0.1, 0.4]), jnp.ones(2), jnp.ones(2, bool))
+    >>> f"{state:.3f}", f"{state.merge(state).compute():.3f}"  # √(0.1 · 0.4)
+    ('0.200', '0.200')
     """
-    transformed = [
-        metric._replace(values=kind._transform(metric.values))
-        for metric, kind in zip(metrics, kinds, strict=True)
-    ]
-    leaves = zip(kinds, moments.of_metrics(transformed), strict=True)
-    return [kind(sums, counts) for kind, (sums, counts) in leaves]
+
+    @staticmethod
+    def _transform(values: jax.Array, floor: float = FLOOR) -> jax.Array:
+        values = values.astype(jax.dtypes.canonicalize_dtype(float))
+        return jnp.log(jnp.maximum(values, floor))
+
+    def compute(self) -> jax.Array:
+        """The weighted geometric mean, `[*k]`; 0 where nothing counted."""
+        return _geometric(canonical(self))
+
+    def std_error(self) -> jax.Array:
+        """Standard error to first order, `[*k]`; inf for fewer than two lists.
+
+        It is the geometric mean times the standard error of the mean logarithm.
+        """
+        return _geometric_error(canonical(self))
+
+    def confidence_interval(
+        self, level: Number = 0.95, method: IntervalMethod = "auto"
+    ) -> tuple[jax.Array, jax.Array]:
+        """Lower and upper bound of an interval, each `[*k]`.
+
+        It is exp of the interval for the mean logarithm, and so above 0 and longer
+        upwards; from 0 to inf for fewer than two lists.
+
+        Args:
+            level: The probability that the interval should cover, in (0, 1).
+            method: "auto" is "t"; or "normal". See `Mean.confidence_interval`.
+
+        Raises:
+            TypeError: if the level is not a number, or is known only inside `jax.jit`.
+            ValueError: if the level is not in (0, 1), or if the method is none of these.
+        """
+        low, high = super().confidence_interval(level, method)
+        return jnp.exp(low), jnp.exp(high)
+
+
+def interval_method(kind: type[Mean], method: IntervalMethod) -> IntervalMethod:
+    """Returns the method of the intervals of a kind of mean.
+
+    Raises:
+        ValueError: if there is no such method, or if it is not for this kind.
+    """
+    _inputs.option("method", method, IntervalMethod)
+    if issubclass(kind, GeometricMean):
+        if method == "wilson":
+            raise ValueError(intervals.NOT_FOR_GEOMETRIC_MEANS)
+        return "t" if method == "auto" else method
+    return method
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def means_of(
+    lists: tuple[ListArrays, ...],
+    undefined: Undefined,
+    kinds: tuple[type[Mean], ...],
+) -> list[Mean]:
+    """Computes the states of several metrics of the same lists in one reduction.
+
+    Args:
+        lists: The values of each metric.
+        undefined: See `PerList.mean`; for all metrics.
+        kinds: The kind of state for each metric.
+    """
+    leaves = moments.of_metrics(lists, undefined, [kind._transform for kind in kinds])
+    return [kind(*fields) for kind, fields in zip(kinds, leaves, strict=True)]
+
+
+@partial(jax.jit, static_argnums=1)
+def _mean_of(arrays: tuple[Any, ...], kind: type[M]) -> M:
+    """Computes the state of `Mean.of`."""
+    values, weights, defined, counts = arrays
+    lists, undefined = ListArrays(values, weights, defined), "zero"
+    if counts is not None:
+        lists, undefined = ListArrays(values, weights, counts), "skip"
+    sums, tally = moments.of_metrics([lists], undefined, [kind._transform])[0]
+    num_undefined = jnp.sum((weights > 0) & ~defined, dtype=jnp.int32)
+    return kind(sums, jnp.stack([tally[0], num_undefined]))
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def geometric_mean_of(
+    lists: ListArrays, floor: float, undefined: Undefined
+) -> GeometricMean:
+    """Computes the state of `PerList.geometric_mean`."""
+    log = partial(GeometricMean._transform, floor=floor)
+    return GeometricMean(*moments.of_metrics([lists], undefined, [log])[0])
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def means_by_group(
+    lists: ListArrays, groups: jax.Array, num_groups: int, undefined: Undefined
+) -> Mean:
+    """Computes the stacked states of `PerList.by`."""
+    # JAX does not scatter parts; values are few, beside the items that they come from.
+    lists, groups = _shards.gathered((lists, groups))
+    terms, flags = moments.terms_of_metrics([lists], undefined, [moments.as_passed])
+    flags = tuple(moments.flags_of_lists(lists, flags))
+    sums, counts = sums_by_group(terms, flags, groups, num_groups)
+    shape = moments.cutoff_shape_of(lists)
+    return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)
 
 
 @jax.jit
 def _compute(state: Mean) -> jax.Array:
-    return uncertainty.mean(state._moments())
+    return state._moments().mean()
 
 
 @jax.jit
 def _sample_size(state: Mean) -> jax.Array:
-    return uncertainty.sample_size(state._moments(), state.lists)[0]
+    return state._moments().sample_size(state.lists, state.sums.high.dtype)[0]
 
 
 @jax.jit
 def _std_error(state: Mean) -> jax.Array:
-    return uncertainty.std_error(state._moments(), state.lists)
+    return state._moments().std_error(state.lists, state.sums.high.dtype)
 
 
 @partial(jax.jit, static_argnums=1)
 def _interval(
     state: Mean, method: IntervalMethod, z: Number, coefficients: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    return uncertainty.interval(state._moments(), state.lists, method, z, coefficients)
+    dtype = state.sums.high.dtype
+
+    def t_quantile(freedom: jax.Array) -> jax.Array:
+        arrays = (jnp.asarray(x, dtype) for x in (z, coefficients))
+        return intervals.t_quantile(freedom, *arrays)
+
+    return state._moments().interval(state.lists, dtype, method, z, t_quantile)
+
+
+@jax.jit
+def _geometric(state: GeometricMean) -> jax.Array:
+    has_lists = state._moments().w.round() > 0
+    return jnp.where(has_lists, jnp.exp(Mean.compute(state)), 0)
+
+
+@jax.jit
+def _geometric_error(state: GeometricMean) -> jax.Array:
+    error = Mean.std_error(state)
+    known = ~jnp.isinf(error)  # the mean of no lists is 0, and 0·inf is NaN
+    return jnp.where(known, _geometric(state) * jnp.where(known, error, 0), jnp.inf)

@@ -1,15 +1,18 @@
-"""Operations on many states at once, held in any pytree: mean, merge, reduce, compute."""
+"""Operations on many states at once, held in any pytree: mean, merge, reduce, compute.
 
-from collections.abc import Iterator
+Results that hold a state for each metric, by its name, have a base of their own.
+"""
+
+from collections.abc import Iterator, KeysView
 from types import EllipsisType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, overload
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.double_floats import (
     FloatPair,
@@ -30,6 +33,61 @@ from jax_rank_metrics._states.state import (
     stacked_shape,
 )
 from jax_rank_metrics._types import AxisNames, Undefined
+
+
+class StatesByName:
+    """A result whose states are found by the names of metrics, as those of a dict are.
+
+    It is no `Mapping`: what such results call `items` are those that were found.
+    """
+
+    states: dict[str, Mean]
+    lists: dict[str, PerList]
+    undefined: Undefined
+
+    @property
+    def list_ids(self) -> np.ndarray | None:
+        """The id of every list; None where lists are known by their position alone."""
+        return None
+
+    def __getitem__(self, name: str) -> Mean:
+        """Returns the state of a metric, such as `evaluation["ndcg@10"]`."""
+        try:
+            return self.states[name]
+        except (KeyError, TypeError) as error:
+            raise KeyError(
+                f"{name!r} is none of the metrics {', '.join(map(repr, self.states))}; "
+                "values of each list are in .lists[metric].values"
+            ) from error
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a metric of this name."""
+        return name in self.states
+
+    def __iter__(self) -> Iterator[str]:
+        """Yields the names of metrics."""
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        """Returns the number of metrics."""
+        return len(self.states)
+
+    def keys(self) -> KeysView[str]:
+        """Returns the names of metrics."""
+        return self.states.keys()
+
+    if not TYPE_CHECKING:  # which would then allow any attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            text = f"{type(self).__name__} has no attribute {name!r}"
+            if not name.startswith("_") and (states := vars(self).get("states")):
+                text += (
+                    f"; its metrics are {', '.join(map(repr, states))}: each has a state, "
+                    f"such as .states[{next(iter(states))!r}], and values in .lists; "
+                    "jrm.compute returns all means"
+                )
+            raise AttributeError(text, name=name, obj=self)
+
 
 K = TypeVar("K")
 S = TypeVar("S", bound=State)
@@ -64,8 +122,7 @@ def mean(lists: object, undefined: Undefined | None = None) -> object:
     >>> f"{states['mrr'].compute():.2f}"
     '0.75'
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(lists, PerList, "lists")
     means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
     return in_order(lists, means)

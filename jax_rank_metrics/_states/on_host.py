@@ -4,18 +4,18 @@ The numbers are those of `Mean.compute`, `std_error` and `confidence_interval`, 
 no program to compile, which would take longer than all the rest of a small evaluation.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._states import intervals, uncertainty
+from jax_rank_metrics._states import intervals
 from jax_rank_metrics._states.clusters import sums_by_number
 from jax_rank_metrics._states.double_floats import FloatPair
-from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.list_arrays import columns_of
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.moments import HIT_SLACK
+from jax_rank_metrics._states.list_arrays import columns_of, counted_weights, filled
+from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean, interval_method
+from jax_rank_metrics._states.moments import Moments
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import IntervalMethod
 
@@ -90,18 +90,18 @@ class HostSums(NamedTuple):
         Raises:
             ValueError: if the method does not suit the values or the kind of mean.
         """
-        is_geometric = self.kind is GeometricMean
-        if method == "wilson" and is_geometric:
-            raise ValueError(intervals.NOT_FOR_GEOMETRIC_MEANS)
-        is_unknown = np.isnan(self.sums[2])
-        if method == "wilson" and (self.sums[-1].any(where=~is_unknown)):
-            raise ValueError(intervals.NOT_PROPORTIONS)
-        if method == "auto" and is_geometric:
-            method = "t"
+        method = interval_method(self.kind, method)
+        moments, lists = Moments(*self.sums), np.asarray(self.lists)
+        z = intervals.normal_quantile(level)
+        t_quantile = partial(intervals.student_quantiles, level=level)
         with np.errstate(all="ignore"):
-            mean, error, size = self._mean_error_size()
-            low, high = self._interval(mean, error, size, level, method)
-            if is_geometric:
+            mean, error = moments.mean(), moments.std_error(lists, self.dtype)
+            size, _ = moments.sample_size(lists, self.dtype)
+            interval = moments.interval(lists, self.dtype, method, z, t_quantile)
+            low, high, is_valid = interval
+            if not is_valid.all():
+                raise ValueError(intervals.NOT_PROPORTIONS)
+            if self.kind is GeometricMean:
                 mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
                 error = np.where(np.isinf(error), np.inf, mean * error)
                 low, high = np.exp(low), np.exp(high)
@@ -111,52 +111,6 @@ class HostSums(NamedTuple):
             Estimate(*row, self.lists, self.undefined, n_eff.item())  # type: ignore[arg-type]
             for *row, n_eff in zip(*numbers, strict=True)
         ]
-
-    def _mean_error_size(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the mean, its standard error and the effective number of lists.
-
-        The steps are those of `uncertainty`, each `[cutoffs]`.
-        """
-        w, w2, wv, w2v, w2v2, _ = self.sums
-        # Squares below this may have been rounded to 0.
-        bound = self.lists * np.finfo(self.dtype).tiny * 2.0**20
-        mean = np.where(w != 0, wv / w, 0)
-        mean = np.where(np.isfinite(w), mean, np.inf)
-        size = np.where((w2 > bound) & np.isfinite(w + w2), w * w / w2, 0)
-        freedom = size - 1
-        squares = w2v2 - mean * (2 * w2v - mean * w2)  # Σ w²·(v − mean)²
-        # Equal values have no error, although their sums are rounded.
-        squares = np.where(squares > np.finfo(self.dtype).eps ** 2 * w2v2, squares, 0)
-        is_known = (w2v2 > bound) | (wv == 0)
-        is_known &= (self.lists > 1) & (freedom > uncertainty.MIN_FREEDOM)
-        is_known &= np.isfinite(w2v2)
-        error = np.sqrt(size / freedom * squares) / w
-        error = np.where(is_known, error, np.inf)
-        return mean, np.where(np.isnan(mean), np.nan, error), size
-
-    def _interval(
-        self,
-        mean: np.ndarray,
-        error: np.ndarray,
-        size: np.ndarray,
-        level: float,
-        method: IntervalMethod,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the bounds of an interval, `[cutoffs]` each."""
-        z = intervals.normal_quantile(level)
-        score = intervals.wilson(mean, size, z, np)
-        if method == "wilson":
-            return score
-        quantiles = np.full_like(size, z)
-        if method != "normal":
-            quantiles = intervals.student_quantiles(size - 1, level)
-        ends = intervals.symmetric(mean, error, quantiles, np)
-        is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
-        low, high = (
-            np.where(np.isnan(mean), np.nan, np.where(is_score, *pair))
-            for pair in zip(score, ends, strict=True)
-        )
-        return low, high
 
 
 def states_of_groups(
@@ -186,29 +140,24 @@ def states_of_groups(
 
 def _terms(
     lists: PerList, kind: type[Mean]
-) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray]]:
+) -> tuple[Moments, tuple[np.ndarray, np.ndarray]]:
     """Returns what each list adds to the sums of a state, and to its counts.
 
     Returns:
-        Six terms `[lists, cutoffs]`, in the order of `Moments`; and whether a list enters
+        The terms, `[lists, cutoffs]` each; and whether a list enters
         and whether it is undefined, each `[lists]` bool.
     """
-    values, weights, defined = columns_of(lists)
-    w = np.minimum(weights.astype(np.float64), np.finfo(_dtype()).max)
-    v = values.astype(np.float64)
-    has_weight = w > 0
-    entered = has_weight & (defined | (lists.undefined != "skip"))
-    if lists.undefined == "one":
-        v = np.where(defined, v, 1)
+    values, all_weights, defined = columns_of(lists)
+    v = filled(values.astype(np.float64), defined, lists.undefined)
+    w = counted_weights(all_weights.astype(np.float64), defined, lists.undefined)
+    w = np.minimum(w, np.finfo(_dtype()).max)
+    entered = w > 0
     if kind is GeometricMean:
         v = np.log(np.maximum(v, FLOOR))
     w, v = np.where(entered, w, 0), np.where(entered, v, 0)
-    is_hit_or_miss = (v == 0) | (np.abs(v - 1) <= HIT_SLACK)
-    is_hit_or_miss &= lists.has_shares
     with np.errstate(over="ignore", invalid="ignore"):
-        wv = w * v
-        terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
-    is_undefined = has_weight & ~defined
+        terms = Moments.terms(v, w, lists.has_shares)
+    is_undefined = (all_weights > 0) & ~defined
     return terms, (np.any(entered, axis=1), np.any(is_undefined, axis=1))
 
 

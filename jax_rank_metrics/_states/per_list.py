@@ -1,5 +1,6 @@
 """One value per list, before any mean is taken."""
 
+import contextvars
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
@@ -8,16 +9,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import where_kept, widen
+from jax_rank_metrics import _inputs, _shards
+from jax_rank_metrics._arithmetic import ratio, where_kept, widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import clusters, of_lists, show
+from jax_rank_metrics._states import clusters
 from jax_rank_metrics._states.double_floats import canonical
-from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.histogram import Histogram, edges_of
-from jax_rank_metrics._states.list_arrays import ListArrays
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
+from jax_rank_metrics._states.list_arrays import (
+    ListArrays,
+    check_same_weights,
+    columns_of,
+    list_shape_of,
+)
+from jax_rank_metrics._states.mean import (
+    FLOOR,
+    GeometricMean,
+    Mean,
+    geometric_mean_of,
+    means_by_group,
+    means_of,
+)
+from jax_rank_metrics._states.state import (
+    fields_text,
+    local_copy,
+    shown_numbers,
+    why_unreadable,
+)
 from jax_rank_metrics._types import Number, PerListInput, Undefined
+
+# Whether lists are being shown: an error of `mean` may show them in its own message.
+_is_showing = contextvars.ContextVar("_is_showing", default=False)
 
 
 @pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
@@ -54,7 +75,32 @@ class PerList(ListArrays):
     (3, [1.0, 0.5, 0.0])
     """
 
-    __repr__ = show.per_list_repr
+    def __repr__(self) -> str:
+        """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
+
+        Values of any shape but `[]` and `[number of lists]` open with their shape:
+        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only
+        the shape is shown: `PerList(traced, float32[3])`.
+        """
+        token = None
+        try:
+            shape = list(jnp.shape(self.values))
+            local = local_copy(self)
+            if local is None or _is_showing.get():
+                kind = f"{self.values.dtype}{shape}"
+                return f"PerList({', '.join([*why_unreadable(self), kind])})"
+            token = _is_showing.set(True)
+            with jax.ensure_compile_time_eval():
+                state = local.mean()
+                is_plain = shape in ([], [int(state.lists)])
+            (mean, _), counts = shown_numbers(state)
+            parts = [] if is_plain else [str(shape)]
+            return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
+        except Exception as error:  # as in `State.__repr__`
+            return f"PerList({fields_text(self, error)})"
+        finally:
+            if token is not None:
+                _is_showing.reset(token)
 
     def mean(self, undefined: Undefined | None = None) -> Mean:
         """Returns the weighted mean over all lists, as a state that can be merged.
@@ -74,7 +120,7 @@ class PerList(ListArrays):
         ['0.50', '0.83', '0.75']
         """
         undefined = checked_undefined(self, undefined)
-        return of_lists.means_of((canonical(self),), undefined, (Mean,))[0]
+        return means_of((canonical(self),), undefined, (Mean,))[0]
 
     def geometric_mean(
         self, floor: Number = FLOOR, undefined: Undefined | None = None
@@ -105,7 +151,7 @@ class PerList(ListArrays):
                 f"least {jnp.finfo(dtype).tiny:.1e}"
             )
         undefined = checked_undefined(self, undefined)
-        return of_lists.geometric_mean_of(canonical(self), floor, undefined)
+        return geometric_mean_of(canonical(self), floor, undefined)
 
     def quantiles(
         self,
@@ -134,7 +180,7 @@ class PerList(ListArrays):
         """
         undefined = checked_undefined(self, undefined)
         edges = edges_of(edges, bins)
-        return of_lists.distribution_of(canonical(self), edges, undefined)
+        return histogram_of(canonical(self), edges, undefined)
 
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
@@ -168,7 +214,7 @@ class PerList(ListArrays):
         # An empty list, of which NumPy makes floats, holds integers as well.
         groups = array if array.dtype == bool else _inputs.integers("groups", groups)
         _inputs.same_shape("groups", groups, "the lists", self._list_shape)
-        return of_lists.means_by_group(canonical(self), groups, num_groups, undefined)
+        return means_by_group(canonical(self), groups, num_groups, undefined)
 
     def over(self, denominator: "PerList") -> "PerList":
         """Returns the ratio to other values of the same lists, for a ratio of means.
@@ -208,9 +254,9 @@ class PerList(ListArrays):
         >>> hits.over(relevant)  # 3 of 9 items
         PerList([3], mean 0.333, 2 lists, n_eff 1.25, 0 undefined)
         """
-        of_lists.check_denominator(self, denominator)
+        _check_denominator(self, denominator)
         numerator, denominator = canonical((self, denominator))
-        values, weights, defined = of_lists.ratios(numerator, denominator)
+        values, weights, defined = _ratios(numerator, denominator)
         cutoff_weights = denominator.has_cutoffs or numerator.cutoff_weights
         return PerList(values, weights, defined, self.undefined, cutoff_weights, True)
 
@@ -291,3 +337,61 @@ def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
     return dataclasses.replace(
         undefined_unless(lists, weights > 0), weights=lists.weights * factors
     )
+
+
+def _check_denominator(a: PerList, b: PerList) -> None:
+    """Raises ValueError unless b may divide a; see `PerList.over`."""
+    shapes = [jnp.shape(x.values) for x in (a, b)]
+    if a.has_cutoffs and b.has_cutoffs and shapes[0][-1] != shapes[1][-1]:
+        raise ValueError(
+            f"the numerator has values of shape {shapes[0]} and the denominator of "
+            f"{shapes[1]}; pass values of the same cutoffs"
+        )
+    check_same_weights(a, b, ("the numerator", "the denominator"))
+    if not all(map(_inputs.is_readable, (b.values, b.weights, b.defined))):
+        return
+    values, _, defined = columns_of(b)
+    is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
+    if is_wrong.any():
+        index, column = _inputs.first_index(is_wrong)
+        raise ValueError(
+            f"the denominator is {values[index, column]:g} in list {index}; pass values of "
+            "at least 0"
+        )
+
+
+@jax.jit
+def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Computes the values, weights and `defined` of `PerList.over`.
+
+    Weights and `defined` have cutoffs where b or the weights of a have them.
+    """
+    num_axes = len(list_shape_of(a))
+    a, b = _shards.align_with_sharded((a, b), num_axes)
+
+    def with_cutoffs(x: jax.Array) -> jax.Array:
+        return x[..., None] if x.ndim == num_axes else x
+
+    dtype = _inputs.float_dtype(a.values, b.values, a.weights)
+    numerator, denominator = (
+        jnp.where(widen(x.defined, x.values), x.values, 0).astype(dtype) for x in (a, b)
+    )
+    weights, is_counted = a.weights.astype(dtype), b.defined & (b.weights > 0)
+    if a.has_cutoffs or b.has_cutoffs:
+        numerator = with_cutoffs(numerator)
+        if b.has_cutoffs or a.cutoff_weights:
+            denominator, weights, is_counted = map(
+                with_cutoffs, (denominator, weights, is_counted)
+            )
+    values = ratio(numerator, widen(denominator, numerator))
+    # Of a list whose divisor is unknown, so are the value and what it adds to the sums.
+    is_unknown = is_counted & jnp.isnan(denominator)
+    values = jnp.where(widen(is_unknown, values), jnp.nan, values)
+    denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)
+    defined = is_counted & (denominator > 0)
+    weights = jnp.where(defined, weights * denominator, 0)
+    if weights.ndim > num_axes:
+        weights, defined = (
+            jnp.broadcast_to(x, values.shape) for x in (weights, defined)
+        )
+    return jnp.where(widen(defined, values), values, 0), weights, defined

@@ -1,18 +1,22 @@
 """The base class of every mergeable state: leaves that merge one by one."""
 
 import abc
+import dataclasses
 import os
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._states import show
 from jax_rank_metrics._states.double_floats import canonical, merge_two, reduce_axis
 
 S = TypeVar("S", bound="State")
+T = TypeVar("T")
+
+_MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
 class State(abc.ABC):
@@ -29,6 +33,10 @@ class State(abc.ABC):
     lists. A class that names this leaf differently overrides `_tally`. What must be equal
     for two states to merge, such as the edges of bins, is a static field. States stacked by
     vmap, scan or pmap have the stacked axes before those of every leaf.
+
+    Its repr is read in error messages and in debuggers, so it never raises: not inside
+    `jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for whatever else
+    JAX puts in place of arrays.
     """
 
     counts: jax.Array
@@ -92,10 +100,59 @@ class State(abc.ABC):
         """The effective number of lists, `[*k]`, for kinds of states that read weights."""
         return None
 
-    __repr__ = show.state_repr
-    __float__ = show.state_float
-    __format__ = show.state_format
-    _repr_html_ = show.state_html
+    def __repr__(self) -> str:
+        """Shows the numbers and the counts: `Mean(0.5 ± 0.5, 2 lists, 0 undefined)`.
+
+        Without readable numbers it shows their shape: `Mean(traced, float32[])`.
+        """
+        name = type(self).__name__
+        try:
+            stacked = list(self._stacked)
+            local = local_copy(self)
+            if local is None or stacked:
+                value = jax.eval_shape(lambda state: state.compute(), self)
+                axes = [f"stacked {stacked}"] if stacked else []
+                kind = f"{value.dtype}{list(value.shape)}"
+                return f"{name}({', '.join([*why_unreadable(self), *axes, kind])})"
+            numbers, counts = shown_numbers(local)
+            return f"{name}({self._text.format(*numbers)}, {counts})"
+        except Exception as error:  # leaves that are no arrays, or not those of a state
+            return f"{name}({fields_text(self, error)})"
+
+    def _repr_html_(self) -> str | None:
+        """Returns HTML for a notebook; None where the repr has no numbers either."""
+        try:
+            local = local_copy(self)
+            if local is None or self._stacked:
+                return None
+            numbers, counts = shown_numbers(local)
+            bold = self._text.replace("{}", "<b>{}</b>", 1)
+            return f"{bold.format(*numbers)} <small>({counts})</small>"
+        except Exception:  # as in `__repr__`
+            return None
+
+    def __float__(self) -> float:
+        """Converts a state that computes one number to a float.
+
+        Raises:
+            TypeError: if it has several cutoffs, or is stacked.
+        """
+        if self._stacked:
+            raise TypeError(
+                f"a state stacked along axes of shape {self._stacked} is not a single "
+                "number; pass state.reduce(), or read state.compute()"
+            )
+        value = self.compute()
+        if value.ndim:
+            raise TypeError(
+                f"a state of {len(value)} cutoffs is not a single number; pass one of "
+                "them, such as state.compute()[0]"
+            )
+        return float(value)
+
+    def __format__(self, spec: str) -> str:
+        """Formats `f"{state:.3f}"` as a float, and `f"{state}"` as the repr."""
+        return format(float(self), spec) if spec else str(self)
 
 
 def stacked_shape(state: "State") -> tuple[int, ...]:
@@ -158,3 +215,78 @@ def check_stacked(state: State) -> None:
 def is_state(tree: Any) -> bool:
     """Whether a node of a pytree is a state, for `jax.tree.map(…, is_leaf=…)`."""
     return isinstance(tree, State)
+
+
+def number(x: float | np.ndarray) -> str:
+    """Formats a number as 0.500, or as 1.00e-04 outside [1e-3, 1e6); −0.0 as 0.000."""
+    x = x + 0  # −0.0 becomes 0.0
+    plain = x == 0 or 1e-3 <= abs(x) < 1e6
+    return f"{x:.3f}" if plain else f"{x:.2e}"
+
+
+def fields_text(tree: Any, error: Exception) -> str:
+    """Shows the fields, and, where they hold arrays, why no number comes of these."""
+    names = [field.name for field in dataclasses.fields(tree)]
+    texts = [f"{name}={getattr(tree, name)!r}" for name in names]
+    if all(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in jax.tree.leaves(tree)):
+        texts.append(f"{type(error).__name__}: {error}")
+    return ", ".join(texts)
+
+
+def shown_numbers(state: State) -> tuple[list[str], str]:
+    """Formats the numbers of a state, and its counts as "3 lists, 0 undefined"."""
+    # Inside a trace, results computed from constants would otherwise be traced.
+    with jax.ensure_compile_time_eval():
+        values, (lists, undefined), size = jax.device_get(
+            (state._shown(), state._tally, state._sample_size)
+        )
+    lists, undefined = int(lists), int(undefined)  # a caller may have cast them
+    counts = f"{lists} list{'' if lists == 1 else 's'}"
+    # For equal weights the effective number is that of the lists, up to rounding.
+    if size is not None and np.min(size, initial=np.inf) < 0.995 * lists:
+        texts = [
+            f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in (np.min(size), np.max(size))
+        ]
+        counts += f", n_eff {' to '.join(dict.fromkeys(texts))}"
+    return [numbers_text(x) for x in values], f"{counts}, {undefined} undefined"
+
+
+def numbers_text(values: np.ndarray) -> str:
+    """Formats a number, or those of the first cutoffs: `[0.500, 0.250]`."""
+    if not np.ndim(values):
+        return number(values)
+    ellipsis = ["…"] * (len(values) > _MAX_SHOWN)
+    return f"[{', '.join([*map(number, values[:_MAX_SHOWN]), *ellipsis])}]"
+
+
+def local_copy(tree: T) -> T | None:
+    """Returns the tree with arrays of NumPy, or None if this host cannot read them all.
+
+    What is computed with them depends on no mesh, as the arrays themselves may do.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    local_leaves = []
+    for leaf in leaves:
+        # A list of values in NumPy holds its scalars.
+        kinds = (jax.Array, np.ndarray, np.generic)
+        if isinstance(leaf, Tracer) or not isinstance(leaf, kinds):
+            return None
+        if isinstance(leaf, jax.Array):
+            if leaf.is_deleted():
+                return None
+            if not leaf.is_fully_addressable:
+                # To compute with it, every other host would have to take part.
+                if not leaf.is_fully_replicated:
+                    return None
+                leaf = leaf.addressable_data(0)
+        local_leaves.append(leaf)
+    return jax.tree.unflatten(structure, jax.device_get(local_leaves))
+
+
+def why_unreadable(tree: object) -> list[str]:
+    """Says in a word why no number can be read of a tree; empty where nothing is known."""
+    leaves = jax.tree.leaves(tree)
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
+        return ["traced"]
+    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+    return ["deleted"] if any(leaf.is_deleted() for leaf in arrays) else []

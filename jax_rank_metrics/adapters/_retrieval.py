@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._files.measure import Places
+from jax_rank_metrics._files.joined import Places
 from jax_rank_metrics._inputs import MAX_INT32
 from jax_rank_metrics._ordering.order_on_host import (
     best_first,

@@ -10,7 +10,6 @@ things differ: interpolated precision is that of version 10 of trec_eval, where 
 has version 9; and a few measures are not available, which `supported_measures` leaves out.
 """
 
-import dataclasses
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +20,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._command.request import metrics_of
 from jax_rank_metrics._files.join import join_dicts
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
@@ -130,13 +128,10 @@ class RelevanceEvaluator:
         measured = joined.measure(bounds) if bounds else {}
         columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
         for metric in self._metrics:
-            lists = measured[metric.bound.name]
-            values = np.reshape(lists.values, (len(qrels), -1))
-            for label, column in zip(metric.labels, values.T, strict=True):
-                self.lists[label] = dataclasses.replace(lists, values=column)
-                columns[label] = column
+            for label, lists in metric.columns(measured[metric.bound.name]):
+                self.lists[label], columns[label] = lists, np.asarray(lists.values)
                 if metric.bound.state is GeometricMean:
-                    columns[label] = np.log(np.maximum(column, FLOOR))
+                    columns[label] = np.log(np.maximum(columns[label], FLOOR))
         values_by_name = {name: column.tolist() for name, column in columns.items()}
         return {
             query: {name: values[row] for name, values in values_by_name.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.measure import measure_places
+from jax_rank_metrics._files.joined import measure_places
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics.adapters._shared import framework

@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "messages name users by their position",
         "_drivers/job.py",
-        'return f"{self.unit[0]} {self.rows[index]}"',
-        'return f"{self.unit[0]} {index}"',
+        "query_name(self.unit, int(self.rows[index]))",
+        "query_name(self.unit, index)",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists of no group are in the first one",
-        "_states/group_sums.py",
+        "_states/double_floats.py",
         "groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)",
         "groups = jnp.where(groups < num_groups, jnp.maximum(groups, 0), num_groups)",
         "tests/test_batches.py::test_lists_of_no_group",
@@ -188,27 +188,27 @@ MUTANTS = (
     Mutant(
         "lists of weight 0 count",
         "_states/moments.py",
-        "has_weight = entered = weights > 0",
-        "has_weight = entered = weights >= 0",
+        "entered = weights > 0",
+        "entered = weights >= 0",
         "tests/test_mean.py::test_undefined_lists",
     ),
     Mutant(
         "totals of sharded lists are those of one device",
-        "_layouts/pools.py",
+        "_layouts/rows.py",
         "return lax.psum(Rows().sum(x, trailing), self.axis_name)",
         "return lax.pmax(Rows().sum(x, trailing), self.axis_name)",
         "tests/test_layouts.py::test_every_metric_on_every_source[core]",
     ),
     Mutant(
         "totals of parts are those of one device",
-        "_layouts/pools.py",
+        "_layouts/rows.py",
         "return lax.psum(totals, self.axis_name)",
         "return lax.pmax(totals, self.axis_name)",
         "tests/test_layouts.py::test_every_metric_on_every_source[core]",
     ),
     Mutant(
         "listed items count as unlisted, too",
-        "_layouts/pools.py",
+        "_layouts/rows.py",
         "unlisted = (number - Rows().sum(is_listed))[..., None]",
         "unlisted = number[..., None]",
         "tests/test_drivers.py::test_values[dot]",

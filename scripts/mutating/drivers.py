@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "an evaluation that goes on with nan",
         "_drivers/step.py",
-        "jnp.where(has_nan, Fault.NAN, faults)",
-        "faults",
+        "jnp.where(has_nan, Fault.NAN, of_data)",
+        "of_data",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
     ),
     Mutant(
@@ -111,13 +111,13 @@ MUTANTS = (
     Mutant(
         "a matrix of scores is not cut over items",
         "_drivers/step.py",
-        "if isinstance(queries, QueryBatch) and catalog.items is None:",
-        "if isinstance(queries, CandidateBatch):",
+        "if queries.kinds is None and catalog.items is None:",
+        "if queries.kinds is not None:",
         "tests/test_drivers.py::test_values[a matrix-both cut]",
     ),
     Mutant(
         "places in another order than the top-k",
-        "_drivers/plan.py",
+        "_drivers/job.py",
         'return "expected" if self.ties is None and not reads_order else self.ties',
         'return "expected" if not reads_order else self.ties',
         "tests/test_drivers.py::test_values[a function-stable]",
@@ -187,16 +187,16 @@ MUTANTS = (
     ),
     Mutant(
         "frames of a model are read in their order",
-        "_inputs/labelled.py",
+        "_inputs/libraries.py",
         'values = _ordered(name, names, values.T, ids[1], "items").T',
         "pass",
         "tests/test_row_ids.py::test_frames_of_a_model[strings]",
     ),
     Mutant(
         "masks are read by position where items have ids",
-        "_drivers/evaluate_users.py",
-        '_inputs.by_ids(name, x, ids_of_items, "items")',
-        "np.asarray(x)",
+        "_drivers/interactions.py",
+        "_inputs.by_ids(x, y, self.ids, unit)",
+        "np.asarray(y)",
         "tests/test_row_ids.py::test_frames_of_a_model[integers]",
     ),
     Mutant(

@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "a document beyond the depth is counted",
-        "_files/measure.py",
+        "_files/joined.py",
         "is_kept[rows[above < depth]] = True",
         "is_kept[rows[above <= depth]] = True",
         "tests/test_joined.py::test_places_are_those_of_loops",
@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "accents are written in one way",
         "_files/sides.py",
-        '"".join(x).isascii()',
+        "len(text) == len(text.encode())",
         "True",
         "tests/test_ranked_lists.py::test_remark_on_ids_that_print_alike[True]",
     ),

@@ -34,7 +34,7 @@ MUTANTS = (
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
-        "_formulas/user_models.py",
+        "_formulas/building_blocks.py",
         "power(p, ranks - 1)",
         "power(p, ranks)",
         "jax_rank_metrics/_formulas/user_models.py",

@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "two rankings are cut in two ways",
-        "_formulas/matched_ids.py",
+        "_formulas/two_rankings.py",
         "first = _shards.reshard_like(first, second)",
         "first = _shards.reshard_like(first, first)",
         "tests/test_transforms.py::test_mesh[lists-some]",
@@ -131,14 +131,14 @@ MUTANTS = (
     ),
     Mutant(
         "groups of lists are scattered where they are cut",
-        "_states/of_lists.py",
+        "_states/mean.py",
         "    lists, groups = _shards.gathered((lists, groups))\n",
         "",
         "tests/test_transforms.py::test_mesh[states-lists]",
     ),
     Mutant(
         "ratios are of lists that are cut in different ways",
-        "_states/of_lists.py",
+        "_states/per_list.py",
         "    a, b = _shards.align_with_sharded((a, b), num_axes)\n",
         "",
         "tests/test_meshes.py::test_lists_that_explicit_axes_cut_in_different_ways",

@@ -118,7 +118,7 @@ MUTANTS = (
     Mutant(
         "arithmetic means in tables of geometric ones",
         "_results/tables/estimates.py",
-        "kind = STATES.get(metric_part(name), Mean)",
+        "kind = kind_of_mean(name)",
         "kind = Mean",
         "tests/test_table.py::test_geometric_means_of_values",
     ),
@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "intervals of resamples end at the quantile below",
         "_results/inference/studentised.py",
-        'np.quantile(np.minimum(x, INFINITE), level, method="higher")',
-        'np.quantile(np.minimum(x, INFINITE), level, method="lower")',
+        'np.quantile(x, level, method="higher")',
+        'np.quantile(x, level, method="lower")',
         "tests/test_chance.py::test_bootstrap_of_few_lists",
     ),
     Mutant(

@@ -97,15 +97,15 @@ MUTANTS = (
     Mutant(
         "tied items beyond the cut without those held",
         "_sources/streams.py",
-        "tied = _count_labels(items.labels, is_last) + first.dropped",
-        "tied = first.dropped",
+        "tied = _count_labels(items.labels, is_last) + dropped",
+        "tied = dropped",
         "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
     ),
     Mutant(
         "first stops without the stops that tie",
         "_sources/labelled_catalog.py",
-        "first.dropped + 1",
-        "first.dropped",
+        "dropped + 1",
+        "dropped",
         "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
     ),
     Mutant(
@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "tokens that are padding count",
-        "_sources/tokens.py",
+        "_sources/similarities.py",
         "jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None",
         "jnp.maximum(best, scores), None",
         "tests/test_maxsim.py::test_scores",
@@ -138,16 +138,16 @@ MUTANTS = (
     ),
     Mutant(
         "thresholds are not rounded as labels are",
-        "_sources/rank.py",
-        "label_dtype=raw_items.label_dtype",
-        "label_dtype=None",
+        "_items.py",
+        "return label_dtype(self.labels, self.dtype)",
+        "return None",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
     Mutant(
         "thresholds of catalogues are not rounded as labels are",
         "_sources/streams.py",
-        "_inputs.label_dtype(self.catalog.relevant.labels, dtype)",
-        "_inputs.label_dtype(None, dtype)",
+        "label_dtype(self.catalog.relevant.labels, dtype)",
+        "label_dtype(None, dtype)",
         "tests/test_inputs.py::test_thresholds_of_every_source",
     ),
 )

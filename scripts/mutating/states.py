@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "weights are summed without their pieces",
-        "_states/bins.py",
+        "_states/pooled.py",
         "_PIECES = 4",
         "_PIECES = 0",
         "tests/test_pooled.py::test_weights_lose_nothing_in_one_bin",
@@ -47,7 +47,7 @@ MUTANTS = (
     ),
     Mutant(
         "the weights of a ratio are those of lists",
-        "_states/of_lists.py",
+        "_states/per_list.py",
         "jnp.where(defined, weights * denominator, 0)",
         "jnp.where(defined, weights + 0 * denominator, 0)",
         "tests/test_ratios.py::test_mean_and_error_equal_float64",
@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "the floor of a geometric mean is added to values",
-        "_states/geometric.py",
+        "_states/mean.py",
         "jnp.log(jnp.maximum(values, floor))",
         "jnp.log(values + floor)",
         "tests/test_aggregates.py::test_geometric_means_of_little",
@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "a denominator of NaN is none below 0",
-        "_states/of_lists.py",
+        "_states/per_list.py",
         "is_wrong = ~(values >= 0) & defined",
         "is_wrong = (values < 0) & defined",
         "tests/test_errors.py",
@@ -90,13 +90,13 @@ MUTANTS = (
     Mutant(
         "undefined lists of a cluster count as 0",
         "_states/clusters.py",
-        'values.astype(np.float64), undefined == "one")',
-        "values.astype(np.float64), 0)",
+        "filled(values, defined, undefined)",
+        'filled(values, defined, "zero")',
         "tests/test_clusters.py::test_means_of_clusters",
     ),
     Mutant(
         "lists are shown inside of their own text",
-        "_states/show.py",
+        "_states/per_list.py",
         "if local is None or _is_showing.get():",
         "if local is None:",
         "tests/test_show.py::test_an_error_of_the_mean_may_show_the_lists",

@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "parts of devices are as long as a block",
         "_sources/blocks.py",
-        "lax.axis_index(self.items_axis) * scorer.num_items",
-        "lax.axis_index(self.items_axis) * scorer.block_length",
+        "lax.axis_index(self.items_axis) * self.num_items",
+        "lax.axis_index(self.items_axis) * self.block_length",
         "tests/test_streams.py::test_devices_that_share_a_catalogue[ids]",
     ),
     Mutant(
@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "the item mask is that of the block before",
         "_sources/blocks.py",
-        "mask = scorer.cut(self.item_mask, start,",
-        "mask = scorer.cut(self.item_mask, start - size,",
+        "mask = self.cut(self.item_mask, start,",
+        "mask = self.cut(self.item_mask, start - size,",
         "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
@@ -195,8 +195,8 @@ MUTANTS = (
     Mutant(
         "no more ranks than the items of a device",
         "_sources/blocks.py",
-        "return self.scorer.num_items * (1 if axis is None else lax.axis_size(axis))",
-        "return self.scorer.num_items * (1 if axis is None else 1)",
+        "return self.num_items * (1 if axis is None else lax.axis_size(axis))",
+        "return self.num_items * (1 if axis is None else 1)",
         "tests/test_streams.py::test_devices_that_share_a_catalogue[ids]",
     ),
     Mutant(

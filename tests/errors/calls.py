@@ -252,6 +252,7 @@ CASES = {
     "states reduced twice": (ValueError, "all_reduce over 'model': states are already equal", lambda: over_items(lambda y: jrm.all_reduce(jrm.ndcg(y, y, items_axis="model", k=1), "model"))),
     # ids
     "a string of ids": (TypeError, "retrieved_ids: query 0 holds .*; pass a list of ids in rank order", lambda: jrm.rank_ids(np.array(["ab"]), [["a"]])),
+    "a list of ids beside lists of lists": (TypeError, "a list stands where an id should; pass a list of lists for both", lambda: jrm.rank_ids(["a"], [["a"]])),
     "other queries": (ValueError, "retrieved_ids has the query 'q', which relevant_ids has not", lambda: jrm.rank_ids({"q": ["a"]}, {"r": ["a"]})),
     "queries of one side": (ValueError, "retrieved_ids has 1 queries, and relevant_ids 1 lists", lambda: jrm.rank_ids({"q": ["a"]}, [["a"]])),
     "no queries": (ValueError, "retrieved_ids has 0 queries", lambda: jrm.rank_ids({}, {})),

@@ -99,6 +99,8 @@ def FORMULA(values_of):
 
 CASES = {
     # beyond accuracy
+    "a ranking for lists": (TypeError, "ndcg needs labels and scores; a ranking that exists goes to ndcg.of", lambda: jrm.ndcg(cut())),
+    "labels alone": (TypeError, "reciprocal_rank needs labels and scores", lambda: jrm.reciprocal_rank.per_list(Y)),
     "no catalogue": (ValueError, "num_items is 0.*at least 1", lambda: jrm.exposure(IDS, 0)),
     "a pair of one": (ValueError, "k is 1; diversity is of pairs", lambda: jrm.intra_list_diversity(IDS, np.ones((4, 2), np.float32), k=1)),
     "counts of lists": (ValueError, "counts has shape (2, 3); pass an array [num_items]", lambda: jrm.novelty(IDS, Y)),

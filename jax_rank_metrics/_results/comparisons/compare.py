@@ -1,11 +1,18 @@
 """Compares systems: how large a difference is, and whether it may be chance."""
 
-from collections.abc import Hashable, Sequence
+import itertools
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from jax import random
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import (
+    check_lower,
+    direction_of,
+    is_metric_name,
+    warn_of_zeros,
+)
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.outcomes import (
@@ -14,25 +21,32 @@ from jax_rank_metrics._results.comparisons.outcomes import (
     compared,
 )
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.direction import (
-    check_lower,
-    direction_of,
-    warn_of_zeros,
+from jax_rank_metrics._results.systems.list_values import (
+    in_one_order,
+    is_by_list,
+    listing,
 )
-from jax_rank_metrics._results.systems.list_values import in_one_order
 from jax_rank_metrics._results.systems.prediction_powered import beside_judge
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
-    Pair,
+    Metrics,
     Path,
     Record,
+    Systems,
     Values,
-    pairs_of,
-    pairs_of_judge,
+    by_system,
+    holds_levels,
+    named_by_first_key,
+    paths_text,
+    read,
 )
 from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
+
+# The records of one metric of two systems, a before b, and the numbers of the systems,
+# of which the baseline's is 0.
+Pair = tuple[Record, Record, tuple[int, int]]
 
 
 def compare(
@@ -262,8 +276,7 @@ def compare(
         ("alternative", alternative, Alternative),
     ):
         _inputs.option(name, value, choices)
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     if judge is not None and test not in (None, "t", "bootstrap"):
         raise ValueError(
             f"test is {test!r}, which cannot use the lists that only a judge has labelled; "
@@ -285,35 +298,167 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    all_pairs = pairs_of(a, b, pairs)
-    records = [record for pair in all_pairs for record in pair[:2]]
+    all_pairs = _pairs_of(a, b, pairs)
+    records = [x for pair in all_pairs for x in pair[:2]]
     # [a, b, a, b, …], all in the order of the first a.
-    lists = in_one_order(
-        [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
-    )
+    ids_of_records = None if ids is None else [*ids] * len(all_pairs)
+    lists = in_one_order([x.lists for x in records], ids_of_records)
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
-    judge_records: list[Record] = []
+    of_judge: list[Record] = []
     if judge is not None:
-        of_judge = pairs_of_judge(judge, all_pairs, b is not None)
-        judge_records = [record for pair in of_judge for record in pair[:2]]
+        of_judge = _records_of_judge(judge, all_pairs, b is not None)
     if undefined is None:
-        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *judge_records)]
+        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
         warn_of_zeros(zeros, lower)
-    differences = Differences.of_pairs(lists, undefined)
-    cluster_indices = None
+    differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
-        judge_lists = in_one_order([x.lists for x in judge_records])
-        by_judge = Differences.of_pairs(judge_lists, undefined)
+        judge_lists = in_one_order([x.lists for x in of_judge])
         differences, cluster_indices = beside_judge(
-            (lists, differences), (judge_lists, by_judge), clusters, undefined
+            lists, differences, judge_lists, clusters, undefined
         )
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
     subjects = _subjects_of(all_pairs, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
+
+
+def _pairs_of(
+    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
+) -> list[Pair]:
+    """Pairs the metrics of systems.
+
+    Args:
+        a: The values of the baseline; or a dict of systems where b is None.
+        b: The values of another system, a dict of such systems, or None.
+        pairs: Whether each system is paired with the first alone, or with all; or the
+            names of the systems with which all others are paired.
+
+    Raises:
+        ValueError: if either holds no metric, if the metrics of systems differ, or if there
+            is no system of a name.
+    """
+    baselines = 1
+    if b is not None:
+        baseline, further = _baseline_and(a, b, ("a", "b"))
+        systems = [baseline, *further.values()]
+        if pairs != "baseline":
+            raise ValueError(
+                f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
+                f"compare({{name: values, …}}, pairs={pairs!r})"
+            )
+    else:
+        named = _systems_in(a)
+        systems = list(named.values())
+        if not isinstance(pairs, str):
+            if not pairs or any(name not in named for name in pairs):
+                raise ValueError(
+                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
+                    f"baselines among {listing(list(named))}"
+                )
+            baselines = len(set(pairs))
+            systems = list({x: named[x] for x in (*pairs, *named)}.values())
+    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
+    couples = itertools.combinations(range(len(systems)), 2)
+    return [
+        (record, systems[j][path], (i, j))
+        for i, j in couples
+        if pairs == "all" or i < baselines
+        for path, record in systems[i].items()
+    ]
+
+
+def _records_of_judge(
+    judge: Values, pairs: Sequence[Pair], is_by_side: bool
+) -> list[Record]:
+    """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
+
+    Args:
+        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
+        pairs: What people have labelled.
+        is_by_side: Whether a and b were passed by themselves.
+
+    Raises:
+        TypeError: if the judge's values are not passed as those of people are.
+        ValueError: if they lack a system or a metric.
+    """
+    first: Metrics = {}
+    if is_by_side:
+        if not isinstance(judge, tuple | list) or len(judge) != 2:
+            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
+        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
+    else:
+        if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
+            raise TypeError(
+                f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
+            )
+        systems = by_system(read(judge, "judge", "systems"))
+    records = []
+    for a, b, _ in pairs:
+        baseline = first if is_by_side else systems.get(a.system, {})
+        system = systems.get(b.system, {})
+        sides = (a, baseline), (b, system)
+        if missing := [x.keys for x, values in sides if x.path not in values]:
+            raise ValueError(
+                f"judge lacks {listing(missing)}; pass the values of the same systems and "
+                "metrics"
+            )
+        records += [baseline[a.path], system[a.path]]
+    return records
+
+
+def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
+    """Reads several systems, which all have the metrics of the first one."""
+    if not isinstance(tree, Systems) and not holds_levels(tree):
+        if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
+            number = "no" if isinstance(tree, Mapping) and not tree else "one"
+            raise ValueError(
+                f"a holds {number} system; pass b, or a dict of two or more systems"
+            )
+        if all(map(is_metric_name, tree)):
+            raise ValueError(
+                f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
+                "dict of systems, each with its metrics"
+            )
+    systems = by_system(read(tree, "a", "systems"))
+    if len(systems) < 2:
+        raise ValueError("a holds one system; pass b, or a dict of two or more systems")
+    (baseline, metrics), *following = systems.items()
+    for system, of_system in following:
+        if metrics.keys() != of_system.keys():
+            raise ValueError(
+                f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
+                f"{paths_text(of_system)}; pass values of the same metrics for all systems"
+            )
+    return systems
+
+
+def _baseline_and(
+    a: Values, b: Values, names: tuple[str, str]
+) -> tuple[Metrics, dict[Hashable, Metrics]]:
+    """Reads the baseline a, and the systems in b: a single one, None, unless named.
+
+    b holds systems, whose names are its first keys, if it has one key more than a.
+    """
+    of_a, of_b = read(a, names[0]), read(b, names[1])
+    if len({x.system for x in of_a}) > 1:
+        raise ValueError(
+            f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
+        )
+    baseline = {x.path: x for x in of_a}
+    keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
+    systems = by_system(
+        named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
+    )
+    if any(x.keys() != baseline.keys() for x in systems.values()):
+        raise ValueError(
+            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
+            f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
+            "b a dict of systems, each with the metrics of a"
+        )
+    return baseline, systems
 
 
 def _subjects_of(
@@ -336,13 +481,13 @@ def _subjects_of(
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
             a.was_asked_for and b.was_asked_for,
-            (
-                a.task,
-                a.system if has_name_of_a else None,
-                b.system,
-                label,
-                label and cutoff_text(label),
-            ),
+            {
+                "task": a.task,
+                "baseline": a.system if has_name_of_a else None,
+                "system": b.system,
+                "metric": label,
+                "cutoff": label and cutoff_text(label),
+            },
         )
         for a, b, systems in pairs
         for label in a.labels()

@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
-from jax_rank_metrics._results import formats
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.sheet import (
     Cell,
     Sheet,
+    as_html,
+    as_text,
     count_text,
     fixed_point,
     json_number,
@@ -358,11 +359,11 @@ class Comparisons(Sequence[Comparison]):
 
     def __repr__(self) -> str:
         """A table with a row for each comparison."""
-        return formats.as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
+        return as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
     def _repr_html_(self) -> str:
         """The same table in a notebook."""
-        return formats.as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
+        return as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
 
 def comparisons_in(results: object) -> Comparisons | None:

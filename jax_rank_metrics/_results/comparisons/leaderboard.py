@@ -1,5 +1,6 @@
 """Many systems in the order of their means over tasks, and how sure that order is."""
 
+import dataclasses
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,7 +9,13 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._calls.names import (
+    check_lower,
+    direction_of,
+    is_metric_name,
+    kind_of_mean,
+    warn_of_zeros,
+)
 from jax_rank_metrics._results.comparisons import standings
 from jax_rank_metrics._results.comparisons.standings import (
     Leaderboard,
@@ -30,29 +37,29 @@ from jax_rank_metrics._results.inference.weighted_means import (
     error_with_seeds,
     seed_variance,
 )
-from jax_rank_metrics._results.systems.differences import common_undefined
-from jax_rank_metrics._results.systems.direction import (
-    check_lower,
-    direction_of,
-    warn_of_zeros,
-)
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,
+    common_undefined,
     in_one_order,
     listing,
     weights_differ,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
+    Metrics,
     Record,
     Values,
+    by_system,
+    label_of,
     lists_at_cutoff,
-    read_tasks,
+    only_metric,
+    read,
+    task_of,
 )
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.list_arrays import ROUNDING, differ
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.state import stacked_shape
-from jax_rank_metrics._states.weights import ROUNDING, differ
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
 PERMUTATIONS = 100_000  # at least
@@ -185,15 +192,14 @@ def leaderboard(
     """
     level = checked_level(level)
     samples = _inputs.positive_integer("samples", samples)
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
-    name, tasks = read_tasks(systems, metric, tasks_first)
+    _inputs.check_undefined(undefined)
+    name, tasks = _read_tasks(systems, metric, tasks_first)
     path = [] if name is None else [name]
     check_lower(lower, path)
     direction = direction_of(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {name} is better; it has no order")
-    if name is not None and metric_part(name) in STATES:
+    if name is not None and kind_of_mean(name) is not Mean:
         raise ValueError(
             f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
             "values under another name, as of average_precision"
@@ -257,6 +263,88 @@ def leaderboard(
         level=level,
         lower_is_better=direction,
     )
+
+
+def _read_tasks(
+    systems: Values, metric: str | None, tasks_first: bool
+) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
+    """Reads the values of one metric of all systems, by task.
+
+    Args:
+        systems: See `leaderboard`.
+        metric: The name of the metric to read, where there are several.
+        tasks_first: Whether the keys of tasks come before those of systems.
+
+    Returns:
+        The name of the metric; and the records of all systems in each task, which is None
+        without tasks.
+
+    Raises:
+        ValueError: if systems hold different tasks or metrics.
+    """
+    # A dict is a set that keeps the order in which names came.
+    names: dict[str | None, None] = {}
+    tasks: dict[Hashable, dict[Hashable, Record]] = {}
+    of_all = read(systems, "systems", "metrics" if tasks_first else "systems")
+    if tasks_first:
+        # `Systems`, and frames whose columns have several levels, name their systems.
+        of_all = [
+            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
+            if x.system is None and x.path[1:]
+            else x
+            for x in of_all
+        ]
+    of_systems = by_system(of_all)
+    if len(of_systems) < 2:
+        raise ValueError("systems: pass a dict of at least two systems")
+    tasks_of: dict[Hashable, list[Hashable]] = {}
+    for system, records in of_systems.items():
+        by_task = _by_task(records, metric, tasks_first)
+        tasks_of[system] = [*by_task]
+        for task, of_metrics in by_task.items():
+            label = label_of("systems", (system,) if task is None else (system, task))
+            name = only_metric(of_metrics, label, metric)
+            tasks.setdefault(task, {})[system] = of_metrics[name]
+            # Values without a name have the one that was asked for.
+            names[name or metric] = None
+    (first, expected), *following = tasks_of.items()
+    for system, of_system in following:
+        if {*of_system} != {*expected}:
+            raise ValueError(
+                f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
+                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
+            )
+    if len(names) > 1:
+        raise ValueError(f"systems hold different metrics: {listing([*names])}")
+    return next(iter(names)), tasks
+
+
+def _by_task(
+    records: Metrics, metric: str | None, tasks_first: bool
+) -> dict[Hashable, dict[str | None, Record]]:
+    """Sorts the records of a system by task, and those of each by metric.
+
+    A single key may be that of a task or of a metric. Unless tasks come first, keys are of
+    metrics if a frame says so, if one of them is `metric`, or if all are names of metrics.
+    """
+    # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
+    keys = [path[0] for path, x in records.items() if len(path) == 1]
+    are_of_metrics = not tasks_first and (
+        metric in keys
+        or any(x.is_of_metric for x in records.values())
+        or all(map(is_metric_name, keys))
+    )
+    are_tasks = len(keys) == len(records) and not are_of_metrics
+    by_task: dict[Hashable, dict[str | None, Record]] = {}
+    for path, record in records.items():
+        task = path[0] if are_tasks else task_of(path)
+        name = None if are_tasks else record.metric
+        by_task.setdefault(task, {})[name] = record
+    return by_task
+
+
+def _listed(tasks: list[Hashable]) -> str:
+    return "none" if None in tasks else listing(tasks)
 
 
 def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
@@ -477,7 +565,7 @@ def _values_of_seeds(
     """
     first = values[0]
     # Values that say what undefined ones count as decide for those that do not.
-    measured = next((x for x in values if x.undefined), first)
+    choice = undefined or common_undefined((x.name, x.undefined) for x in values)
     are_unequal = any([weights_differ(first, x) for x in values])
     if are_unequal and any(x.has_seeds for x in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
@@ -487,9 +575,6 @@ def _values_of_seeds(
     counts = (weights > 0).any(1)
     sides = []
     for x in values:
-        choice: Undefined = undefined or common_undefined(
-            measured.name, measured.undefined, x.name, x.undefined
-        )
         # [seeds, lists], at the only cutoff.
         sides.append(x.finite(choice)[0][..., 0])
         # A list that is skipped for one system counts for none.

@@ -6,14 +6,14 @@ compares, `compared` makes a `Comparison` of each column, and `tested` runs one 
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction
-from jax_rank_metrics._results.comparisons.comparisons import NAME_FIELDS, Comparison
+from jax_rank_metrics._results.comparisons.comparisons import Comparison
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.p_values import (
     Outcome,
@@ -30,12 +30,14 @@ from jax_rank_metrics._results.inference.resample import FEW
 from jax_rank_metrics._results.inference.studentised import (
     judged_bootstrap,
     probability_of_one_list,
+    resampled_p,
+    resampled_reach,
     studentised_bootstrap,
 )
 from jax_rank_metrics._results.inference.weighted_means import Summary
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seeds import summary_of
-from jax_rank_metrics._states.weights import differ
+from jax_rank_metrics._states.list_arrays import differ
 
 # Effective numbers of lists below which resamples mislead where weights differ, and below
 # which they mean nothing.
@@ -106,7 +108,7 @@ class Subject(NamedTuple):
     systems: tuple[int, int] = (0, 1)
     metric: int = 0  # the number of the metric and the cutoff
     in_family: bool = True
-    names: tuple[Any, ...] = (None,) * 5  # in the order of `NAME_FIELDS`
+    names: Mapping[str, Any] = {}  # of `NAME_FIELDS`
 
 
 def compared(
@@ -166,33 +168,33 @@ def compared(
         corrected[in_family] = correct(p[in_family])
     # A one-sided question leaves the end open that its answer does not depend on.
     low, high = summary.mean - reach, summary.mean + reach
-    if question.alternative != "two-sided":
-        unbounded = high if question.alternative == "greater" else low
-        unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
+    if question.alternative == "less":
+        low[:] = -math.inf
+    elif question.alternative == "greater":
+        high[:] = math.inf
     _warn_of_few_samples(samples, in_family, question)
     # Wins are of lists, also where clusters were compared.
     counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
         np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
     )
-    # By whether lower is better: a list in which b is lower is then its win.
-    wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
-        False: (above, below),
-        True: (below, above),
-        None: (None, None),
-    }
     # [comparisons, 6], in the order of the first fields of a `Comparison`.
     numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
     for column, subject in enumerate(subjects):
-        wins, losses = wins_and_losses[subject.direction]
+        # By whether lower is better: a list in which b is lower is then its win.
+        wins, losses = {
+            False: (above[column], below[column]),
+            True: (below[column], above[column]),
+            None: (None, None),
+        }[subject.direction]
         comparisons.append(
             Comparison(
                 *numbers[column].tolist(),
-                wins=None if wins is None else wins[column],
+                wins=wins,
                 ties=ties[column],
-                losses=None if losses is None else losses[column],
+                losses=losses,
                 lists=int(counts[:, column].sum()),
                 n_eff=float(summary.n_eff[column]),
                 test=str(tests[column]),
@@ -212,7 +214,7 @@ def compared(
                     question.level,
                 ),
                 judge=None if by_judge is None else by_judge.at(column),
-                **dict(zip(NAME_FIELDS, subject.names, strict=True)),
+                **subject.names,
             )
         )
     return comparisons
@@ -328,12 +330,12 @@ def tested(
     """
     if question.test == "tukey":
         return _tukey(columns, subjects, question)
+    if question.test == "bootstrap":
+        return _bootstrap(columns, summary, question)
     options = question.key, question.samples
     outcomes = []
     for shift, side in question.hypotheses():
-        if question.test == "bootstrap":
-            outcome = _bootstrap(question, columns, summary, shift, side)
-        elif question.test == "t":
+        if question.test == "t":
             mean = summary.mean + shift
             outcome = Outcome(student_p(mean, summary.error, summary.freedom, side))
         elif question.test == "mcnemar":
@@ -347,53 +349,51 @@ def tested(
             with_max = is_family and question.correction == "maxT"
             outcome = sign_flip_test(terms, *options, side, question.mid_p, with_max)
         outcomes.append(outcome)
-    reach = outcomes[0].reach
-    # Each hypothesis has resampled one side of it; the interval of equivalence has two.
-    if question.test == "bootstrap" and len(outcomes) > 1:
-        reach = _bootstrap(question, columns, summary).reach
-    # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
-    p = np.max([outcome.p for outcome in outcomes], axis=0)
-    return outcomes[0]._replace(p=p, reach=reach)
+    return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
 
 
-def _bootstrap(
-    question: Question,
-    columns: Differences,
-    summary: Summary,
-    shift: float = 0.0,
-    alternative: Alternative = "two-sided",
-) -> Outcome:
-    """Tests means of shifted differences by resampling."""
+def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
+    return np.max(p, axis=0)
+
+
+def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Outcome:
+    """Tests means by resamples, which all hypotheses share."""
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
-    p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
-    is_unknown = (summary.mean != 0) & (p > 1 - question.level)
+    smallest_p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
+    is_unknown = (summary.mean != 0) & (smallest_p > 1 - question.level)
     reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
-    mean = summary.mean + shift
-    is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
-    p = np.where(is_evidence & (lists > 1), p, 1)
+    hypotheses = question.hypotheses()
+    p = np.ones((len(hypotheses), len(lists)))
+    for row, (shift, side) in enumerate(hypotheses):
+        mean = summary.mean + shift
+        is_evidence = {"greater": mean > 0, "less": mean < 0}.get(side, mean != 0)
+        p[row] = np.where(is_evidence & (lists > 1), smallest_p, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
-    # How many seeds each side has, and how many lists count, if they are few.
-    kinds = [
-        (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
-        for column in varied
-    ]
-    options = (question.key, question.samples, question.level, alternative)
-    if columns.judged is not None and len(varied):
-        drawn = columns.judged.at(varied)
-        p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
-        return Outcome(p, question.samples, reach=reach)
+    # Comparisons of one kind share their draws, and all comparisons do beside a judge.
+    kinds: list[Hashable] = [None] * len(varied)
+    if columns.judged is None:
+        # How many seeds each side has, and how many lists count, if they are few.
+        kinds = [
+            (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
+            for column in varied
+        ]
+    options = question.key, question.samples
     for kind in set(kinds):
-        # Comparisons of one kind share their draws.
         chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
-        sides = drawn.seeds if kind[0] else [(x[None],) for x in drawn.values.T]
-        p[chosen], reach[chosen] = studentised_bootstrap(
-            sides, drawn.weights, shift, *options
-        )
-    return Outcome(p, question.samples, reach=reach)
+        if drawn.judged is not None:
+            resamples = judged_bootstrap(drawn.judged, *options)
+        else:
+            differences = [(x[None],) for x in drawn.values.T]
+            sides = drawn.seeds if drawn.seeds[0] else differences
+            resamples = studentised_bootstrap(sides, drawn.weights, *options)
+        p[:, chosen] = [resampled_p(resamples, *x) for x in hypotheses]
+        reach[chosen] = resampled_reach(resamples, question.level, question.alternative)
+    return Outcome(_of_all(p), question.samples, reach=reach)
 
 
 def _student_reach(question: Question, summary: Summary) -> np.ndarray:

@@ -34,7 +34,6 @@ from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
 N = TypeVar("N", bound=int | float)
-P = TypeVar("P")  # a pilot
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
 # this many lists, no test is worth planning.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
@@ -157,8 +156,8 @@ def lists_needed(
             "judge and others belong together; pass both, or leave both out"
         )
 
-    def smallest(pilot: _Pilot | _JudgedPilot) -> float | int:
-        if not (size > 0 and pilot.error < math.inf):
+    def smallest(pilot: _Pilot) -> float | int:
+        if not size > 0:
             return math.inf
 
         def is_enough(lists: int) -> bool:
@@ -184,43 +183,16 @@ def lists_needed(
 
 
 class _Pilot(NamedTuple):
-    """The lists of a pilot, at one cutoff of a metric."""
+    """The errors that a pilot foresees for a metric, at one cutoff.
 
-    error: float  # of the mean over lists; inf where nothing is known of it
-    n_eff: float
+    Attributes:
+        lists: Number of its lists, those of people where there is a judge.
+        over: The standard error of the mean of so many lists, and its degrees of freedom:
+            inf and 0 where the pilot does not show how far lists would vary.
+    """
+
     lists: int
-    seeds: list[SeedVariance]  # of the mean of the pilot; empty without `Seeds`
-
-    def over(self, lists: int) -> tuple[float, float]:
-        """The standard error of the mean of so many lists, and its degrees of freedom."""
-        ratio = lists / max(self.lists, 1)
-        size = ratio * self.n_eff
-        if not (size > 1 and self.error < math.inf):
-            return math.inf, 0.0
-        error = self.error / math.sqrt(ratio)
-        return total_error(error, size - 1, [x.over(ratio) for x in self.seeds])
-
-
-class _JudgedPilot(NamedTuple):
-    """The lists of a pilot that a judge has labelled, too, at one cutoff of a metric."""
-
-    error: float  # of the mean over the pilot; inf where nothing is known of it
-    share: float  # the effective lists in a list, by its weights
-    other_lists: int  # that the judge alone will label
-    moments: JudgedMoments
-
-    def over(self, lists: int) -> tuple[float, float]:
-        """As of `_Pilot`, of so many lists that people label."""
-        x, n, n_judge = self.moments, self.share * lists, self.share * self.other_lists
-        if n <= 2:
-            return math.inf, 0.0
-        tuning = x.tuning(n, n_judge)
-        of_labelled = x.human_variance - 2 * tuning * x.covariance
-        of_labelled = of_labelled + tuning**2 * x.judge_variance
-        # The pilot has spent a degree of freedom on its own λ.
-        of_labelled *= (x.n_eff - 1) / (x.n_eff - 2)
-        variance = of_labelled / n + tuning**2 * x.variance_of_all / n_judge
-        return float(np.sqrt(np.maximum(variance, 0))), n - 2
+    over: Callable[[int], tuple[float, float]]
 
 
 class _Test(NamedTuple):
@@ -293,7 +265,7 @@ def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
 
 
 def _for_each(
-    pilots: Iterable[tuple[Record, Sequence[P]]], result_of: Callable[[P], N]
+    pilots: Iterable[tuple[Record, Sequence[_Pilot]]], result_of: Callable[[_Pilot], N]
 ) -> Nested[N | np.ndarray]:
     """Calls `result_of` for every metric and cutoff."""
     results: dict[Path, N | np.ndarray] = {}
@@ -304,17 +276,31 @@ def _for_each(
     return nested(results)
 
 
-def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_JudgedPilot]:
+def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
     """Reads the pilot of people and a judge at every cutoff."""
-    moments = lists.moments()
-    errors = lists.means().std_error
-    # A pilot without an error does not show how far other differences would vary.
-    errors = np.where(errors > 0, errors, np.inf)
-    shares = moments.n_eff / np.maximum(lists.counts, 1)
-    return [
-        _JudgedPilot(error, share, other_lists, JudgedMoments(*(x[i] for x in moments)))
-        for i, (error, share) in enumerate(zip(errors.tolist(), shares, strict=True))
-    ]
+    errors, all_moments = lists.means().std_error, lists.moments()
+
+    def pilot(column: int) -> _Pilot:
+        moments = JudgedMoments(*(x[column] for x in all_moments))
+        count = int(lists.counts[column])
+        share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
+
+        def over(num_lists: int) -> tuple[float, float]:
+            n, n_judge = share * num_lists, share * other_lists
+            # A pilot without an error does not show how far other differences would vary.
+            if n <= 2 or not 0 < errors[column] < math.inf:
+                return math.inf, 0.0
+            tuning = moments.tuning(n, n_judge)
+            of_labelled = moments.human_variance - 2 * tuning * moments.covariance
+            of_labelled = of_labelled + tuning**2 * moments.judge_variance
+            # The pilot has spent a degree of freedom on its own λ.
+            of_labelled *= (moments.n_eff - 1) / (moments.n_eff - 2)
+            variance = of_labelled / n + tuning**2 * moments.variance_of_all / n_judge
+            return float(np.sqrt(np.maximum(variance, 0))), n - 2
+
+        return _Pilot(count, over)
+
+    return list(map(pilot, range(len(errors))))
 
 
 def _pilots(lists: ListValues) -> list[_Pilot]:
@@ -325,12 +311,21 @@ def _pilots(lists: ListValues) -> list[_Pilot]:
     summary = Summary.of(means, weights, lists.rounding * np.abs(means))
     # Differences that are all equal do not show how far others would vary, nor does one.
     is_known = (summary.error > 0) & (summary.freedom > 0)
-    pilots = []
-    for cutoff, w in enumerate(weights.T):
-        seeds = []
+
+    def pilot(column: int) -> _Pilot:
+        w, seeds = weights[:, column], []
         if len(of_seeds) > 1:
-            seeds = [SeedVariance.of(of_seeds[..., cutoff], shares_of(w))]
-        error = float(summary.error[cutoff]) if is_known[cutoff] else math.inf
+            seeds = [SeedVariance.of(of_seeds[..., column], shares_of(w))]
         count = int((w > 0).sum())
-        pilots.append(_Pilot(error, float(summary.n_eff[cutoff]), count, seeds))
-    return pilots
+
+        def over(num_lists: int) -> tuple[float, float]:
+            ratio = num_lists / max(count, 1)
+            size = ratio * float(summary.n_eff[column])
+            if not (size > 1 and is_known[column]):
+                return math.inf, 0.0
+            error = float(summary.error[column]) / math.sqrt(ratio)
+            return total_error(error, size - 1, [x.over(ratio) for x in seeds])
+
+        return _Pilot(count, over)
+
+    return list(map(pilot, range(weights.shape[1])))

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._results.formats import as_text
 from jax_rank_metrics._results.sheet import (
     Cell,
     Sheet,
+    as_text,
     count_text,
     fixed_point,
     number_with_interval,
     plain,
 )
 from jax_rank_metrics._results.systems.list_values import listing
-from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._states.list_arrays import ROUNDING
 
 SPLITS = 1000  # random splits of the lists in halves
 BLOCK = 2**21  # lists of splits that exist at once: 16 MiB

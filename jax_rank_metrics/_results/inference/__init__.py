@@ -21,7 +21,7 @@ Arrays come in, means, errors and p go out; each number comes from one place:
           └─ power           the error at other numbers of lists
 
 A state that merges holds sums, from which no list can be left out. Its error, which tables
-show too (`_states.uncertainty`), lacks the factor of heavy lists where weights differ.
+show too (`_states.moments`), lacks the factor of heavy lists where weights differ.
 
 Random draws are made in blocks by `resample.py` alone:
 

@@ -19,7 +19,6 @@ from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.list_arrays import list_shape_of
 from jax_rank_metrics._states.merging import check_leaves, in_order, leaves_of
-from jax_rank_metrics._states.of_lists import filled_values
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
@@ -181,8 +180,7 @@ def bootstrap(
     >>> f"{state.compute():.2f}", bool(low < 0.75 < high), state.replicates().shape
     ('0.75', True, (1000,))
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
     # Ids of 64 bits are pairs of words, `[*lists, 2]`.
@@ -220,15 +218,14 @@ def _bootstrap(
     lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
     lists, ids = _shards.gathered((lists, ids))  # JAX does not draw from parts
-    dtype = jax.dtypes.canonicalize_dtype(float)
     # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []
     for metric in lists:
-        filled = filled_values(metric, undefined)
-        value, weight, flags = moments.columns_of([filled], dtype)
+        transforms = [moments.as_passed]
+        choice = metric.undefined if undefined is None else undefined
+        value, weight, flags = moments.columns_of([metric], choice, transforms)
         columns += [weight, weight * value]
-        flags = filled.flags_of_lists(flags).reshape(2, -1)
-        counts.append(jnp.sum(flags, axis=-1, dtype=jnp.int32))
+        counts.append(moments.counts_of_lists(metric, flags))
     # One matrix for all metrics, which share their draws.
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(len(ids), values.shape[-1])
@@ -236,7 +233,7 @@ def _bootstrap(
     # Each metric takes back its own columns: two for every cutoff.
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
-        k = metric.values.shape[len(list_shape_of(metric)) :]
+        k = moments.cutoff_shape_of(metric)
         end = start + 2 * math.prod(k)
 
         def sums_of_metric(

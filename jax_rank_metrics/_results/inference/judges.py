@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._results.inference.p_values import student_reach
 from jax_rank_metrics._results.inference.weighted_means import (
     Summary,
     WeightedMean,
@@ -12,12 +13,8 @@ from jax_rank_metrics._results.inference.weighted_means import (
 )
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._states.clusters import join_clusters
-from jax_rank_metrics._states.intervals import (
-    checked_level,
-    student_quantiles,
-    symmetric,
-)
-from jax_rank_metrics._states.show import numbers_text
+from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.state import numbers_text
 from jax_rank_metrics._types import Number
 
 
@@ -106,10 +103,10 @@ class PredictionPowered:
 
 
 def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, Any]:
-    quantiles = student_quantiles(np.asarray(freedom, float), checked_level(level))
-    ends = np.stack(symmetric(mean, np.asarray(error), quantiles, np))
-    low, high = ends if np.ndim(mean) else ends.tolist()
-    return low, high
+    degrees = np.asarray(freedom, float)
+    reach = student_reach(np.asarray(error), degrees, checked_level(level))
+    low, high = mean - reach, mean + reach
+    return (low, high) if np.ndim(mean) else (float(low), float(high))
 
 
 class JudgedLists(NamedTuple):

@@ -27,13 +27,12 @@ from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.inference.p_values import Outcome
 from jax_rank_metrics._results.inference.resample import (
     BITS,
-    all_swaps,
     count_reached,
     random_orders,
     random_swaps,
 )
 from jax_rank_metrics._results.inference.weighted_means import Ratios
-from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._states.list_arrays import ROUNDING
 
 ROWS = 1024  # lists that are rearranged at once
 VALUES = 2**20  # rearranged values that exist at once: 4 MiB of floats
@@ -563,9 +562,10 @@ def _share_of_all(
     # Lists in which nothing differs stay as they are in all patterns.
     reached = 0
     for start in range(0, 2**count, width):
-        chosen = all_swaps(count, start, min(start + width, 2**count))
-        swaps = np.zeros((len(chosen), len(differs)), bool)
-        swaps[:, differs] = chosen
+        patterns = np.arange(start, min(start + width, 2**count))
+        swaps = np.zeros((len(patterns), len(differs)), bool)
+        # Each bit of the number of a pattern says whether it swaps a list.
+        swaps[:, differs] = patterns[:, None] >> np.arange(count) & 1
         reached += int(_reached(np, sides, swaps, threshold, two_sided).sum())
     return reached / 2**count
 

@@ -182,14 +182,6 @@ def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
     return mix(of_lists[None, :] + of_patterns[:, None])
 
 
-def all_swaps(lists: int, start: int, stop: int) -> np.ndarray:
-    """The patterns from `start` to `stop` of all 2ⁿ, `[patterns, lists]` bool.
-
-    The first pattern swaps nothing.
-    """
-    return (np.arange(start, stop)[:, None] >> np.arange(lists) & 1).astype(bool)
-
-
 def count_reached(
     reached: Callable[[jax.Array], jax.Array], key: jax.Array, samples: int
 ) -> jax.Array:

@@ -5,6 +5,9 @@ t* = (mean* − mean) / error* of a resample is distributed as t = mean / error 
 share of resamples with |t*| ≥ |t|, and the interval is mean ± q·error with q the quantile
 of |t*|, so that it excludes 0 where p is below 1 − level. Dividing by error* is what makes
 this hold for few lists, whose error is hardly known itself.
+
+t* does not depend on what is asked: the same resamples answer questions of either side, of
+any level, and of means that are shifted.
 """
 
 from collections.abc import Sequence
@@ -28,28 +31,23 @@ from jax_rank_metrics._results.inference.resample import (
     sums_of_resamples,
 )
 from jax_rank_metrics._results.inference.weighted_means import seed_variance, shares_of
-from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._states.list_arrays import ROUNDING
 
 SUMS = 2**22  # sums over lists that exist at once: 16 MiB of floats
-INFINITE = np.float32(
-    1e30
-)  # stands for an infinite t*, since NumPy's quantiles subtract
+# Stands for an infinite t*, since NumPy's quantiles subtract.
+INFINITE = np.float32(1e30)
+# t* of every resample, `[samples, columns]` float32, with the mean of each column and its
+# standard error, `[columns]` each.
+Resamples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def studentised_bootstrap(
     sides: Sequence[Sequence[np.ndarray]],
     weights: np.ndarray,
-    shift: float,
     key: jax.Array,
     samples: int,
-    level: float,
-    alternative: Alternative = "two-sided",
-) -> tuple[np.ndarray, np.ndarray]:
-    """P values of weighted means of differences, and how far their intervals reach.
-
-    One-sided tests compare t* itself with t, or −t* with −t: the interval of "greater"
-    starts at mean − q·error, with q the quantile of t*, and that of "less" ends at
-    mean + q·error, with q the quantile of −t*.
+) -> Resamples:
+    """Resamples weighted means of differences.
 
     Each resample draws lists, which both sides share, and the seeds of each side (the
     pigeonhole bootstrap), and has its own two-way standard error. Undivided by it, means
@@ -66,15 +64,8 @@ def studentised_bootstrap(
         weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
             Lists of weight 0 are not drawn. Comparisons of at most `FEW` lists that count
             have equally many of them.
-        shift: What to add to the differences.
         key: A typed PRNG key. Comparisons share their draws.
         samples: Number of resamples.
-        level: Coverage of the intervals.
-        alternative: The differences to look for: any, above 0 or below 0.
-
-    Returns:
-        p, and the distance from the mean to both ends of the interval, or to its only
-        end; `[comparisons]` each.
 
     References:
         Efron & Tibshirani, An introduction to the bootstrap, 1993, algorithm 16.2.
@@ -83,9 +74,7 @@ def studentised_bootstrap(
     """
     sides, weights = _counted_first(sides, weights)
     sizes = tuple(map(len, sides[0]))
-    # b − a below 0, which "less" asks for, is a − b above 0.
-    sign = -1 if alternative == "less" else 1
-    of_sides = [sign * np.stack(side) for side in zip(*sides, strict=True)]
+    of_sides = [np.stack(side) for side in zip(*sides, strict=True)]
     if len(of_sides) == 2:
         # What all seeds have in common in a list cancels.
         common = np.concatenate(of_sides, axis=1).mean(1, keepdims=True)
@@ -102,7 +91,7 @@ def studentised_bootstrap(
     of_lists = sum(x.mean(1) for x in residuals)
     of_seeds = sum(seed_variance(x) for x in scores)
     errors = np.sqrt(of_seeds + factor * (share**2 * of_lists**2).sum(1))
-    means = np.sum([x.mean(1) for x in scores], axis=0) + sign * shift
+    means = np.sum([x.mean(1) for x in scores], axis=0)
     # Centred and scaled, so that squares hardly cancel in float32, and none vanishes.
     centred = np.concatenate([x - x.mean(1, keepdims=True) for x in scores], axis=1)
     all_residuals = np.concatenate(residuals, axis=1)
@@ -121,7 +110,7 @@ def studentised_bootstrap(
     )
     arrays = [x.astype(np.float32) for x in arrays]
     t = np.asarray(_resampled_t(*arrays, seeds_of(key, samples), sizes))
-    return p_and_reach(t, means, errors, level, alternative)
+    return t, means, errors
 
 
 def _counted_first(
@@ -143,33 +132,51 @@ def _counted_first(
     ], weights
 
 
-def p_and_reach(
-    t: np.ndarray,
-    means: np.ndarray,
-    errors: np.ndarray,
-    level: float,
-    alternative: Alternative,
-) -> tuple[np.ndarray, np.ndarray]:
-    """P values of means by resampled statistics, and how far their intervals reach.
+def resampled_p(
+    resamples: Resamples, shift: float, alternative: Alternative
+) -> np.ndarray:
+    """P values of shifted means by their resamples.
+
+    One-sided tests compare t* itself with t, or −t* with −t.
 
     Args:
-        t: `[samples, comparisons]` float32, t* of every resample; −t* for "less".
-        means: `[comparisons]`, with the sign of t*.
-        errors: `[comparisons]`, the standard errors.
-        level: Coverage of the intervals.
-        alternative: As of `studentised_bootstrap`.
+        resamples: The resamples.
+        shift: What to add to the means.
+        alternative: The means to look for: any, above 0 or below 0.
     """
-    if alternative == "two-sided":
-        t, means = np.abs(t), np.abs(means)
+    t, means, errors = resamples
+    means = _TURNS[alternative](means + shift)
     # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
-    threshold = np.float32((1 - np.sign(means) * ROUNDING) * means / errors)
+    nearer = (1 - np.sign(means) * ROUNDING) * means
+    thresholds = (nearer / errors).astype(np.float32)
+    columns = zip(t.T, thresholds, strict=True)
+    reached = [np.sum(_turned(x, alternative) >= limit) for x, limit in columns]
     # The data are one more resample, so that p is never 0.
-    p = (1 + np.sum(t >= threshold, axis=0)) / (1 + len(t))
+    return (1 + np.array(reached)) / (1 + len(t))
+
+
+def resampled_reach(
+    resamples: Resamples, level: float, alternative: Alternative
+) -> np.ndarray:
+    """Distance from a mean to both ends of its interval, or to its only end.
+
+    The interval of "greater" starts at mean − q·error, with q the quantile of t*, and that
+    of "less" ends at mean + q·error, with q the quantile of −t*.
+    """
+    t, _, errors = resamples
     # One column at a time needs no second copy of all columns.
-    quantile = np.array(
-        [np.quantile(np.minimum(x, INFINITE), level, method="higher") for x in t.T]
-    )
-    return p, np.where(quantile < INFINITE, quantile * errors, np.inf)
+    columns = (np.minimum(_turned(x, alternative), INFINITE) for x in t.T)
+    quantile = np.array([np.quantile(x, level, method="higher") for x in columns])
+    return np.where(quantile < INFINITE, quantile * errors, np.inf)
+
+
+# A mean below 0, which "less" asks for, is its negative above 0.
+_TURNS = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
+
+
+def _turned(t: np.ndarray, alternative: Alternative) -> np.ndarray:
+    """Turns t* to the side of the alternative; where it is infinite, it stays so."""
+    return np.where(np.isinf(t), t, _TURNS[alternative](t))
 
 
 @partial(jax.jit, static_argnums=6)
@@ -246,15 +253,8 @@ def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
     return lists ** (1 - lists)
 
 
-def judged_bootstrap(
-    lists: JudgedLists,
-    shift: float,
-    key: jax.Array,
-    samples: int,
-    level: float,
-    alternative: Alternative = "two-sided",
-) -> tuple[np.ndarray, np.ndarray]:
-    """P values of prediction-powered means, and how far their intervals reach.
+def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamples:
+    """Resamples prediction-powered means.
 
     Each resample draws as many labelled lists as there are, and as many others, finds λ
     anew, and has its own standard error; see `studentised_bootstrap`. A cluster of both
@@ -263,14 +263,8 @@ def judged_bootstrap(
     Args:
         lists: The values; more than two labelled rows of each column count, and its error
             is above 0.
-        shift: What to add to the means.
         key: A typed PRNG key. Columns share their draws.
         samples: Number of resamples.
-        level: Coverage of the intervals.
-        alternative: The means to look for: any, above 0 or below 0.
-
-    Returns:
-        As of `studentised_bootstrap`, `[columns]` each.
     """
     means = lists.means()
     # Centred, and of size 1: squares must neither cancel nor vanish in float32.
@@ -297,10 +291,9 @@ def judged_bootstrap(
             terms[is_labelled], terms[is_other], seeds_of(key, samples + 1)
         )
     )
-    sign = -1 if alternative == "less" else 1
-    t, mean = np.full(change.shape, np.inf, np.float32), sign * (means.mean + shift)
-    np.divide(sign * change, error, out=t, where=error > 0)
-    return p_and_reach(t, mean, means.std_error, level, alternative)
+    t = np.full(change.shape, np.inf, np.float32)
+    np.divide(change, error, out=t, where=error > 0)
+    return t, means.mean, means.std_error
 
 
 @jax.jit

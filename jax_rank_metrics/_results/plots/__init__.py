@@ -2,7 +2,7 @@
 
 Results come in, and the `Axes` that they are drawn on go out.
 
-drawing.py        looks, legends, labels and numbers that the plots share
+drawing.py        looks, legends and labels that the plots share
 mean_plots.py     means at cutoffs, over steps and of groups
 list_plots.py     per-list values and their differences
 verdict_plots.py  comparisons and leaderboards

@@ -1,4 +1,4 @@
-"""Parts that the plots share: looks of runs, legends, and the numbers behind lines.
+"""Parts that the plots share: looks of runs, legends and labels.
 
 The constrained layout of matplotlib makes room for all that stands outside the axes. Only
 two things are decided here: long text is broken after a fixed number of letters, and
@@ -6,15 +6,10 @@ labels are left out or turned where matplotlib says that they overlap.
 """
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.systems.systems import Values
-from jax_rank_metrics._results.tables.estimates import estimates
-from jax_rank_metrics._states.cutoff_names import cutoff_of
-from jax_rank_metrics._states.on_host import Estimate
-from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,54 +154,3 @@ def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:
         if are_apart[-1]:
             boxes.append(box)
     return are_apart
-
-
-def lines(
-    results: Values,
-    metric: str,
-    level: Number = 0.95,
-    method: IntervalMethod = "auto",
-    ks: Sequence[int] | None = None,
-) -> dict[str, dict[int, Estimate]]:
-    """The estimates of a metric for each run, by ascending cutoff.
-
-    Runs without the metric at a cutoff are left out.
-
-    Raises:
-        ValueError: if no run has it.
-    """
-    by_run = {}
-    for run, by_name in estimates(results, level, method).items():
-        by_cutoff = {}
-        for name, estimate in by_name.items():
-            head, k = cutoff_of(name) or ("", 0)
-            if head == metric:
-                by_cutoff[k] = estimate
-        for index, k in enumerate(ks or ()):  # "mine[0]", "mine[1]", …
-            if f"{metric}[{index}]" in by_name:
-                by_cutoff[k] = by_name[f"{metric}[{index}]"]
-        if by_cutoff:
-            # Results may name 10 before 5, and a line goes from left to right.
-            by_run[run] = dict(sorted(by_cutoff.items()))
-    if not by_run:
-        raise ValueError(
-            f"results hold no {metric!r} at a cutoff; pass the name before the @, such as "
-            "'recall' for 'recall@1,5,10', or ks for a name of your own"
-        )
-    return by_run
-
-
-def only_metric_of(results: Values) -> str:
-    """The name before the @ of the only metric that has cutoffs.
-
-    Raises:
-        ValueError: if there is none, or if there are several.
-    """
-    names = [name for run in estimates(results, 0.95).values() for name in run]
-    heads = list(dict.fromkeys(x[0] for name in names if (x := cutoff_of(name))))
-    if len(heads) != 1:
-        raise ValueError(
-            f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
-            "name of one before the @"
-        )
-    return heads[0]

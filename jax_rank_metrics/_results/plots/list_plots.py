@@ -1,24 +1,30 @@
 """Plots of per-list values: their distribution, and differences of two systems."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import random
 
+from jax_rank_metrics._calls.names import is_lower_better
 from jax_rank_metrics._results.comparisons.comparisons import Comparison, p_text
 from jax_rank_metrics._results.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text, fixed_point
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.direction import is_lower_better
-from jax_rank_metrics._results.systems.list_values import in_one_order, is_by_list
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    in_one_order,
+    is_by_list,
+)
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
+    Record,
     Systems,
     Values,
     by_system,
-    lists_of_metric,
+    lists_at_cutoff,
+    only_metric,
     read,
 )
 from jax_rank_metrics._states.intervals import checked_level
@@ -83,7 +89,7 @@ def differences(
         records = [read(a, "a"), read(b, "b")]
     names = names or ("a", "b")
     of_a, of_b = (
-        lists_of_metric(x, name, metric)
+        _lists_of_metric(x, name, metric)
         for x, name in zip(records, ("a", "b"), strict=True)
     )
     check_seed_counts((of_a, of_b))
@@ -167,10 +173,10 @@ def distribution(
     for system, of_system in runs.items():
         run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
-        values = lists_of_metric(of_system.values(), name, metric)
+        values = _lists_of_metric(of_system.values(), name, metric)
         # With "skip", one undefined seed leaves a list out; else only all of them do.
-        join = np.all if values.undefined == "skip" else np.any
-        array, defined = values.values.mean(0)[:, 0], join(values.defined, axis=0)[:, 0]
+        defined = (values.is_known() & values.defined.any(0))[:, 0]
+        array = values.values.mean(0)[:, 0]
         weights = values.weights[:, 0]
         has_weight = weights > 0
         values_of_run[run] = array[has_weight & defined]
@@ -195,3 +201,23 @@ def distribution(
     drawing.label_axes(ax, x_label, "share of lists up to it")
     drawing.legend(ax)
     return ax
+
+
+def _lists_of_metric(
+    records: Iterable[Record], name: str, metric: str | None
+) -> ListValues:
+    """Returns the values of one metric of a system, at its only cutoff.
+
+    Args:
+        records: The records of the system.
+        name: What errors call the system.
+        metric: The name of the metric, where there are several.
+
+    Raises:
+        ValueError: if there is no such metric, or several, or several cutoffs.
+    """
+    records = list(records)
+    by_metric = {x.metric: x for x in records if x.is_on_this_host}
+    # States alone are left to the error that says what to pass instead.
+    by_metric = by_metric or {x.metric: x for x in records}
+    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])

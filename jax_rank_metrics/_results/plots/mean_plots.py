@@ -15,10 +15,12 @@ from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._results.tables.estimates import (
+    Estimates,
     estimates,
     estimates_of,
     read_collections,
 )
+from jax_rank_metrics._states.cutoff_names import cutoff_names, cutoff_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -46,7 +48,8 @@ def at_cutoffs(
     Args:
         results: As for `table`.
         metric: Its name before the @, such as "recall". The cutoffs are read from the
-            names in the results: "recall@1,5" and "recall@10" make a single line. None is
+            names in the results: "recall@1,5" and "recall@10" make a single line. Names of
+            trec_eval have cutoffs, too: "ndcg_cut" is the metric of "ndcg_cut_10". None is
             the only metric that has cutoffs.
         ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
             whose values in the table are "mine[0]" and "mine[1]".
@@ -59,8 +62,9 @@ def at_cutoffs(
             metrics with cutoffs and `metric` names none.
     """
     ax = drawing.axes(ax)
-    metric = drawing.only_metric_of(results) if metric is None else metric
-    runs = drawing.lines(results, metric, level, method, ks)
+    means = estimates(results, level, method)
+    metric = _only_metric_of(means) if metric is None else metric
+    runs = _lines(means, metric, ks or ())
     _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
@@ -76,6 +80,52 @@ def at_cutoffs(
         are_apart = drawing.fits(ax, labels, 1.6)
         ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
+
+
+def _lines(
+    means: Estimates, metric: str, ks: Sequence[int] = ()
+) -> dict[str, dict[int, Estimate]]:
+    """The means of a metric for each run, by ascending cutoff.
+
+    Runs without the metric at a cutoff are left out.
+
+    Raises:
+        ValueError: if no run has it.
+    """
+    # Of "mine[0]", "mine[1]", …, which tell no cutoffs.
+    k_of = dict(zip(cutoff_names(metric, len(ks)), ks, strict=True))
+    by_run = {}
+    for run, by_name in means.items():
+        by_cutoff = {}
+        for name, estimate in by_name.items():
+            head, k = cutoff_of(name) or (metric, k_of.get(name))
+            if head == metric and k is not None:
+                by_cutoff[k] = estimate
+        if by_cutoff:
+            # Results may name 10 before 5, and a line goes from left to right.
+            by_run[str(run)] = dict(sorted(by_cutoff.items()))
+    if not by_run:
+        raise ValueError(
+            f"results hold no {metric!r} at a cutoff; pass the name before the @, such as "
+            "'recall' for 'recall@1,5,10', or ks for a name of your own"
+        )
+    return by_run
+
+
+def _only_metric_of(means: Estimates) -> str:
+    """The name before the @ of the only metric that has cutoffs.
+
+    Raises:
+        ValueError: if there is none, or if there are several.
+    """
+    names = [name for by_name in means.values() for name in by_name]
+    heads = list(dict.fromkeys(x[0] for name in names if (x := cutoff_of(name))))
+    if len(heads) != 1:
+        raise ValueError(
+            f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
+            "name of one before the @"
+        )
+    return heads[0]
 
 
 def curve(
@@ -210,8 +260,8 @@ def precision_recall(
         ValueError: if a run has no cutoff at which it holds both.
     """
     ax = drawing.axes(ax)
-    by_run = drawing.lines(results, precision)
-    recalls = drawing.lines(results, recall)
+    means = estimates(results, 0.95)
+    by_run, recalls = _lines(means, precision), _lines(means, recall)
     labels = []
     for index, (run, precisions) in enumerate(by_run.items()):
         ks = [k for k in precisions if k in recalls.get(run, {})]

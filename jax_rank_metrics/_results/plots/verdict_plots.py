@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._results.comparisons.comparisons import (
     CORRECTION_NAMES,
     Comparison,
@@ -19,7 +20,6 @@ from jax_rank_metrics._results.comparisons.comparisons import (
 )
 from jax_rank_metrics._results.comparisons.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.systems.systems import is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:

@@ -21,12 +21,16 @@ from jax_rank_metrics._results.inference.weighted_means import (
     Summary,
     pseudo_values,
 )
-from jax_rank_metrics._results.systems.list_values import ListValues, weights_differ
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    common_undefined,
+    weights_differ,
+)
 from jax_rank_metrics._states.clusters import join_clusters
 from jax_rank_metrics._states.double_floats import canonical
+from jax_rank_metrics._states.list_arrays import check_same_weights
 from jax_rank_metrics._states.merging import check_leaves, in_order
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
@@ -67,8 +71,7 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
     >>> lists.values.tolist(), f"{lists.mean().compute():+.2f}"
     ([1.0, 0.0, 0.0], '+0.33')
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     check_leaves(a, PerList, "a")
     check_leaves(b, PerList, "b")
     # A PerList is a pytree itself, of whose leaves no difference is taken.
@@ -82,21 +85,18 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
 
     def difference(a: PerList, b: PerList) -> PerList:
         _check_weights(a, b)
-        choice = undefined or common_undefined("a", a.undefined, "b", b.undefined)
+        choice = undefined or common_undefined([("a", a.undefined), ("b", b.undefined)])
         return _difference(a, b, choice)
 
     differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
     return in_order(a, differences)
 
 
-def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
+def _difference(a: PerList, b: PerList, undefined: Undefined | None) -> PerList:
     dtype = _inputs.float_dtype(a.values, b.values)
     # With "skip", a fill is a placeholder: such a list has no weight below.
-    fill = jnp.ones if undefined == "one" else jnp.zeros
-    values = [
-        jnp.where(widen(x.defined, x.values), x.values, fill((), x.values.dtype))
-        for x in (a, b)
-    ]
+    fill = float(undefined == "one")
+    values = [jnp.where(widen(x.defined, x.values), x.values, fill) for x in (a, b)]
     counts = a.weights > 0
     if undefined == "skip":
         counts = counts & a.defined & b.defined
@@ -106,22 +106,6 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     # The choice is made: the mean of differences asks for no other one.
     defined = jnp.ones_like(counts)
     return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
-
-
-def common_undefined(
-    name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
-) -> Undefined:
-    """The `undefined` that both systems were measured with; "zero" if neither says.
-
-    Raises:
-        ValueError: if they differ. None agrees with any choice.
-    """
-    if a and b and a != b:
-        raise ValueError(
-            f"{name_a} was measured with undefined={a!r} and {name_b} with {b!r}; pass "
-            "undefined= to count both in one way"
-        )
-    return a or b or "zero"
 
 
 def _check_weights(a: PerList, b: PerList) -> None:
@@ -163,7 +147,9 @@ class Differences:
 
     @classmethod
     def of_pairs(
-        cls, lists: Sequence[ListValues], undefined: Undefined | None
+        cls,
+        lists: Sequence[ListValues],
+        undefined: Undefined | None,
     ) -> "Differences":
         """The differences of pairs of systems, side by side, of every list and cutoff.
 
@@ -177,32 +163,53 @@ class Differences:
                 different choices of `undefined`; if a value that counts is not finite, or a
                 weight is infinite.
         """
-        pairs = zip(lists[::2], lists[1::2], strict=True)
-        metrics = [_of_pair(*sides, undefined) for sides in pairs]
-        parts = [x.arrays() for x in metrics]
-        arrays: dict[str, Any] = {
-            x: np.concatenate([y[x] for y in parts], axis=-1) for x in parts[0]
-        }
+        # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
+        sides, side_weights = [], []
+        rounding, are_ratios, seeds = [], [], []
+        for a, b in zip(lists[::2], lists[1::2], strict=True):
+            if (
+                a.weights.shape[1] != b.weights.shape[1]
+                or a.has_cutoffs != b.has_cutoffs
+            ):
+                raise ValueError(f"{a.name} and {b.name} have different cutoffs")
+            choice = undefined or common_undefined(
+                (x.name, x.undefined) for x in (a, b)
+            )
+            is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
+            # With "skip", a list that is undefined for one side counts for neither.
+            is_known = a.is_known(choice) & b.is_known(choice)
+            seeds_a, weights_a = a.finite(choice, is_known)
+            seeds_b, weights_b = b.finite(choice, is_known)
+            # Wins and effects are those of means over seeds.
+            sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
+            side_weights.append(
+                np.stack([weights_a, weights_b if is_ratio else weights_a])
+            )
+            for column in range(weights_a.shape[1]):
+                rounding.append(max(a.rounding, b.rounding))
+                are_ratios.append(is_ratio)
+                of_column = seeds_a[..., column], seeds_b[..., column]
+                seeds.append(of_column if have_seeds else ())
+        values, weights = (np.concatenate(x, axis=2) for x in (sides, side_weights))
         # A side without any weight has no ratio, and then no list counts.
-        weights = arrays["side_weights"]
-        arrays["side_weights"] = np.where((weights > 0).any(1).all(0), weights, 0)
-        arrays["sides"] = _without_noise(arrays["sides"], arrays["noise"])
-        seeds = tuple(of_column for x in metrics for of_column in x.seeds)
-        return cls(**arrays, seeds=seeds)
+        weights = np.where((weights > 0).any(1).all(0), weights, 0)
+        noise = np.array(rounding) * np.abs(values).max(0)
+        return cls(
+            _without_noise(values, noise),
+            weights,
+            noise,
+            np.array(rounding),
+            np.array(are_ratios),
+            tuple(seeds),
+        )
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
-        arrays: dict[str, Any] = {
-            name: x[..., columns] for name, x in self.arrays().items()
-        }
+        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
+        arrays: dict[str, Any] = {x: vars(self)[x][..., columns] for x in fields}
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
-
-    def arrays(self) -> dict[str, Any]:
-        """The arrays that have a column for each comparison, by their names."""
-        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
-        return {name: vars(self)[name] for name in fields}
 
     @functools.cached_property
     def ratios(self) -> dict[int, Ratios]:
@@ -274,11 +281,13 @@ class Differences:
         )
 
 
-def _of_pair(a: ListValues, b: ListValues, undefined: Undefined | None) -> Differences:
-    """Reads both sides of a metric at every cutoff, as `Differences.of_pairs`."""
-    if a.weights.shape[1] != b.weights.shape[1] or a.has_cutoffs != b.has_cutoffs:
-        raise ValueError(f"{a.name} and {b.name} have different cutoffs")
-    undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
+def _weigh_differently(a: ListValues, b: ListValues) -> bool:
+    """Whether these are two ratios that weigh the lists differently.
+
+    Raises:
+        ValueError: if a weight is infinite; if other values have other weights; if such
+            ratios have several seeds.
+    """
     is_infinite = np.isposinf(np.maximum(a.weights, b.weights))
     if is_infinite.any():
         index, _ = _inputs.first_index(is_infinite)
@@ -286,32 +295,13 @@ def _of_pair(a: ListValues, b: ListValues, undefined: Undefined | None) -> Diffe
             f"list {a.id_of(index)!r} has an infinite weight in {a.name} or {b.name}; pass "
             "finite weights"
         )
-    are_ratios, have_seeds = weights_differ(a, b), a.has_seeds or b.has_seeds
-    if are_ratios and have_seeds:
+    are_ratios = weights_differ(a, b)
+    if are_ratios and (a.has_seeds or b.has_seeds):
         raise ValueError(
             f"{a.name} and {b.name} are ratios that weigh the lists differently, which "
             "cannot be compared over seeds; pass the ratios of a single seed"
         )
-    # With "skip", a list that is undefined for one side counts for neither.
-    is_known = a.is_known(undefined) & b.is_known(undefined)
-    seeds_a, weights_a = a.finite(undefined, is_known)
-    seeds_b, weights_b = b.finite(undefined, is_known)
-    # Wins and effects are those of means over seeds.
-    sides = np.stack([seeds_a.mean(0), seeds_b.mean(0)])
-    rounding = max(a.rounding, b.rounding)
-    noise = rounding * np.abs(sides).max(0)
-    weights = np.stack([weights_a, weights_b if are_ratios else weights_a])
-    columns = range(sides.shape[2])
-    return Differences(
-        sides,
-        weights,
-        noise,
-        np.full(len(columns), rounding),
-        np.full(len(columns), are_ratios),
-        tuple(
-            (seeds_a[..., i], seeds_b[..., i]) if have_seeds else () for i in columns
-        ),
-    )
+    return are_ratios
 
 
 def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:

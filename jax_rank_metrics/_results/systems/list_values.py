@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import numbers
-from collections.abc import Hashable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from typing import Any, SupportsFloat, TypeGuard
 
 import jax
@@ -14,10 +14,9 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
-from jax_rank_metrics._states.list_arrays import columns_of
+from jax_rank_metrics._states.list_arrays import ROUNDING, columns_of, differ
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._types import Undefined
 
 _SUMMARIES = (State, PredictionPowered)  # hold no values of lists
@@ -132,35 +131,22 @@ class ListValues:
             is_share=self.is_share,
         )
 
-    def in_order_of(self, first: "ListValues") -> "ListValues":
-        """Puts the lists in the order of those of `first`.
+    def indices_in(
+        self, lists: "ListValues", cure: str = "pass the lists that both have"
+    ) -> np.ndarray:
+        """Finds each list by its id among those of other values, `[lists]`.
 
         Raises:
-            ValueError: if their ids differ.
+            ValueError: if they lack a list; the message ends with the cure.
         """
-        ids, ids_of_first = self.ids or [], first.ids or []
-        # Lists without ids are in order by their position.
-        if ids == ids_of_first:
-            return self
-        index_of = {name: index for index, name in enumerate(ids)}
-        known = set(ids_of_first)
-        for owner, holder, missing in (
-            (first, self, [name for name in ids_of_first if name not in index_of]),
-            (self, first, [name for name in ids if name not in known]),
-        ):
-            if missing:
-                raise ValueError(
-                    f"ids: of the lists in {owner.name}, {len(missing)} are not in "
-                    f"{holder.name}: {listing(missing)}; pass the lists that both have"
-                )
-        order = np.array([index_of[name] for name in ids_of_first], np.int64)
-        return dataclasses.replace(
-            self,
-            values=self.values[:, order],
-            weights=self.weights[order],
-            defined=self.defined[:, order],
-            ids=ids_of_first,
-        )
+        index_of = {name: index for index, name in enumerate(lists.ids or [])}
+        ids = self.ids or []
+        if missing := [name for name in ids if name not in index_of]:
+            raise ValueError(
+                f"ids: of the lists in {self.name}, {len(missing)} are not in "
+                f"{lists.name}: {listing(missing)}; {cure}"
+            )
+        return np.array([index_of[name] for name in ids], np.int64)
 
     def cluster_indices(self, clusters: Any) -> np.ndarray:
         """Numbers the cluster of each list, `[lists]`, in the order of first appearance.
@@ -234,7 +220,41 @@ def in_one_order(
             f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
             "or values of the same lists"
         )
-    return [x.in_order_of(first) for x in lists]
+    in_order = {x: x for x in lists}  # values that come again are put in order once
+    for x in in_order:
+        if x.ids != first.ids:
+            order = first.indices_in(x)
+            x.indices_in(first)  # which raises if there are further lists
+            in_order[x] = dataclasses.replace(
+                x,
+                values=x.values[:, order],
+                weights=x.weights[order],
+                defined=x.defined[:, order],
+                ids=first.ids,
+            )
+    return [in_order[x] for x in lists]
+
+
+def common_undefined(
+    choices: Iterable[tuple[str, Undefined | None]],
+) -> Undefined | None:
+    """The `undefined` that all values were measured with; None, as "zero", if none says.
+
+    Args:
+        choices: What errors call the values, and the choice that they were measured with.
+            None, as of arrays that define all values, agrees with any choice.
+
+    Raises:
+        ValueError: if they differ.
+    """
+    measured: list[tuple[str, Undefined]] = [(x, y) for x, y in choices if y]
+    for name, choice in measured:
+        if choice != measured[0][1]:
+            raise ValueError(
+                f"{measured[0][0]} was measured with undefined={measured[0][1]!r} and "
+                f"{name} with {choice!r}; pass undefined= to count both in one way"
+            )
+    return measured[0][1] if measured else None
 
 
 def weights_differ(a: ListValues, b: ListValues) -> bool:

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import warn_of_zeros
 from jax_rank_metrics._results.inference.judges import JudgedLists, PredictionPowered
-from jax_rank_metrics._results.systems.differences import Differences, common_undefined
-from jax_rank_metrics._results.systems.direction import warn_of_zeros
-from jax_rank_metrics._results.systems.list_values import ListValues, listing
+from jax_rank_metrics._results.systems.differences import Differences
+from jax_rank_metrics._results.systems.list_values import (
+    ListValues,
+    common_undefined,
+    listing,
+)
 from jax_rank_metrics._results.systems.systems import (
     Nested,
     Record,
@@ -18,7 +22,7 @@ from jax_rank_metrics._results.systems.systems import (
     nested,
     read,
 )
-from jax_rank_metrics._states.weights import differ
+from jax_rank_metrics._states.list_arrays import differ
 from jax_rank_metrics._types import Undefined
 
 # Values, weights, and how far rounding may move a value, `[lists, columns]` each.
@@ -89,8 +93,7 @@ def prediction_powered(
     >>> f"the judge is {result.judge_bias:.2f} above people; tuning {result.tuning:.2f}"
     'the judge is 0.15 above people; tuning 0.72'
     """
-    if undefined is not None:
-        _inputs.option("undefined", undefined, Undefined)
+    _inputs.check_undefined(undefined)
     pairs = judged_records(human, judge)
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for pair in pairs for x in pair]
@@ -152,15 +155,17 @@ def judged_lists(
 
 
 def beside_judge(
-    human: tuple[Sequence[ListValues], Differences],
-    judge: tuple[Sequence[ListValues], Differences],
+    human: Sequence[ListValues],
+    by_people: Differences,
+    judge: Sequence[ListValues],
     clusters: Any,
     undefined: Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
     """Returns the differences by people, with those of a judge beside them.
 
     Args:
-        human: The values by labels of people, and their differences.
+        human: The values by labels of people, as of `Differences.of_pairs`.
+        by_people: Their differences.
         judge: Those of the judge, which has more lists.
         clusters: As for `compare`.
         undefined: As for `compare`.
@@ -171,9 +176,9 @@ def beside_judge(
     Raises:
         ValueError: as for `prediction_powered`.
     """
-    (lists, by_people), (judge_lists, by_judge) = human, judge
+    by_judge = Differences.of_pairs(judge, undefined)
     arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
-    judged, indices, numbers = _joined(lists, judge_lists, arrays, clusters, undefined)
+    judged, indices, numbers = _joined(human, judge, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
     differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)
@@ -201,7 +206,7 @@ def _joined(
         the cluster of each list of the judge, if there are clusters.
     """
     for x, y in zip(human, judge, strict=True):
-        _ = undefined or common_undefined(x.name, x.undefined, y.name, y.undefined)
+        _ = undefined or common_undefined((z.name, z.undefined) for z in (x, y))
         for side in (x, y):
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
@@ -211,15 +216,9 @@ def _joined(
                 )
     people, model = human[0], judge[0]
     (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
-    ids, index_of = people.ids or [], {x: i for i, x in enumerate(model.ids or [])}
-    if missing := [name for name in ids if name not in index_of]:
-        raise ValueError(
-            f"ids: of the lists in {people.name}, {len(missing)} are not in {model.name}: "
-            f"{listing(missing)}; pass the judge's values of all lists"
-        )
+    indices = people.indices_in(model, "pass the judge's values of all lists")
     if weights.shape[1] != judge_weights.shape[1]:
         raise ValueError(f"{people.name} and {model.name} have different cutoffs")
-    indices = np.array([index_of[name] for name in ids], np.int64)
     of_judge = judge_weights[indices]
     is_other = (weights > 0) & (of_judge > 0) & differ(weights, of_judge)
     for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):

@@ -5,40 +5,44 @@ Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame 
 column for each metric, and the result of a driver hold several. A Series, a frame, a dict
 of ids and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
 several training seeds. States and estimates stand for values where only means are needed.
-
-`pairs_of` pairs the records of systems for `compare`, and `read_tasks` sorts those of one
-metric by task for `leaderboard`.
 """
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._choices import Pairs
+from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._results.inference.judges import PredictionPowered
+from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.list_values import (
     FIX,
     ListValues,
+    common_undefined,
+    in_one_order,
     is_by_list,
     listing,
     read_lists,
+    weights_differ,
 )
-from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics._results.systems.seeds import Interval, iqm_interval
 from jax_rank_metrics._states.cutoff_names import cutoff_names, without_cutoff
+from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._trec import metric_part
-from jax_rank_metrics._types import Undefined
+from jax_rank_metrics._types import Key, Number, Undefined
 
 T = TypeVar("T")
 # Whatever can be read; `Systems` lists it.
@@ -126,15 +130,6 @@ class Record:
 
 
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
-# The records of one metric of two systems, a before b, and the numbers of the systems,
-# of which the baseline's is 0.
-Pair = tuple[Record, Record, tuple[int, int]]
-
-
-class SeedValues:
-    """The base of `Seeds`, which hold a record of each metric over all seeds."""
-
-    records: list[Record]
 
 
 def task_of(path: Path) -> Hashable:
@@ -220,6 +215,202 @@ class Systems:
         return f"Systems({' × '.join(counts)}{lists})"
 
 
+class Seeds:
+    """The values of one system, trained several times with different random seeds.
+
+    It goes wherever the values of a system go: into `compare`, `table` and `leaderboard`,
+    by itself or in dicts of systems. A model of one seed may be good by luck; what a
+    training procedure is worth shows over several. `compare` then draws both lists and
+    seeds anew, so that its verdict is about the procedures, on lists like these.
+
+    Args:
+        runs: What each seed gave, `[seeds]` of anything that `compare` takes as the values
+            of a system: a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
+            Series or a dict of list ids to numbers; a dict of metrics to these, a
+            DataFrame, or the result of `evaluate_users`. All have the same metrics, and
+            the same lists with the same weights: paired by ids where there are ids, in any
+            order, and by their position otherwise.
+
+    Attributes:
+        runs: The runs, as a tuple.
+
+    Raises:
+        TypeError: if `runs` is a single run, or one of them holds no per-list values.
+        ValueError: if there is no run; if runs hold other metrics or cutoffs, other ids or
+            weights, or differ in the number of lists or in `undefined`.
+
+    References:
+        Agarwal, Schwarzer, Castro, Courville & Bellemare, Deep reinforcement learning at
+        the edge of the statistical precipice, NeurIPS 2021.
+        Bouthillier et al., Accounting for variance in machine learning benchmarks, MLSys
+        2021.
+
+    >>> a = Seeds([[0.2, 0.5, 0.4], [0.3, 0.5, 0.4], [0.2, 0.6, 0.5], [0.1, 0.4, 0.4]])
+    >>> a
+    Seeds(mean 0.375, 4 seeds, 3 lists)
+    >>> a.mean_lists()
+    PerList(mean 0.375, 3 lists, 0 undefined)
+    >>> a.iqm(samples=1000)
+    Interval(value=0.383, low=0.3, high=0.433)
+    """
+
+    def __init__(self, runs: Iterable[Values]):
+        if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
+            raise TypeError(
+                f"runs is {_inputs.kind_of(runs)}; pass a list with the values of each seed"
+            )
+        self.runs = tuple(runs)
+        if not self.runs:
+            raise ValueError("runs is empty; pass the values of each seed")
+        # {("mrr",): record, …} of every seed.
+        by_run = []
+        for index, run in enumerate(self.runs):
+            name = f"runs[{index}]"
+            if isinstance(run, Seeds):
+                raise TypeError(f"{name} is a Seeds; pass the values of one seed")
+            by_run.append({x.path: x for x in records_of(run, name)})
+        first = by_run[0]
+        for index, metrics in enumerate(by_run):
+            if metrics.keys() != first.keys():
+                raise ValueError(
+                    f"runs[0] holds {paths_text(first)} and runs[{index}] holds "
+                    f"{paths_text(metrics)}; pass the same metrics of every seed"
+                )
+        self.records = [
+            dataclasses.replace(
+                record,
+                source=_joined_seeds([metrics[path].lists for metrics in by_run]),
+                is_of_metric=bool(path),
+                # It would be that of the first seed alone.
+                state=None,
+            )
+            for path, record in first.items()
+        ]
+
+    def __len__(self) -> int:
+        """Returns the number of seeds."""
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        """The mean of each metric, and the numbers of seeds and lists."""
+        texts = []
+        for record in self.records:
+            means = " ".join(f"{mean:.3f}" for mean in record.lists.scores().mean(1))
+            texts.append(f"{'.'.join(map(str, record.path)) or 'mean'} {means}")
+        lists = self.records[0].lists.list_count
+        texts += [count_text(len(self), "seed"), count_text(lists, "list")]
+        return f"Seeds({', '.join(texts)})"
+
+    def mean_lists(self, undefined: Undefined | None = None) -> Nested[PerList]:
+        """Returns the mean over seeds of every list, as for plots of lists.
+
+        Args:
+            undefined: What a value counts as where the metric is undefined: "zero", "one"
+                or "skip", which leaves out lists in which it is undefined for any seed.
+                None is the choice that the values were measured with, or else "zero".
+
+        Returns:
+            A `PerList` with values `[lists]` or `[lists, cutoffs]`, in the order of the
+            first run; in dicts of metrics where runs are such dicts.
+
+        Raises:
+            ValueError: if `undefined` is none of the options.
+        """
+        _inputs.check_undefined(undefined)
+        results = {}
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        for record in self.records:
+            of_seeds, weights = record.lists.filled(undefined)
+            means, has_cutoffs = of_seeds.mean(0), record.lists.has_cutoffs
+            if not has_cutoffs:
+                means, weights = means[:, 0], weights[:, 0]
+            results[record.path] = PerList(
+                jnp.asarray(means, dtype),
+                jnp.asarray(weights, dtype),
+                # What was undefined is filled in, or its list has no weight.
+                jnp.ones(weights.shape, bool),
+                cutoff_weights=has_cutoffs,
+            )
+        return nested(results)
+
+    def iqm(
+        self,
+        level: Number = 0.95,
+        *,
+        samples: int = 10_000,
+        key: Key | None = None,
+        undefined: Undefined | None = None,
+    ) -> Nested[Interval | tuple[Interval, ...]]:
+        """Returns the interquartile mean of the scores of seeds, with its interval.
+
+        The score of a seed is its mean over lists. A quarter of the seeds, rounded down,
+        is left out on either side, so that a run which failed does not decide; with three
+        seeds, none is. It is rliable's `aggregate_iqm` of scores `[seeds, 1]`.
+
+        Args:
+            level: The probability with which the interval should cover it, in (0, 1).
+            samples: Number of resamples of the seeds.
+            key: A PRNG key; None is `jax.random.key(0)`.
+            undefined: As for `mean_lists`.
+
+        Returns:
+            An `Interval`, the percentile interval of the bootstrap over seeds; a tuple of
+            them where there are cutoffs; in dicts of metrics where runs are such dicts.
+            It is about these lists, and too narrow for fewer than ten seeds or so; of a
+            single seed, it is −inf to inf.
+
+        Raises:
+            ValueError: if an option is out of its range.
+        """
+        level = checked_level(level)
+        samples = _inputs.positive_integer("samples", samples)
+        key = random.key(0) if key is None else _inputs.prng_key(key)
+        # Once for all metrics, whose resamples then hold the same seeds.
+        counts = draws_of_seeds(len(self), samples, key)
+        _inputs.check_undefined(undefined)
+        results: dict[Path, Interval | tuple[Interval, ...]] = {}
+        for record in self.records:
+            at_cutoffs = tuple(
+                iqm_interval(x, counts, level) for x in record.lists.scores(undefined)
+            )
+            if len(self) == 1:  # it does not show how far others would vary
+                at_cutoffs = tuple(
+                    x._replace(low=-math.inf, high=math.inf) for x in at_cutoffs
+                )
+            has_cutoffs = record.lists.has_cutoffs
+            results[record.path] = at_cutoffs if has_cutoffs else at_cutoffs[0]
+        return nested(results)
+
+
+def _joined_seeds(runs: list[ListValues]) -> ListValues:
+    """Joins the values of one metric of all seeds, in the order of the first seed."""
+    first = runs[0]
+    for lists in runs:
+        if (lists.ids is None) != (first.ids is None):
+            raise ValueError(
+                f"only one of {first.name} and {lists.name} has list ids; pass the runs of "
+                "all seeds in one form"
+            )
+        shapes = {x.weights.shape[1:] for x in (first, lists)}
+        if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
+            raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+    undefined = common_undefined((x.name, x.undefined) for x in runs)
+    in_order = in_one_order(runs)
+    for lists in in_order:
+        # Seeds of a ratio share their weights, too.
+        weights_differ(dataclasses.replace(first, is_ratio=False), lists)
+    return dataclasses.replace(
+        first,
+        # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
+        values=np.concatenate([x.values for x in in_order]),
+        defined=np.concatenate([x.defined for x in in_order]),
+        # The coarsest of them says which values are equal.
+        dtype=min((x.dtype for x in runs), key=lambda x: x.itemsize),
+        undefined=undefined,
+        has_seeds=True,
+    )
+
+
 def read(
     tree: Values, name: str, first: Literal["metrics", "systems", "tasks"] = "metrics"
 ) -> list[Record]:
@@ -288,11 +479,6 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             single numbers, which are means.
         TypeError: if a dict holds None or text in place of values.
     """
-
-    def record(source: object, keys: Path = (), **fields: Any) -> Record:
-        keys = (*path, *keys)
-        return Record(label_of(name, keys), keys, source, **fields)
-
     label = label_of(name, path)
     ids: Any = None
     tree = _inputs.as_frame(tree, "a table of values")
@@ -313,17 +499,18 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
             "and leave out what has none"
         )
-    if isinstance(tree, SeedValues):
+    if isinstance(tree, Seeds):
         for of_seeds in tree.records:
             keys = (*path, *of_seeds.path)
             yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
     elif isinstance(tree, StatesByName):
         for key in dict.fromkeys((*tree.states, *tree.lists)):
             # Lists stand for a metric where there are any, and its state elsewhere.
-            state = tree.states.get(key)
-            yield record(
+            state, keys = tree.states.get(key), (*path, key)
+            yield Record(
+                label_of(name, keys),
+                keys,
                 tree.lists.get(key, state),
-                (key,),
                 ids=tree.list_ids,
                 undefined=tree.undefined,
                 state=state,
@@ -336,10 +523,11 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             # Of several levels: task, system, metric.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
-            yield record(column, keys, ids=ids, is_of_metric=True)
+            keys = (*path, *keys)
+            yield Record(label_of(name, keys), keys, column, ids=ids, is_of_metric=True)
     elif is_by_list(tree):
         _refuse_means(label, tree)
-        yield record(tree, ids=list(tree))
+        yield Record(label, path, tree, ids=list(tree))
     elif isinstance(tree, Mapping):
         if (ids_key := _inputs.key_of_ids(tree)) is not None:
             raise ValueError(
@@ -349,7 +537,8 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:
-        yield record(tree, ids=tree.index if _inputs.is_series(tree) else None)
+        ids = tree.index if _inputs.is_series(tree) else None
+        yield Record(label, path, tree, ids=ids)
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
@@ -372,26 +561,6 @@ def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
     for record in records:
         systems.setdefault(record.system, {})[record.path] = record
     return systems
-
-
-def lists_of_metric(
-    records: Iterable[Record], name: str, metric: str | None
-) -> ListValues:
-    """Returns the values of one metric of a system, at its only cutoff.
-
-    Args:
-        records: The records of the system.
-        name: What errors call the system.
-        metric: The name of the metric, where there are several.
-
-    Raises:
-        ValueError: if there is no such metric, or several, or several cutoffs.
-    """
-    records = list(records)
-    by_metric = {x.metric: x for x in records if x.is_on_this_host}
-    # States alone are left to the error that says what to pass instead.
-    by_metric = by_metric or {x.metric: x for x in records}
-    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])
 
 
 def only_metric(
@@ -435,18 +604,6 @@ def holds_levels(values: Values) -> TypeGuard[Any]:
     return _inputs.is_pandas_frame(values) and values.columns.nlevels > 1
 
 
-def is_metric_name(key: Any) -> bool:
-    """Whether a key of a dict names a metric of this package, as typed or as in results.
-
-    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
-    caller has made up do not.
-
-    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
-    [True, True, True, False]
-    """
-    return isinstance(key, str) and metric_part(key) in NAMES
-
-
 def label_of(name: str, path: Path) -> str:
     """Spells how values are reached, for messages: `a['new']['mrr']`."""
     return name + "".join(f"[{key!r}]" for key in path)
@@ -476,221 +633,3 @@ def paths_text(paths: Iterable[Path]) -> str:
     if set(paths) == {()}:
         return "one array"
     return listing([path[0] if len(path) == 1 else path for path in paths])
-
-
-def pairs_of(
-    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable] = "baseline"
-) -> list[Pair]:
-    """Pairs the metrics of systems.
-
-    Args:
-        a: The values of the baseline; or a dict of systems where b is None.
-        b: The values of another system, a dict of such systems, or None.
-        pairs: Whether each system is paired with the first alone, or with all; or the
-            names of the systems with which all others are paired.
-
-    Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, or if there
-            is no system of a name.
-    """
-    baselines = 1
-    if b is not None:
-        baseline, further = _baseline_and(a, b, ("a", "b"))
-        systems = [baseline, *further.values()]
-        if pairs != "baseline":
-            raise ValueError(
-                f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
-                f"compare({{name: values, …}}, pairs={pairs!r})"
-            )
-    else:
-        named = _systems_in(a)
-        systems = list(named.values())
-        if not isinstance(pairs, str):
-            if not pairs or any(name not in named for name in pairs):
-                raise ValueError(
-                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
-                    f"baselines among {listing(list(named))}"
-                )
-            baselines = len(set(pairs))
-            systems = list({x: named[x] for x in (*pairs, *named)}.values())
-    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
-    couples = itertools.combinations(range(len(systems)), 2)
-    return [
-        (record, systems[j][path], (i, j))
-        for i, j in couples
-        if pairs == "all" or i < baselines
-        for path, record in systems[i].items()
-    ]
-
-
-def pairs_of_judge(
-    judge: Values, pairs: Sequence[Pair], is_by_side: bool
-) -> list[Pair]:
-    """Finds the values of a judge for the same systems and metrics.
-
-    Args:
-        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
-        pairs: What people have labelled.
-        is_by_side: Whether a and b were passed by themselves.
-
-    Raises:
-        TypeError: if the judge's values are not passed as those of people are.
-        ValueError: if they lack a system or a metric.
-    """
-    first: Metrics = {}
-    if is_by_side:
-        if not isinstance(judge, tuple | list) or len(judge) != 2:
-            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
-        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
-    else:
-        if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
-            raise TypeError(
-                f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
-            )
-        systems = by_system(read(judge, "judge", "systems"))
-    of_judge = []
-    for a, b, numbers in pairs:
-        baseline = first if is_by_side else systems.get(a.system, {})
-        system = systems.get(b.system, {})
-        sides = (a, baseline), (b, system)
-        if missing := [x.keys for x, values in sides if x.path not in values]:
-            raise ValueError(
-                f"judge lacks {listing(missing)}; pass the values of the same systems and "
-                "metrics"
-            )
-        of_judge.append((baseline[a.path], system[a.path], numbers))
-    return of_judge
-
-
-def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
-    """Reads several systems, which all have the metrics of the first one."""
-    if not isinstance(tree, Systems) and not holds_levels(tree):
-        if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
-            number = "no" if isinstance(tree, Mapping) and not tree else "one"
-            raise ValueError(
-                f"a holds {number} system; pass b, or a dict of two or more systems"
-            )
-        if all(map(is_metric_name, tree)):
-            raise ValueError(
-                f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
-                "dict of systems, each with its metrics"
-            )
-    systems = by_system(read(tree, "a", "systems"))
-    if len(systems) < 2:
-        raise ValueError("a holds one system; pass b, or a dict of two or more systems")
-    (baseline, metrics), *following = systems.items()
-    for system, of_system in following:
-        if metrics.keys() != of_system.keys():
-            raise ValueError(
-                f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
-                f"{paths_text(of_system)}; pass values of the same metrics for all systems"
-            )
-    return systems
-
-
-def _baseline_and(
-    a: Values, b: Values, names: tuple[str, str]
-) -> tuple[Metrics, dict[Hashable, Metrics]]:
-    """Reads the baseline a, and the systems in b: a single one, None, unless named.
-
-    b holds systems, whose names are its first keys, if it has one key more than a.
-    """
-    of_a, of_b = read(a, names[0]), read(b, names[1])
-    if len({x.system for x in of_a}) > 1:
-        raise ValueError(
-            f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
-        )
-    baseline = {x.path: x for x in of_a}
-    keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
-    systems = by_system(
-        named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
-    )
-    if any(x.keys() != baseline.keys() for x in systems.values()):
-        raise ValueError(
-            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
-            f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
-            "b a dict of systems, each with the metrics of a"
-        )
-    return baseline, systems
-
-
-def read_tasks(
-    systems: Values, metric: str | None, tasks_first: bool
-) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
-    """Reads the values of one metric of all systems, by task.
-
-    Args:
-        systems: See `leaderboard`.
-        metric: The name of the metric to read, where there are several.
-        tasks_first: Whether the keys of tasks come before those of systems.
-
-    Returns:
-        The name of the metric; and the records of all systems in each task, which is None
-        without tasks.
-
-    Raises:
-        ValueError: if systems hold different tasks or metrics.
-    """
-    # A dict is a set that keeps the order in which names came.
-    names: dict[str | None, None] = {}
-    tasks: dict[Hashable, dict[Hashable, Record]] = {}
-    of_all = read(systems, "systems", "metrics" if tasks_first else "systems")
-    if tasks_first:
-        # `Systems`, and frames whose columns have several levels, name their systems.
-        of_all = [
-            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
-            if x.system is None and x.path[1:]
-            else x
-            for x in of_all
-        ]
-    of_systems = by_system(of_all)
-    if len(of_systems) < 2:
-        raise ValueError("systems: pass a dict of at least two systems")
-    tasks_of: dict[Hashable, list[Hashable]] = {}
-    for system, records in of_systems.items():
-        by_task = _by_task(records, metric, tasks_first)
-        tasks_of[system] = [*by_task]
-        for task, of_metrics in by_task.items():
-            label = label_of("systems", (system,) if task is None else (system, task))
-            name = only_metric(of_metrics, label, metric)
-            tasks.setdefault(task, {})[system] = of_metrics[name]
-            # Values without a name have the one that was asked for.
-            names[name or metric] = None
-    (first, expected), *following = tasks_of.items()
-    for system, of_system in following:
-        if {*of_system} != {*expected}:
-            raise ValueError(
-                f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
-                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
-            )
-    if len(names) > 1:
-        raise ValueError(f"systems hold different metrics: {listing([*names])}")
-    return next(iter(names)), tasks
-
-
-def _by_task(
-    records: Metrics, metric: str | None, tasks_first: bool
-) -> dict[Hashable, dict[str | None, Record]]:
-    """Sorts the records of a system by task, and those of each by metric.
-
-    A single key may be that of a task or of a metric. Unless tasks come first, keys are of
-    metrics if a frame says so, if one of them is `metric`, or if all are names of metrics.
-    """
-    # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
-    keys = [path[0] for path, x in records.items() if len(path) == 1]
-    are_of_metrics = not tasks_first and (
-        metric in keys
-        or any(x.is_of_metric for x in records.values())
-        or all(map(is_metric_name, keys))
-    )
-    are_tasks = len(keys) == len(records) and not are_of_metrics
-    by_task: dict[Hashable, dict[str | None, Record]] = {}
-    for path, record in records.items():
-        task = path[0] if are_tasks else task_of(path)
-        name = None if are_tasks else record.metric
-        by_task.setdefault(task, {})[name] = record
-    return by_task
-
-
-def _listed(tasks: list[Hashable]) -> str:
-    return "none" if None in tasks else listing(tasks)

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._calls.names import kind_of_mean
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.p_values import student_reach
@@ -16,13 +16,11 @@ from jax_rank_metrics._results.inference.weighted_means import (
 from jax_rank_metrics._results.systems.list_values import ListValues, is_by_list
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
 from jax_rank_metrics._states.cutoff_names import cutoff_names
-from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import GeometricMean, Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, stacked_shape
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # The estimates of each run by the names of metrics and cutoffs; a single run is "".
@@ -126,7 +124,7 @@ def _at_cutoffs(
     """Returns the estimate at each cutoff, and whether the metric has cutoffs."""
     # An evaluation has states of all processes, beside the lists of this one.
     source = record.source if record.state is None else record.state
-    kind = STATES.get(metric_part(name), Mean)
+    kind = kind_of_mean(name)
     if isinstance(source, Estimate):
         return [source], False
     if isinstance(source, PredictionPowered):
@@ -180,7 +178,7 @@ def _of_seeds(
 ) -> list[Estimate]:
     """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
     _check_student(name, method, "seeds")
-    if metric_part(name) in STATES:
+    if kind_of_mean(name) is not Mean:
         raise ValueError(
             f"results: {name!r} is a geometric mean, which has no interval over seeds; "
             "pass the values under another name for their mean"

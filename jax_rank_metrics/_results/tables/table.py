@@ -10,7 +10,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._calls.names import (
+    Lower,
+    check_lower,
+    is_lower_better,
+    kind_of_mean,
+    warn_of_zeros,
+)
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
@@ -20,21 +26,18 @@ from jax_rank_metrics._results.comparisons.comparisons import (
     method_of,
 )
 from jax_rank_metrics._results.comparisons.standings import Leaderboard
-from jax_rank_metrics._results.formats import as_html, as_latex, as_markdown, as_text
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.sheet import (
     Cell,
     Sheet,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
     csv_of_records,
     fixed_point,
     json_of,
     number_with_interval,
-)
-from jax_rank_metrics._results.systems.direction import (
-    Lower,
-    check_lower,
-    is_lower_better,
-    warn_of_zeros,
 )
 from jax_rank_metrics._results.systems.list_values import listing
 from jax_rank_metrics._results.systems.systems import Record, Systems, Values
@@ -47,7 +50,6 @@ from jax_rank_metrics._results.tables.estimates import (
 )
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.state import State, stacked_shape
-from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
@@ -55,7 +57,10 @@ Rows = Literal["runs", "metrics"]
 # One baseline or several, or comparisons of runs, also by collection.
 Baselines = str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None
 # The fields of an `Estimate`, in the order of the columns of CSV.
-_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
+_FIELDS = (
+    *("mean", "std_error", "low", "high", "lists", "undefined", "n_eff"),
+    *("seeds", "other_lists"),
+)
 DAGGER = "†"
 _SAME_VALUES = "pass the result of compare for the values in this table"
 
@@ -405,34 +410,28 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
 def _records(
     collections: Sequence[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
-    has_marks = any(collection.marks.legend for collection in collections)
-    estimates = [
-        mean
-        for collection in collections
-        for run in collection.runs.values()
-        for mean in run.values()
-    ]
-    # Columns that would be empty in all rows are left out.
-    fields = [*_FIELDS]
-    for field in ("seeds", "other_lists"):
-        if any(getattr(mean, field) is not None for mean in estimates):
-            fields.append(field)
-    return [
+    records = [
         {
-            **({"collection": collection.name} if is_by_collection else {}),
+            "collection": collection.name,
             "run": run,
             "metric": metric,
-            **{field: getattr(estimate, field) for field in fields},
-            **(
-                {"marks": collection.marks.of_cells.get((run, metric), "")}
-                if has_marks
-                else {}
-            ),
+            **{field: getattr(mean, field) for field in _FIELDS},
+            "marks": collection.marks.of_cells.get((run, metric), ""),
         }
         for collection in collections
         for run, means in collection.runs.items()
-        for metric, estimate in means.items()
+        for metric, mean in means.items()
     ]
+    # Columns that would be empty in all rows are left out.
+    columns = {
+        "collection": is_by_collection,
+        "marks": any(x.marks.legend for x in collections),
+        **{
+            field: any(x[field] is not None for x in records)
+            for field in ("seeds", "other_lists")
+        },
+    }
+    return [{x: y for x, y in row.items() if columns.get(x, True)} for row in records]
 
 
 def marks_of(
@@ -555,7 +554,7 @@ def _check_values(
     # The table shows geometric means of values whose differences are compared. With a
     # judge, differences have a λ of their own, and are not those of means.
     has_judge = comparison.judge is not None
-    if a is None or undefined or has_judge or metric_part(metric) in STATES:
+    if a is None or undefined or has_judge or kind_of_mean(metric) is not Mean:
         return
     difference = sides[1].mean - sides[0].mean
     # Means may have been summed in float32, the difference is one of float64.

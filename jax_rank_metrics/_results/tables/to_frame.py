@@ -21,8 +21,8 @@ from jax_rank_metrics._results.systems.systems import (
     read,
 )
 from jax_rank_metrics._results.tables.table import sheet_of_means
-from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.state import State
 
 if TYPE_CHECKING:
@@ -75,35 +75,34 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
       q2  NaN       NaN       NaN
     """
     pandas = import_optional("pandas", "to_frame", "frames")
-    records = _records(results)
-    if records is None:
-        unit, by_task = _of_tasks(results, ids)
-        parts = {
-            task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
-            for task, (columns, index) in by_task.items()
-        }
-        frame, *further = parts.values()
-        return pandas.concat(parts, names=["task"]) if further else frame
+    comparisons = comparisons_in(results)
+    if isinstance(results, Leaderboard):
+        rows: Sequence[Mapping[str, Any]] = results._sheet(3).records
+    elif comparisons is not None:
+        rows = [*map(record_of, comparisons)]
+    else:
+        records = _read(results)
+        if all(isinstance(x.source, PredictionPowered) for x in records):
+            rows = [row for record in records for row in _judged_rows(record)]
+        elif all(isinstance(x.source, State) for x in records):
+            rows = sheet_of_means(results).records
+        else:
+            # The name of the index says what a row is.
+            of_users = (
+                isinstance(results, StatesByName) and results.list_ids is not None
+            )
+            unit = "user" if of_users else "list"
+            parts = {
+                task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
+                for task, (columns, index) in _of_tasks(records, ids, unit).items()
+            }
+            frame, *further = parts.values()
+            return pandas.concat(parts, names=["task"]) if further else frame
     if ids is not None:
         raise TypeError(
             "ids are those of lists, and these results have none; leave ids out"
         )
-    return pandas.DataFrame([flat_record(record) for record in records])
-
-
-def _records(results: Values) -> Sequence[Mapping[str, Any]] | None:
-    """The records of what holds no values of lists; None for anything else."""
-    if isinstance(results, Leaderboard):
-        return results._sheet(3).records
-    comparisons = comparisons_in(results)
-    if comparisons is not None:
-        return [*map(record_of, comparisons)]
-    records = _read(results)
-    if all(isinstance(x.source, PredictionPowered) for x in records):
-        return [row for record in records for row in _judged_rows(record)]
-    if not all(isinstance(x.source, State) for x in records):
-        return None
-    return sheet_of_means(results).records
+    return pandas.DataFrame([flat_record(row) for row in rows])
 
 
 def _read(results: Values) -> list[Record]:
@@ -129,10 +128,9 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
 
 
 def _of_tasks(
-    results: Values, ids: Iterable[Hashable] | None
-) -> tuple[str, dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]]:
-    """Returns the unit of rows, and the columns and ids of the rows of each task."""
-    records = _read(results)
+    records: Sequence[Record], ids: Iterable[Hashable] | None, unit: str
+) -> dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]:
+    """The columns of each task, and the ids of its rows, which are `unit`s."""
     for record in records:
         if isinstance(record.source, State):
             raise TypeError(
@@ -145,10 +143,6 @@ def _of_tasks(
                 f"{record.name} lies on several devices; pass jax.device_get of values "
                 "that have no padding"
             )
-    # The name of the index says what a row is.
-    unit = "list"
-    if isinstance(results, StatesByName) and results.list_ids is not None:
-        unit = "user"
     if ids is not None and any(x.ids is not None for x in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
     tasks: dict[Hashable, list[Record]] = {}
@@ -161,7 +155,7 @@ def _of_tasks(
     # one is, too, or its tasks would be read as systems.
     has_systems = len({x.system for x in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
-    return unit, {x: _columns(y, ids, has_systems) for x, y in tasks.items()}
+    return {x: _columns(y, ids, has_systems) for x, y in tasks.items()}
 
 
 def _columns(
