@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import DTypeLike
+from jax.typing import ArrayLike, DTypeLike
 
 from jax_rank_metrics import _mesh
 
@@ -288,6 +288,14 @@ def where_kept(is_kept: jax.Array | np.ndarray, x: A, filler: int) -> A:
     """
     where: Any = jnp.where if isinstance(x, jax.Array) else np.where
     return where(widen(is_kept, x), x, np.asarray(filler, x.dtype))
+
+
+def as_real(values: ArrayLike, dtype: DTypeLike) -> jax.Array:
+    """Casts what a user's function returned; raises `TypeError` on complex numbers."""
+    array = jnp.asarray(values)
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise TypeError(f"a function returned {array.dtype}; return real numbers")
+    return array.astype(dtype)
 
 
 def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:

@@ -155,7 +155,7 @@ def _elementwise(
     function: Gain | Discount, x: jax.Array, names: tuple[str, str, str]
 ) -> jax.Array:
     """Applies a function of a user; `names` are its own, of a result and of an argument."""
-    results, (name, result, argument) = jnp.asarray(function(x)).astype(x.dtype), names
+    results, (name, result, argument) = _arithmetic.as_real(function(x), x.dtype), names
     if results.shape not in ((), x.shape):
         raise ValueError(
             f"{name} gave {result}s of shape {results.shape} for {argument}s of shape "

@@ -48,10 +48,11 @@ def printed(*words):
 
 def test_weights(folder):
     """Means weigh queries; those of weight 0 are left out."""
-    (folder / "weights.csv").write_text("query,weight\nq1,3\nq2,1\n")
     words = ("good.txt", *METRICS, "--format", "csv", "--weights", "weights.csv")
-    [_, row] = csv.DictReader(io.StringIO(printed(*words)))
-    assert row["metric"] == "recall@2" and float(row["mean"]) == (3 * 1 + 0.5) / 4
+    for weight, mean in ((3, (3 * 1 + 0.5) / 4), (0, 0.5)):
+        (folder / "weights.csv").write_text(f"query,weight\nq1,{weight}\nq2,1\n")
+        [_, row] = csv.DictReader(io.StringIO(printed(*words)))
+        assert row["metric"] == "recall@2" and float(row["mean"]) == mean
     (folder / "weights.csv").write_text("q1 0\n")
     assert "query 'q2' has no weight" in invoke("qrels.txt", *words).stderr
 

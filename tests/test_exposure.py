@@ -148,12 +148,12 @@ def of_lists(ids, counts, embeddings):
 
 
 def lists_of_ids(rng):
-    """Makes lists with gaps and repeats, one with a single item and one without items."""
+    """Makes lists with gaps and repeats, two of one item or none; a vector holds NaN."""
     ids = rng.integers(-3, ITEMS + 2, (8, 6)).astype(np.int32)
     ids[0], ids[1, 1:] = -1, 99
     ids[1, 0] = 3
     vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
-    vectors[4], vectors[7] = 0, vectors[6] * 1e25
+    vectors[4], vectors[7], vectors[9, 1] = 0, vectors[6] * 1e25, np.nan
     return ids, vectors
 
 

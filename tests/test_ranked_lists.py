@@ -1,5 +1,6 @@
 """Lists of ids in rank order, of any kind and number, on either side of a join."""
 
+import io
 import json
 
 import numpy as np
@@ -165,6 +166,22 @@ def test_labels_and_weights_of_ids():
     assert jrm.cg.of(lists).values.tolist() == [2.0]
     single = jrm.rank_ids(["a", "b"], ["b"])
     assert float(jrm.reciprocal_rank.of(single).values) == 0.5
+
+
+@pytest.mark.parametrize("docs", ["doc_id", "doc_ids"])
+@pytest.mark.parametrize("ending", ["", "s"])
+def test_numbers_beside_lists(docs, ending):
+    """They are read whatever the columns are called, and are those of dicts."""
+    expected = jrm.join({"q": {"a": 2, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}})
+    judged = pl.DataFrame(
+        {"query_id": ["q"], docs: [["a", "b"]], f"relevance{ending}": [[2, 0]]}
+    )
+    run = pl.DataFrame(
+        {"query_id": ["q"], docs: [["a", "b"]], f"score{ending}": [[1.0, 2.0]]}
+    )
+    file = io.BytesIO(judged.write_ndjson().encode())
+    for x in (judged, jrm.read_qrels(file, format="jsonl")):
+        check_same(jrm.join(x, run).measure(METRICS), expected.measure(METRICS))
 
 
 def test_check_reads_ranked_lists():

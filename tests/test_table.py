@@ -232,7 +232,7 @@ def test_one_run_has_metrics_as_rows():
 def test_the_best():
     """The largest or the smallest mean is marked, with all that print alike.
 
-    None is, where that of a run is NaN.
+    None is, where that of a run is NaN or has overflowed.
     """
     runs = {
         "a": {"rank@1": state(1.0), "mrr": state(0.12341)},
@@ -243,8 +243,9 @@ def test_the_best():
         rows = [line.split() for line in jrm.table(runs, lower=lower).splitlines()[2:5]]
         assert [row[0] for row in rows if row[1].endswith("*")] == [best]
         assert [row[0] for row in rows if row[4].endswith("*")] == ["a", "b"]
-    runs["c"]["mrr"] = state(float("nan"))
-    assert jrm.table(runs).count("*") == 2  # of the ranks, and in the note
+    for mean in (np.nan, np.inf):
+        runs["c"]["mrr"] = state(mean)
+        assert jrm.table(runs).count("*") == 2  # of the ranks, and in the note
 
 
 def test_values_of_lists_are_averaged():

@@ -34,13 +34,9 @@ class Run(NamedTuple):
     means: dict[str, Estimate]
     query_ids: list[str | int]  # of judged queries
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
+    num_skipped: int  # judged queries that the run lacks and the means leave out
     remarks: tuple[str, ...]  # on what was probably not intended
     tag: str | None = None  # of a file of TREC
-
-    @property
-    def num_skipped(self) -> int:
-        """The number of judged queries that the means leave out."""
-        return int((~self.is_counted).sum())
 
 
 Runs = Mapping[str, Run]
@@ -93,6 +89,7 @@ def measure(
         means,
         query_ids,
         is_counted,
+        int((joined.list_weights == 0).sum()),
         joined.remarks_at(threshold),
     )
 

@@ -446,7 +446,8 @@ def _is_table_of_ids(raw: object) -> bool:
 def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     """Returns the ids of one user, with those that are negative, the padding."""
     _inputs.refuse_masked(name, row, _FILLED)
-    if item_ids.ids is not None and not isinstance(row, str) and np.ndim(row) < 2:
+    is_list = not isinstance(row, (str, bytes, Mapping)) and np.ndim(row) < 2
+    if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
         row = item_ids.numbers(name, row)
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
@@ -457,7 +458,8 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
             f"one, an array [{unit[1]}, 1], such as ids[:, None]"
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        kind, cure = _inputs.kind_of(ids), _CURE.format(unit[0])
+        kind = _inputs.kind_of(ids if ids.ndim else row)
+        cure = _CURE.format(unit[0])
         if ids.ndim == 1 and ids.dtype.kind in "UO":
             cure = "pass integers, or the ids of all items as item_ids="
         raise TypeError(f"{name}: got {kind}; {cure}")

@@ -574,6 +574,11 @@ def read_scorer(
         example = items = read_vectors("items", items, ids[1].ids)
     # Items stay as they were passed: candidates are gathered from them on the host.
     scoring = read_similarity(similarity, vectors, example)
+    if vectors.ndim != example.ndim and not scoring.is_custom:
+        raise ValueError(
+            f"queries has shape {vectors.shape} and items has shape {example.shape}; pass "
+            '[queries, dims] and [items, dims], or tokens with similarity="maxsim"'
+        )
     table = devices.table(vectors, devices.of_queries)
     cause = CUSTOM_SCORES if scoring.is_custom else OVERFLOW
     return Embeddings(devices, table, items, nan_cause=cause, similarity=scoring)

@@ -67,7 +67,7 @@ def known_columns(
     """Returns the columns of query, document, number and perhaps subtopic among names.
 
     They are those of this package where no program's are there. In a run without scores,
-    the number is its rank. Where documents may be in lists, these need no number.
+    the number is its rank. Documents in lists need no numbers, whose name may be plural.
 
     Raises:
         ValueError: if those of two programs are there.
@@ -76,8 +76,8 @@ def known_columns(
     ('qid', 'docno', 'label')
     >>> known_columns(("qid", "docno", "rank"), "score")
     ('qid', 'docno', 'rank')
-    >>> known_columns(("query_id", "doc_ids"), "score")
-    ('query_id', 'doc_ids')
+    >>> known_columns(("query_id", "doc_ids", "scores"), "score")
+    ('query_id', 'doc_ids', 'scores')
     """
     known, ranks = {*names}, [name for name in names if is_rank(name)]
     present: list[tuple[str, ...]]
@@ -92,8 +92,18 @@ def known_columns(
             f"the columns may be {listed(present[0])} or {listed(present[1])}"
         )
     if not present and may_be_lists:
-        pairs = [(x, f"{doc}{s}") for x, doc, _ in _KNOWN[value] for s in ("", "s")]
-        present = [pair for pair in pairs if {*pair} <= known]
+        numbers = [f"{number}{s}" for *_, number in _KNOWN[value] for s in ("", "s")]
+        present = [
+            columns
+            for x, doc, number in _KNOWN[value]
+            for columns in (
+                (x, doc, f"{number}s"),
+                (x, doc),
+                *((x, f"{doc}s", y) for y in numbers),
+                (x, f"{doc}s"),
+            )
+            if {*columns} <= known
+        ]
     triple = present[0] if present else _KNOWN[value][0]
     subtopics = [x for x in _SUBTOPICS if x in names and value == "relevance"]
     if len(subtopics) > 1:

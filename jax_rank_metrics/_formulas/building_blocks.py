@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import power, ratio
+from jax_rank_metrics._arithmetic import as_real, power, ratio
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._places.place import Place
@@ -146,7 +146,7 @@ def scaled(items: Items, *, item_fn: ItemFn, scale: float = SCALE) -> jax.Array:
 
     For numerators and denominators of ratios, from which the scale cancels.
     """
-    values = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
+    values = as_real(item_fn(items), items.labels.dtype)
     return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
 
 

@@ -27,7 +27,7 @@ def intra_list_diversity(
     Args:
         ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `popularity`.
         embeddings: `[num_items, features]`. An embedding of zeros has the cosine 0 with
-            all others.
+            all others. One that holds NaN makes the value of its list NaN.
         k: Cutoff of at least 2, or a tuple of them; None is all items.
 
     Raises:
@@ -63,6 +63,7 @@ def _mean_distance(
     del table
     # Divided by the largest entry first, so that no square overflows.
     largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
+    has_nan = _arithmetic.dot(is_within, jnp.isnan(largest).astype(vectors.dtype)) > 0
     vectors = ratio(vectors, largest)
     squared_lengths = _arithmetic.total(vectors * vectors)[..., None]
     units = ratio(vectors, jnp.sqrt(jnp.where(squared_lengths > 0, squared_lengths, 1)))
@@ -72,4 +73,5 @@ def _mean_distance(
     unit_sums = _arithmetic.dot(is_within, units)  # [*lists, len(ks), features]
     cosines = _arithmetic.total(unit_sums * unit_sums) - sum_of_squares
     sizes = _arithmetic.total(is_within)
-    return 1 - ratio(cosines, sizes * (sizes - 1)), 2
+    distances = 1 - ratio(cosines, sizes * (sizes - 1))
+    return jnp.where(has_nan[..., 0], jnp.nan, distances), 2

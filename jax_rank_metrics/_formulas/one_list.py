@@ -12,6 +12,7 @@ from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.keys import score_bin
 from jax_rank_metrics._ranking import Items
+from jax_rank_metrics._sources.list_arguments import check_index
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.merging import fold_over
 from jax_rank_metrics._states.pooled import (
@@ -141,6 +142,7 @@ def _pooled(
 ) -> P:
     """Checks the arguments of a pooled metric, and returns its state."""
     bits = checked_bits(bits)
+    check_index(labels, scores, mask, weights)
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     label_array, mask_array = _inputs.item_arrays("labels", labels, mask)
     score_array = _inputs.real("scores", scores)

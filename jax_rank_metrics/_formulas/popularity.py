@@ -36,8 +36,8 @@ def popularity(
         log: Whether to take natural logarithms.
 
     Raises:
-        ValueError: as `exposure`; if counts have another shape; if a ranking was cut
-            above k.
+        ValueError: as `exposure`; if counts have another shape, or hold NaN or numbers
+            below 0; if a ranking was cut above k.
         TypeError: if ids are not integers.
 
     References:
@@ -51,7 +51,7 @@ def popularity(
     >>> f"{popularity(ids, counts, k=2).values:.4f}"  # (ln 16 + ln 4) / 2 = ln 8
     '2.0794'
     """
-    counts = _inputs.catalog_array("counts", counts)
+    counts = _inputs.item_counts(counts)
     return measure(_mean_log_count if log else _mean_count, ids, counts, k)
 
 
@@ -112,7 +112,7 @@ def novelty(
     >>> [f"{novelty(ids, counts, 2, 'users', n).values:.4f}" for n in (16, 48)]
     ['1.2075', '2.7925']
     """
-    counts = _inputs.catalog_array("counts", counts)
+    counts = _inputs.item_counts(counts)
     _inputs.option("by", by, NoveltyCount)
     if (by == "users") != (num_users is not None):
         raise ValueError(

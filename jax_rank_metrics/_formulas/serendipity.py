@@ -69,7 +69,7 @@ def serendipity(
     ks, keep_cutoffs = _inputs.rank_cutoffs(k), isinstance(k, (tuple, list))
     of_lists = _inputs.frames_among(ids=ids, relevant_ids=relevant_ids)
     _inputs.same_index(of_lists=of_lists)
-    counts = _inputs.catalog_array("counts", counts)
+    counts = _inputs.item_counts(counts)
     id_array, dtype = ranked_ids("ids", ids, ks)
     relevant_array, _ = ranked_ids("relevant_ids", relevant_ids)
     _inputs.same_lists("relevant_ids", relevant_array, "ids", id_array)

@@ -39,6 +39,7 @@ from jax_rank_metrics._inputs.items import columns as columns
 from jax_rank_metrics._inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._inputs.items import ids_below as ids_below
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays
+from jax_rank_metrics._inputs.items import item_counts as item_counts
 from jax_rank_metrics._inputs.items import item_groups as item_groups
 from jax_rank_metrics._inputs.items import item_mask as item_mask
 from jax_rank_metrics._inputs.items import per_list as per_list
@@ -58,6 +59,7 @@ from jax_rank_metrics._inputs.libraries import is_frame as is_frame
 from jax_rank_metrics._inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._inputs.libraries import is_series as is_series
 from jax_rank_metrics._inputs.libraries import is_sparse as is_sparse
+from jax_rank_metrics._inputs.libraries import key_of_ids as key_of_ids
 from jax_rank_metrics._inputs.libraries import labels_and_values as labels_and_values
 from jax_rank_metrics._inputs.libraries import list_columns as list_columns
 from jax_rank_metrics._inputs.libraries import named as named

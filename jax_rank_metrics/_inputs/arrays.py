@@ -10,9 +10,11 @@ from jax.core import Tracer
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._inputs.libraries import (
+    is_frame,
     is_of_jax,
     is_sparse,
     is_torch_tensor,
+    refuse_ids,
     refuse_masked,
 )
 
@@ -52,6 +54,8 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     """
     kind = type(value).__name__
     refuse_masked(name, value)
+    if hasattr(value, "columns") and is_frame(value):
+        refuse_ids(name, value.columns)
     try:
         values = np.asarray(value)
     except jax.errors.TracerArrayConversionError as error:

@@ -253,6 +253,22 @@ def catalog_array(
     return array
 
 
+def item_counts(value: object) -> jax.Array:
+    """Converts how often each item was seen, `[num_items]`.
+
+    Raises `ValueError` on numbers below 0 and NaN, which pandas has where it found none.
+    """
+    array = catalog_array("counts", value)
+    counts = np.asarray(array) if is_readable(array) else np.zeros(1)
+    if (is_wrong := ~(counts >= 0)).any():
+        index = first_index(is_wrong)
+        raise ValueError(
+            f"counts holds {counts[index]} at {index[0]}; pass how often each item was "
+            "seen, 0 where it never was"
+        )
+    return array
+
+
 def item_groups(
     value: object, relevant_columns: object = None, num_items: int | None = None
 ) -> jax.Array | None:

@@ -170,6 +170,16 @@ def same_index(
                     )
 
 
+def refuse_ids(name: str, columns: Sequence[Any]) -> None:
+    """Raises if a frame that is read by position has a column of ids among others."""
+    for key in columns:
+        if len(columns) > 1 and _is_named_by(_LISTS, key):
+            raise ValueError(
+                f"{name} has a column of ids, {key!r}, which would be read as numbers; "
+                "leave it out, or make it the index"
+            )
+
+
 def by_ids(
     name: str, value: Any, ids: Sequence[Any] | np.ndarray | range | None, unit: str
 ) -> Any:
@@ -264,6 +274,17 @@ def list_columns(
     return (range(len(frame)) if labels is None else labels), columns
 
 
+def key_of_ids(columns: Mapping[Any, Any]) -> Any:
+    """Returns the key of a dict of columns that has the ids of lists, or None."""
+    for key, column in columns.items():
+        if _is_named_by(_LISTS, key) and isinstance(column, (list, tuple, np.ndarray)):
+            # Values of a system that is called so repeat, or are fractions.
+            ids = np.asarray(column)
+            if ids.dtype.kind in "iuU" and np.unique(ids).size == ids.size > 1:
+                return key
+    return None
+
+
 def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) -> Any:
     """Returns values in the order of ids, whose labels may stand in another."""
     keys = labels.tolist() if hasattr(labels, "tolist") else list(labels)
@@ -310,7 +331,12 @@ def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
         return labels, values[:, 0] if is_column else values
     if isinstance(value, Mapping):
         refuse_masked(name, list(value.values()))
-        return list(value), np.asarray(list(value.values()))
+        try:
+            return list(value), np.asarray(list(value.values()))
+        except ValueError as error:
+            raise ValueError(
+                f"{name}: values differ in length; pass as many numbers for each key"
+            ) from error
     return None, value
 
 

@@ -14,6 +14,7 @@ from jax_rank_metrics._inputs.libraries import (
     is_of_jax,
     is_series,
     refuse_masked,
+    same_index,
 )
 from jax_rank_metrics._inputs.options import is_integer, positive_integer
 from jax_rank_metrics._types import Number
@@ -75,6 +76,7 @@ def pad_lists(
     """
     if not ragged:
         raise ValueError("pad_lists got no lists; pass labels, scores, …")
+    same_index(of_lists={f"argument {i}": x for i, x in enumerate(ragged)})
     arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
     all_lengths = [np.array([len(row) for row in rows], int) for rows in arguments]
     lengths = all_lengths[0]

@@ -110,7 +110,9 @@ def at_ranks(position_fn: PositionFn, ranks: jax.Array, k: Cut) -> jax.Array:
 
     A `position_fn` that returns a scalar gives this value to every rank.
     """
-    values = jnp.broadcast_to(jnp.asarray(position_fn(ranks), ranks.dtype), ranks.shape)
+    values = jnp.broadcast_to(
+        _arithmetic.as_real(position_fn(ranks), ranks.dtype), ranks.shape
+    )
     if k is None:
         return values
     return jnp.where(is_within(ranks, k), values, jnp.zeros_like(values))

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._arithmetic import widen
+from jax_rank_metrics._arithmetic import as_real, widen
 from jax_rank_metrics._by_options import by_options
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._types import Number
@@ -72,7 +72,7 @@ def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.A
     """
     values = jnp.asarray(item_fn(Items.of(arrays)))
     if values.dtype not in (dtype, jnp.bool_):
-        values = values.astype(dtype)
+        values = as_real(values, dtype)
     if values.ndim < arrays.exists.ndim:  # a constant
         values = jnp.broadcast_to(values, arrays.exists.shape)
     return jnp.where(widen(arrays.exists, values), values, jnp.zeros_like(values))

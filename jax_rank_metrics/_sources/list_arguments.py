@@ -90,7 +90,7 @@ def checked(
             f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
             f"weights and key, lists have the arguments {known}"
         )
-    _check_index(labels, scores, mask, weights, **options)
+    check_index(labels, scores, mask, weights, **options)
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
@@ -125,7 +125,7 @@ def checked(
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
 
-def _check_index(
+def check_index(
     labels: object, scores: object, mask: object, weights: object, **options: Any
 ) -> None:
     """Raises if arguments of pandas do not list the same items of the same lists."""

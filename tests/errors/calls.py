@@ -150,6 +150,8 @@ CASES = {
     "ranking of labels": (TypeError, "ranking: got an array of float32 (2, 3); pass what jrm.rank returns", lambda: jrm.recall.of(Y, k=3)),
     "ranking none": (TypeError, "ranking: got None", lambda: jrm.recall.of(None)),
     "ranking a state": (TypeError, "ranking: got a Mean", lambda: jrm.measure("ndcg", jrm.Mean.empty())),
+    "complex gains": (TypeError, "ndcg: a function returned complex64; return real", lambda: NDCG(gain_fn=lambda y: y.astype(complex))),
+    "complex discounts": (TypeError, "ndcg: a function returned complex64; return real", lambda: NDCG(discount_fn=lambda ranks: ranks.astype(complex))),
     "gain not callable": (TypeError, "gain_fn is 'linear'.*function", lambda: NDCG(gain_fn="linear")),
     "array option": (TypeError, "beta is an array.*static", lambda: jrm.f_score(Y, S, beta=jnp.array(1.0))),
     "unhashable option": (TypeError, "denominator is ['k'].*hashable", lambda: jrm.precision(Y, S, denominator=["k"])),

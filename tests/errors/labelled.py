@@ -6,7 +6,7 @@ from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 
-pandas = LateImport("pandas")
+pandas, polars = LateImport("pandas"), LateImport("polars")
 
 Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
 COUNTS, IDS, GROUPS = (
@@ -75,7 +75,16 @@ CASES = {
     "index of neighbours": (*OTHER_INDEX, lambda: jrm.neighbor_recall(rows(), rows(True))),
     "index of probabilities": (*OTHER_INDEX, lambda: jrm.sampled_labels("mrr", y(), y(True), jax.random.key(0))),
     "index of batch weights": (*OTHER_INDEX, lambda: jrm.compat.keras_rs_list_weights(rows(), rows(True))),
+    "index of ragged lists": (*OTHER_INDEX, lambda: jrm.pad_lists(*(x.map(lambda i: [i]) for x in (y(), y(True))))),
     "index of a PerList": (*OTHER_INDEX, lambda: jrm.PerList(y(), y(True), y() > 0)),
+    "index of pooled scores": (*OTHER_INDEX, lambda: jrm.pooled_roc_auc(y(), y(True))),
+    "index of pooled weights": (*OTHER_INDEX, lambda: jrm.pooled_roc_auc(rows(), Y, None, y())),
+    "ids among items": (ValueError, "scores has a column of ids, 'qid', which would be read as numbers", lambda: jrm.ndcg(Y, pandas.DataFrame(Y).rename(columns={3: "qid"}))),
+    "ids among items of polars": (ValueError, "labels has a column of ids, 'user'", lambda: jrm.evaluate("mrr", polars.DataFrame({"user": [5, 6], "0": [1, 0]}), Y)),
+    "ids among ranked ids": (ValueError, "first has a column of ids, 'qid'", lambda: jrm.overlap(*[pandas.DataFrame({"qid": [5, 6], "a": [1, 2]})] * 2)),
+    "genres of unequal numbers": (ValueError, "genres: values differ in length; pass", lambda: jrm.miscalibration(IDS, {0: [1], 1: [1, 0]}, IDS)),
+    "ids among columns": (ValueError, "a holds the ids of lists under 'qid'; pass a frame", lambda: jrm.compare(*[{"qid": [5, 6], "mrr": [0.1, 0.2]}] * 2)),
+    "names among columns": (ValueError, "['old'] holds the ids of lists under 'query'; pass a frame", lambda: jrm.table({"old": {"query": ["a", "b"], "mrr": [0.1, 0.2]}})),
     "items by name": (ValueError, "item_mask has the labels 'x0', .* not those of the items 0, 1, 2, …; .*item_mask.to_numpy", lambda: users(item_mask=pandas.Series([True] * 4, ["x0", "x1", "x2", "x3"]))),
     "items that are not": (ValueError, "item_mask has the labels 0, .* items 0, 1, 2, …", lambda: users(item_mask={i: True for i in range(5)})),
     "users twice": (ValueError, "groups has some labels more than once", lambda: users().by(pandas.Series(list("abcd"), [0, 1, 2, 2]))),
@@ -84,6 +93,7 @@ CASES = {
     "columns of a model": (ValueError, "model has the labels 'a', 'b', .*to_numpy", lambda: jrm.evaluate_users("mrr@1", pandas.DataFrame(Y, columns=list("abcd")), [[0]] * 3)),
     "columns of triples": (ValueError, "columns 'a', 'head', 'b'; pass .* head, relation and tail, or triples.to_numpy", lambda: links(a=[0], head=[1], b=[2])),
     "frames as blocks": (TypeError, "items holds a frame, .*to_numpy", lambda: jrm.evaluate_embeddings("mrr@1", np.eye(4), [rows()], [[0]] * 4)),
+    "a set of ids": (TypeError, "ids of results are {.*pass a sequence with one id for each list", lambda: jrm.to_frame({"mrr": LISTS}, {"a", "b", "c"})),
     "ids by no name": (ValueError, "a has no column of ids, and the column 'arm' holds int64; .* a.set_index", lambda: jrm.compare(*[pandas.DataFrame({"arm": [1, 2], "mrr": [0.1, 0.2]})] * 2)),
     "columns of ids": (ValueError, "a has several columns of ids, 'qid', 'user'", lambda: jrm.compare(*[pandas.DataFrame({"qid": [1, 2], "user": [1, 2], "mrr": [0.1, 0.2]})] * 2)),
     "mask of a": (*MASK, lambda: jrm.compare(X, X.data)),

@@ -105,6 +105,8 @@ CASES = {
     "a pair of one": (ValueError, "k is 1; diversity is of pairs", lambda: jrm.intra_list_diversity(IDS, np.ones((4, 2), np.float32), k=1)),
     "counts of lists": (ValueError, "counts has shape (2, 3); pass an array [num_items]", lambda: jrm.novelty(IDS, Y)),
     "one embedding": (ValueError, "embeddings has shape .*num_items, features", lambda: jrm.intra_list_diversity(IDS, np.ones(4, np.float32))),
+    "counts that pandas lacks": (ValueError, "counts holds nan at 1; pass how often each item was seen, 0 where", lambda: jrm.novelty(IDS, [1, np.nan, 2, 3])),
+    "counts of items below 0": (ValueError, "counts holds -1 at 2; pass how often", lambda: jrm.popularity(IDS, np.array([1, 0, -1, 3]))),
     "popularity beyond the cut": (ValueError, "k is 5, but the ranking was cut at k=2", lambda: jrm.popularity(cut(), np.ones(3, np.float32), k=5)),
     "novelty by sessions": (ValueError, "by is 'sessions'; pass one of interactions, users", lambda: jrm.novelty(IDS, np.ones(4), by="sessions")),
     "novelty of nobody": (ValueError, "by 'users' got num_users=None", lambda: jrm.novelty(IDS, np.ones(4), by="users")),

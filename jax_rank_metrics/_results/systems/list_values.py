@@ -386,11 +386,14 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     """Returns the ids of `count` lists as a list of distinct Python objects.
 
     Raises:
-        TypeError: if `ids` is not a sequence, or ids cannot be the keys of a dict.
+        TypeError: if `ids` is no sequence, as sets are none, or ids cannot be the keys of a
+            dict.
         ValueError: if ids repeat, or if there are more or fewer than `count`.
     """
     _inputs.refuse_masked(f"ids of {name}", ids, "an id for every list")
     try:
+        if isinstance(ids, (set, frozenset)):
+            raise TypeError("a set has no order")
         names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
         names = [tuple(x) if isinstance(x, list) else x for x in names]
         counts = collections.Counter(names)

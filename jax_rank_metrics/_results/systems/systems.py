@@ -529,6 +529,11 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         _refuse_means(label, tree)
         yield Record(label, path, tree, ids=list(tree))
     elif isinstance(tree, Mapping):
+        if (ids_key := _inputs.key_of_ids(tree)) is not None:
+            raise ValueError(
+                f"{label} holds the ids of lists under {ids_key!r}; pass a frame of these "
+                "columns, or dicts of list ids to values"
+            )
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:

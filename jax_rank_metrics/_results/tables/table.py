@@ -369,8 +369,8 @@ def _best(
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
         lower_is_better = is_lower_better(metric, lower)
-        # Beside a mean that is not known, none is known to be the best.
-        is_known = bool(means) and not any(map(math.isnan, means))
+        # Beside a mean that is NaN or overflows, none is known to be the best.
+        is_known = bool(means) and all(map(math.isfinite, means))
         if len(runs) > 1 and is_known and lower_is_better is not None:
             # Printed, so that all that print alike share the mark.
             extreme = min(means) if lower_is_better else max(means)
