@@ -59,6 +59,16 @@ def table(source, ties, ks=KS, cases=EVERY):
     return metrics(ks, ties, cases)
 
 
+def check_source(source, problem, ks, k, ties, cases=EVERY):
+    """Checks what a source and its cut can serve against rows, which sources share."""
+    problem = problem.for_source(source)
+    measured = functools.partial(jrm.measure, table(source, ties, ks, cases))
+    actual = SOURCES[source](problem, measured, k=k, ties=ties)
+    rows = table("labelled" if source == "labelled" else "rows", ties, ks, cases)
+    expected = padded(problem, functools.partial(jrm.measure, rows), k=ks, ties=ties)
+    check_same(actual, {name: expected[name] for name in actual})
+
+
 @pytest.mark.parametrize(
     "source, ties, cases",
     [
@@ -75,11 +85,7 @@ def table(source, ties, ks=KS, cases=EVERY):
 def test_every_metric_on_every_source(source, ties, cases, rng):
     """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
-    problem = problem.for_source(source)
-    then = functools.partial(jrm.measure, table(source, ties, cases=cases))
-    expected = jax.jit(lambda: padded(problem, then, k=KS, ties=ties))()
-    actual = SOURCES[source](problem, then, k=KS, ties=ties)
-    check_same(actual, expected)
+    check_source(source, problem, KS, KS, ties, cases)
 
 
 @pytest.mark.parametrize("source", long_but(("sharded",), WEIGHABLE))
@@ -103,14 +109,12 @@ def test_item_weights_on_every_source(source, rng):
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
-    """Sources agree without a cutoff, where a catalogue counts places."""
+    """Sources agree without a cutoff, where a catalogue counts places.
+
+    With k=None it holds relevant items alone.
+    """
     ks = (KS[-1], None)
-    problem = problem.for_source(source)
-    then = functools.partial(jrm.measure, table(source, ties, ks))
-    expected = padded(problem, then, k=ks, ties=ties)
-    # With k=None a catalogue counts places, and holds relevant items alone.
-    k = None if source in COUNTED else ks
-    check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
+    check_source(source, problem, ks, None if source in COUNTED else ks, ties)
 
 
 @pytest.mark.parametrize("kind", ["places", "catalog", "sharded"])
