@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import oracle
@@ -19,6 +20,11 @@ POLICIES = (None, *get_args(Ties))
 # The policies that put tied items in one definite order, and those that need no key to.
 ORDERS = tuple(ties for ties in get_args(Ties) if ties != "expected")
 KEYLESS_ORDERS = tuple(ties for ties in ORDERS if ties != "random")
+
+
+def policy(ties):
+    """The arguments of `rank` that choose a tie policy."""
+    return {"ties": ties, "key": jax.random.key(11) if ties == "random" else None}
 
 
 def relevant(label):

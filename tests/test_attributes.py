@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cases import policy
 from marks import long
 from sources import ITEMS, check_same, draw, from_table, labelled, padded
 
@@ -31,8 +32,7 @@ def problem(rng):
 @pytest.mark.parametrize("ties", [None, *long("worst", "random", "stable")])
 def test_streamed_labels_are_dense_labels(ties, problem):
     """The first ranks and their metrics are those of `rank`; first stops at any cutoff."""
-    how = {"k": DEPTH, "ties": ties}
-    how |= {"key": jax.random.key(1)} if ties == "random" else {}
+    how = {"k": DEPTH} | policy(ties)
     expected, actual = padded(problem, **how), labelled(problem, **how)
     np.testing.assert_array_equal(actual.items, expected.items)
     read = functools.partial(jrm.measure, SOME + FIRSTS)

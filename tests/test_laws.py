@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from cases import CASES, EVERY, FEW, metrics
+from cases import CASES, EVERY, FEW, metrics, policy
 from drawn import draw
 
 import jax_rank_metrics as jrm
@@ -19,7 +19,6 @@ from jax_rank_metrics.testing import Lists
 KS = (1, 10)
 ALL_KS = (*KS, None)
 LISTS, ITEMS = 12, 48
-KEY = 11
 
 WHOLE = {name: case for name, case in EVERY.items() if not case.has_k}
 CUT = {name: case for name, case in EVERY.items() if case.has_k}
@@ -73,12 +72,6 @@ def data(rng, weigh_items):
     return draw(rng, weigh_items=weigh_items)
 
 
-def policy(ties):
-    """The arguments of `rank` that choose a tie policy."""
-    key = jax.random.key(KEY) if ties == "random" else None
-    return {"ties": ties, "key": key}
-
-
 def lists_of(cases, ks, ties, data, **changes):
     """Values of metrics for every list, by the public calls, eagerly."""
     ranking = data.ranked(k=ks, **(policy(ties) | changes))
@@ -121,7 +114,7 @@ def assert_same(actual, expected, exactly=False):
 def test_vmap_equals_batch(cases, ks, ties, data):
     """The values of a list do not depend on its batch; under vmap each has its key."""
     if ties == "random":
-        keys = jax.random.split(jax.random.key(KEY), LISTS)
+        keys = jax.random.split(policy(ties)["key"], LISTS)
         batched = jax.vmap(lambda key, x: lists_of(cases, ks, ties, x, key=key))(
             keys, data
         )
