@@ -198,15 +198,6 @@ def test_a_ratio_counts_a_query_once():
 
 
 @pytest.mark.long
-def test_all_users_count_by_default(users):
-    """Without "skip" the exposure is that of all recommendations."""
-    evaluation = evaluated(users, embeddings=users["model"][1])
-    counts = np.bincount(evaluation.items.ravel(), minlength=14)
-    np.testing.assert_array_equal(evaluation.exposure.counts, counts)
-    assert evaluation.states["intra_list_diversity@3"].lists == USERS
-
-
-@pytest.mark.long
 def test_users_on_a_mesh(users):
     """The users that count, and the groups of all items, on four devices."""
     mesh = make_mesh((2, 2), ("users", "items"))
