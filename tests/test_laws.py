@@ -45,13 +45,12 @@ COLUMNED, UNCUT = ANEW = [
     setting("uncut", WHOLE, (None,), marks=pytest.mark.long),
 ]
 EACH_ANEW = [setting("top-k", OF_LABELS, KS, marks=pytest.mark.long), *ANEW]
-# With weights per list; with ties broken by a key; with a full sort, and ties broken by
-# labels and weights.
-LIST_WEIGHTS, RANDOM, WORST = OTHERS = [
-    setting("list-weights", FEW_CASES, KS, None, False, pytest.mark.long),
-    setting("random", FEW_CASES, KS, "random", marks=pytest.mark.long),
-    setting("whole-worst", FEW_CASES, ALL_KS, "worst", marks=pytest.mark.long),
-]
+# With ties broken by a key; with a full sort, and ties broken by labels and weights; with
+# weights per list.
+RANDOM = setting("random", FEW_CASES, KS, "random", marks=pytest.mark.long)
+WORST = setting("whole-worst", FEW_CASES, ALL_KS, "worst", marks=pytest.mark.long)
+OF_LISTS = setting("list-weights", FEW_CASES, KS, None, False, pytest.mark.long)
+OTHERS = [OF_LISTS, RANDOM, WORST]
 
 
 def law(*settings, always=ALWAYS):
@@ -76,14 +75,6 @@ def lists_of(cases, ks, ties, data, **changes):
     """Values of metrics for every list, by the public calls, eagerly."""
     ranking = data.ranked(k=ks, **(policy(ties) | changes))
     return jrm.measure(metrics(ks, ties, cases), ranking)
-
-
-def lists_of_oracle(data):
-    """The lists as the oracle reads them; those without weight have no items."""
-    mask, weights = data.mask, data.weights
-    if weights.ndim == 1:
-        mask, weights = mask & (weights > 0)[:, None], None
-    return oracle.lists(*data._replace(mask=mask, weights=weights))
 
 
 def assert_same(actual, expected, exactly=False):
@@ -231,33 +222,14 @@ def by_list(x, factor):
     return np.asarray(x).reshape(-1, *(1,) * (factor.ndim - 1))
 
 
-@law(LIST_WEIGHTS, WORST)
-def test_lists_that_do_not_count(cases, ks, ties, data):
-    """Lists without weight or items have weight 0 and value 0, and are undefined.
-
-    Lists in which nothing is relevant are undefined, but keep their weight.
-    """
-    rows = lists_of_oracle(data)
-    for name, lists in lists_of(cases, ks, ties, data).items():
-        counts = [bool(x.pool) for x in rows]
-        has_value = [bool(x.pool) and CASES[name].is_defined(x) for x in rows]
-        factor = factors(name, lists, rows)
-        has_weight = by_list(counts, factor) & (factor > 0)
-        np.testing.assert_array_equal(np.asarray(lists.weights) > 0, has_weight, name)
-        is_defined = by_list(has_value, factor) & has_weight
-        np.testing.assert_array_equal(np.asarray(lists.defined), is_defined, name)
-        assert (np.asarray(lists.values)[~is_defined] == 0).all()
-
-
 @pytest.mark.long
 @law(UNCUT, *OTHERS, always=FEWER)
 def test_list_weights(cases, ks, ties, data):
     """`list_weights` replaces the weight of each list and changes no value."""
     list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
     weighted = lists_of(cases, ks, ties, data, list_weights=list_weights)
-    rows = lists_of_oracle(data)
-    if data.weights.ndim == 1:
-        rows = oracle.lists(*data._replace(weights=None))
+    is_of_items = data.weights.ndim == 2
+    rows = oracle.lists(*(data if is_of_items else data._replace(weights=None)))
     for name, lists in lists_of(cases, ks, ties, data).items():
         defined = np.asarray(weighted[name].defined) & np.asarray(lists.defined)
         np.testing.assert_allclose(
