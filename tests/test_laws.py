@@ -225,8 +225,12 @@ def by_list(x, factor):
 @pytest.mark.long
 @law(UNCUT, *OTHERS, always=FEWER)
 def test_list_weights(cases, ks, ties, data):
-    """`list_weights` replaces the weight of each list and changes no value."""
+    """`list_weights` replaces the weight of each list and changes no value.
+
+    A list of weight 0 is undefined.
+    """
     list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
+    list_weights[6] = 0
     weighted = lists_of(cases, ks, ties, data, list_weights=list_weights)
     is_of_items = data.weights.ndim == 2
     rows = oracle.lists(*(data if is_of_items else data._replace(weights=None)))
@@ -239,6 +243,7 @@ def test_list_weights(cases, ks, ties, data):
             atol=1e-6,
             err_msg=name,
         )
+        assert not np.asarray(weighted[name].defined)[6].any(), name
         factor = factors(name, weighted[name], rows)
         expected = np.where([bool(x.pool) for x in rows], list_weights, 0)
         np.testing.assert_allclose(
