@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import oracle
@@ -19,6 +20,11 @@ POLICIES = (None, *get_args(Ties))
 # The policies that put tied items in one definite order, and those that need no key to.
 ORDERS = tuple(ties for ties in get_args(Ties) if ties != "expected")
 KEYLESS_ORDERS = tuple(ties for ties in ORDERS if ties != "random")
+
+
+def policy(ties):
+    """The arguments of `rank` that choose a tie policy."""
+    return {"ties": ties, "key": jax.random.key(11) if ties == "random" else None}
 
 
 def relevant(label):
@@ -76,7 +82,6 @@ class Case:
     bounded: bool = True  # lies in [0, 1] without item weights
     # Of an `oracle.List`; None: where something is relevant.
     defined: Callable[[oracle.List], bool] | None = None
-    ordered: bool = True  # best >= expected >= worst, if there is a closed form
     # Sources that raise: "places" knows the places of listed items alone, "catalog" streams
     # items, and "sharded" cuts lists over devices.
     refused: tuple[str, ...] = ()
@@ -283,7 +288,7 @@ SHARES = (0.5, 0.2, 0.3)  # a target of three groups
 
 def _of_groups(options=(), **fields):
     """A metric of mean exposures, which is not the mean of the metric."""
-    shared = {"defined": has_groups, "is_mean": False, "ordered": False}
+    shared = {"defined": has_groups, "is_mean": False}
     shared |= {"columns": ("groups",), "refused": ("places",)}
     return Case(dict(options), **shared | fields)
 
@@ -307,7 +312,6 @@ def _residual(metric, worth, **fields):
         extra={"of": metric, "worth": worth},
         columns=("judged",),
         bounded=False,
-        ordered=False,
         defined=always,
         refused=("places",),
         **fields,
@@ -354,7 +358,7 @@ CASES: dict[str, Case] = dict(_named({
     "f_score": Case(),
     "f_score-2": Case({"beta": 2.0}),
     "hit_rate": Case(),
-    "fall_out": Case(ordered=False, defined=lambda case: any(case.labels[i] < 1 for i in case.pool)),
+    "fall_out": Case(defined=lambda case: any(case.labels[i] < 1 for i in case.pool)),
     "r_precision": Case(),
     "set_average_precision": Case(_GRADED),
     "utility": Case({"worth": 2, "cost": 0.5}, bounded=False, defined=always),
@@ -369,7 +373,7 @@ CASES: dict[str, Case] = dict(_named({
     "reciprocal_rank": Case(),
     "reciprocal_rank-graded": Case(_GRADED),
     "inverse_negative_penalty": Case(defined=has_ranked_all),
-    "average_relevance_position": Case(bounded=False, ordered=False, defined=functools.partial(has_ranked, threshold=1e-9)),
+    "average_relevance_position": Case(bounded=False, defined=functools.partial(has_ranked, threshold=1e-9)),
     "interpolated_precision": Case({"recall_levels": 0.3}, closed_form=False),
     "eleven_point_precision": Case(closed_form=False),
     # Users who read on by chance.
@@ -400,8 +404,8 @@ CASES: dict[str, Case] = dict(_named({
     # Pools of which not every item was judged.
     "bpref": Case(),
     "inferred_average_precision": Case(closed_form=False),
-    "judged": Case(defined=always, ordered=False),
-    "num_nonrelevant_retrieved": Case(bounded=False, ordered=False, defined=always),
+    "judged": Case(defined=always),
+    "num_nonrelevant_retrieved": Case(bounded=False, defined=always),
     "num_relevant_retrieved": Case(bounded=False, defined=always),
     "num_retrieved": Case(bounded=False, defined=always),
     "num_relevant": Case(bounded=False, defined=always),
@@ -438,7 +442,7 @@ CASES: dict[str, Case] = dict(_named({
     "precision_ia-retrieved": _mean_over_topics(oracle.precision),
     "average_precision_ia": _mean_over_topics(oracle.average_precision),
     # Groups of items, and propensities of labels.
-    "group_recall": Case({"group": 1}, columns=("groups",), ordered=False, defined=lambda case: case.group_totals(relevant)[1] > 0),
+    "group_recall": Case({"group": 1}, columns=("groups",), defined=lambda case: case.group_totals(relevant)[1] > 0),
     "attention_weighted_rank_fairness": _of_groups({"target": "relevant"}, defined=lambda case: case.group_totals(relevant).sum() > 0),
     "attention_weighted_rank_fairness-pool": _of_groups(),
     "attention_weighted_rank_fairness-shares": _of_groups({"target": SHARES, "discount_fn": jrm.reciprocal_discount}),

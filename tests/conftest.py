@@ -218,7 +218,7 @@ def pytest_runtest_logfinish():
 
 
 # Modules whose tests share no compiled programs.
-INDEPENDENT = ("test_meshes", "test_compilation", "test_layouts", "test_drivers")
+INDEPENDENT = ("test_meshes", "test_compilation", "test_drivers")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -50,7 +50,8 @@ def together(arguments, folder, **environment):
 
     A variable of the environment that is None is not set.
     """
-    # See `recipes` on threads.
+    # With fewer threads than steps in flight, virtual devices that wait for one another
+    # deadlock.
     environment = {
         **os.environ,
         **{"JAX_PLATFORMS": "cpu", "PJRT_NPROC": "16"},

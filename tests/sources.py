@@ -247,14 +247,37 @@ def from_table(query, item):
     return item["labels"][:, query].T, ~item["mask"][:, query].T
 
 
-def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
-    """Ranks a catalogue whose items a function labels."""
-    queries, attributes = np.arange(LISTS), {"labels": problem.labels.T > 0}
-    attributes["mask"] = problem.mask.T
-    labels = jrm.by_attributes(from_table, queries, attributes)
-    how |= {"list_weights": problem.list_weights, "block_size": block_size}
-    one_hot = np.eye(LISTS, dtype=np.float32)
-    return then(jrm.rank_catalog(one_hot, problem.scores.T, labels, **how))
+def labelled(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
+    """Ranks a catalogue whose items a function labels; it removes what is excluded.
+
+    Labels are bools, unless all items are in one block.
+    """
+    labels = problem.labels.T
+    labels = labels if block_size == ITEMS else labels > 0
+    kept = (problem.mask | ~problem.item_mask).T
+    key = how.pop("key", None)
+    lists = np.eye(LISTS, dtype=np.float32), np.arange(LISTS), problem.list_weights
+    items = problem.scores.T, {"labels": labels, "mask": kept}, problem.item_mask
+
+    def run(lists, items, key, **axis):
+        queries, numbers, list_weights = lists
+        vectors, attributes, item_mask = items
+        if axis and key is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        options = {"list_weights": list_weights, "item_mask": item_mask, "key": key}
+        relevant = jrm.by_attributes(from_table, numbers, attributes)
+        options |= how | axis | {"block_size": block_size}
+        return then(jrm.rank_catalog(queries, vectors, relevant, **options))
+
+    if devices is None:
+        return run(lists, items, key)
+    mapped = jax.shard_map(
+        functools.partial(run, items_axis="model"),
+        mesh=make_mesh(devices, ("data", "model")),
+        in_specs=(P("data"), P("model"), P()),
+        out_specs=P("data"),
+    )
+    return jax.jit(mapped)(lists, items, key)
 
 
 def count_places(scores, has_rank):

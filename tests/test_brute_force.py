@@ -117,21 +117,20 @@ def test_items_without_a_rank(rng):
     measured = jax.device_get(jrm.measure(metrics(KS, cases=EVERY), ranking))
     lists = oracle.lists(*data, retrieved, ranking.items)
     compare_all(measured, EVERY, lists, None)
+    for name in [name for name, case in EVERY.items() if case.bounded]:
+        values = np.asarray(measured[name].values)
+        assert values.min() >= 0 and values.max() <= 1 + 1e-6, name
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name, weighted, ks",
-    [("sort", True, KS), ("top_k", False, (2,)), ("top_k", True, (1, 2, 4))],
-    ids=["whole-weights", "cut-2", "cut-5-weights"],
-)
-def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
-    """Closed forms are means over all orders, with ties within and across the cut."""
+@pytest.mark.parametrize("weighted, ks", [(False, (2,)), (True, (1, 2, 4))])
+def test_expected_equals_all_orders(rng, lowering, weighted, ks):
+    """Closed forms are means over all orders where `lax.top_k` cuts lists, too."""
     data = draw_edges(rng, weighted=weighted)
-    cases = {n: c for n, c in CLOSED.items() if None in ks or c.has_k}
+    cases = {n: c for n, c in CLOSED.items() if c.has_k}
     if weighted:  # keep the cases that read weights
         cases = {n: c for n, c in cases.items() if c.weighted or n in EVERY}
-    with lowering(name):
+    with lowering("top_k"):
         ranking = data.ranked(ties="expected", k=ks)
         measured = jrm.measure(metrics(ks, cases=cases), ranking)
     compare_all(measured, cases, oracle.lists(*data), "expected", ks)
@@ -143,7 +142,7 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):
     """Policies of one order agree with loops; item weights break ties as well."""
-    data = draw_edges(rng, weighted=True)
+    data = draw_edges(rng, 20, weighted=True)
     cases = {n: c for n, c in ALL_CASES.items() if None in ks or c.has_k}
     with lowering(name):
         for ties in KEYLESS_ORDERS:

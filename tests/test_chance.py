@@ -81,26 +81,14 @@ def test_bootstrap_of_one_side(rng, lists):
 
 
 def test_student_of_one_side():
-    """p of both sides add up to 1, and one-sided intervals have one end of the wider ones."""
-    mean, error, freedom = (
-        np.array(x)
-        for x in (
-            [0.3, -0.3, 0, 0, 0.2, 0.2],
-            [0.1, 0.1, 0.1, 0, 0, 0.1],
-            [7.0] * 5 + [0],
-        )
-    )
-    two, greater, less = (
-        p_values.student_p(mean, error, freedom, alternative)
-        for alternative in ("two-sided", "greater", "less")
-    )
-    np.testing.assert_allclose((greater + less)[:3], 1)
-    np.testing.assert_allclose(2 * np.minimum(greater, less)[:3], two[:3])
-    assert greater[0] < 0.02 and less[1] == greater[0] and two[2] == 1
-    for p, expected in ((two, 0), (greater, 0), (less, 1)):
-        assert [*p[3:]] == [1, expected, 1]
-    one_sided = p_values.student_reach(error, freedom, 0.95, "less")
-    np.testing.assert_allclose(one_sided, p_values.student_reach(error, freedom, 0.9))
+    """Without an error, or any freedom, p says which side a mean is on, or nothing.
+
+    tests/peers/test_scipy.py has all others.
+    """
+    mean, error = np.array([0, 0.2, 0.2]), np.array([0, 0, 0.1])
+    for alternative, expected in (("two-sided", 0), ("greater", 0), ("less", 1)):
+        p = p_values.student_p(mean, error, np.array([7.0, 7, 0]), alternative)
+        assert p.tolist() == [1, expected, 1]
 
 
 def test_two_lists_say_nothing():

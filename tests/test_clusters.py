@@ -11,8 +11,6 @@ from per_lists import MANY, drawn, exact, in_batches, lists_of, mean_of
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
 
-ONES = lists_of([1, 1])
-
 
 @pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
 @pytest.mark.parametrize("cutoffs", [False, True])
@@ -111,23 +109,3 @@ def test_errors_of_clustered_lists(rng):
             mean, spread = x.values.mean(), x.values.std(ddof=1)
             misses[index] += abs(mean) > 2.02 * spread / np.sqrt(len(x))
     assert misses[0] / trials > 0.2 and misses[1] / trials < 0.08
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: ONES.cluster([None] * 2), "^ids is None at 0; pass an id"),
-        (
-            lambda: ONES.cluster([[1]] * 2),
-            r"^ids holds \[1\] at 0, which cannot be the",
-        ),
-        (
-            lambda: jrm.compare(ONES, ONES, clusters=["ann", None]),
-            "^clusters is None at 1; pass an id",
-        ),
-    ],
-)
-def test_what_is_no_id(call, message):
-    """Messages begin with the name of the argument."""
-    with pytest.raises((TypeError, ValueError), match=message):
-        call()

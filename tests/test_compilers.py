@@ -15,6 +15,7 @@ from cases import CASES
 from pages import ROOT, blocks
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics.testing import COLUMNS
 
 pytest.importorskip("libtpu", reason="libtpu is in the extra `compilers`")
 if os.environ.get("JAX_PLATFORMS") != "cpu":
@@ -76,12 +77,8 @@ LISTS = [((8, 200), "f")] * 2
 def test_every_metric_compiles(name, devices):
     """Every metric compiles for TPU, with a cutoff and without where it has one."""
     metric = getattr(jrm, name)
-    columns = {
-        "judged": ((8, 200), "?"),
-        "pooled": ((8, 200), "?"),
-        "subtopics": ((8, 200, 3), "?"),
-    }
-    needed = list(metric.spec.columns)
+    rng, needed = np.random.default_rng(0), list(metric.spec.columns)
+    drawn = [np.asarray(COLUMNS[name](rng, LISTS[0][0])) for name in needed]
     has_k = any(case.has_k for case in CASES.values() if case.metric is metric)
 
     def values(labels, scores, *arrays):
@@ -89,7 +86,7 @@ def test_every_metric_compiles(name, devices):
         ranking = jrm.rank(labels, scores, columns=columns)
         return metric.of(ranking, **({"k": (10, None)} if has_k else {})).values
 
-    arrays = (*LISTS, *(columns[column] for column in needed))
+    arrays = (*LISTS, *((x.shape, x.dtype) for x in drawn))
     compilers.optimised(Program(values, arrays), devices)
 
 

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from cases import ORDERS
+from cases import ORDERS, policy
 from jax.sharding import PartitionSpec as P
 from sources import make_mesh
 
@@ -15,7 +15,6 @@ import jax_rank_metrics as jrm
 
 LISTS, ITEMS = 6, 8
 KS = (1, 4, None)
-KEY = jax.random.key(11)
 NAMES = {
     "hits": functools.partial(jrm.hit_rate, k=KS),
     "rr": functools.partial(jrm.reciprocal_rank, k=KS),
@@ -44,15 +43,11 @@ def draw(rng, dtype=np.float32):
     return labels, scores, mask
 
 
-def of_policy(ties):
-    """The arguments of `rank` that choose a tie policy."""
-    return {"key": KEY} if ties == "random" else {"ties": ties}
-
-
-def values_of(ties, labels, scores, mask, items=None):
+def values_of(ties, labels, scores, mask):
     """Values of both metrics, `[2, lists, ks]`; a random order is read off a ranking."""
-    if ties == "random" and items is None:
-        items = jrm.rank(labels, scores, mask, key=KEY).items
+    items = None
+    if ties == "random":
+        items = jrm.rank(labels, scores, mask, **policy(ties)).items
     lists = oracle.lists(labels, scores, mask, items=items)
     ties = {None: "expected", "random": "taken"}.get(ties, ties)
     metrics = oracle.hit_rate, oracle.reciprocal_rank
@@ -67,7 +62,7 @@ def test_counted_as_ordered(rng, ties):
     counts = (data[2] & (data[0] >= 0)).any(-1)
     values = values_of(ties, *data)
     if ties in (None, "random"):
-        states = jrm.evaluate(NAMES, *data, list_weights=lists, **of_policy(ties))
+        states = jrm.evaluate(NAMES, *data, list_weights=lists, **policy(ties))
         means = np.average(values, axis=1, weights=lists * counts)
         for name, mean in zip(NAMES, means, strict=True):
             np.testing.assert_allclose(states[name].compute(), mean, atol=1e-6)
@@ -91,64 +86,20 @@ def test_counted_beyond_a_cut(rng):
         np.testing.assert_allclose(lists.values, values, rtol=0, atol=1e-6)
 
 
-@pytest.mark.long
 def test_counted_over_devices(rng):
-    """Sharded items need no cutoff, since only counts travel between devices."""
+    """Indices, by which items that tie are ordered, count through all devices."""
     data = draw(rng)
-    mesh = make_mesh((4,), ("model",))
 
     @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
-    def run(*data):
-        plain = {
-            str(ties): jrm.reciprocal_rank.per_list(
-                *data, items_axis="model", k=KS, **of_policy(ties)
-            )
-            for ties in (None, "random", "worst")
-        }
-        return plain, jrm.evaluate(("hit_rate@4",), *data, items_axis="model")
-
-    plain, states = run(*data)
-    for ties in (None, "random", "worst"):
-        np.testing.assert_allclose(
-            plain[str(ties)].values, values_of(ties, *data)[1], rtol=0, atol=1e-6
-        )
-    counts = (data[2] & (data[0] >= 0)).any(-1)
-    np.testing.assert_allclose(
-        states["hit_rate@4"].compute(),
-        values_of(None, *data)[0, counts, 1].mean(),
-        rtol=0,
-        atol=1e-6,
+    @jax.shard_map(
+        mesh=make_mesh((4,), ("model",)), in_specs=P(None, "model"), out_specs=P()
     )
+    def values(*data):
+        how = {"items_axis": "model", "k": KS, "ties": "stable"}
+        return jrm.reciprocal_rank.per_list(*data, **how).values
 
-
-@pytest.mark.long
-def test_counted_in_packed_lists(rng):
-    """Packed items may be shuffled or belong to no list; `items` gives the same order."""
-    labels, scores, mask = draw(rng)
-    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
-    ids[3] = -1
-    mask[0, 3] = False
-    order = rng.permutation(ids.size)
-    flat = [x.reshape(-1)[order] for x in (labels, scores, mask)]
-    segments = {"segment_ids": ids[order], "num_segments": LISTS}
-
-    for ties in (None, "random"):
-        actual = jrm.reciprocal_rank.per_list(
-            *flat, k=KS, **segments, **of_policy(ties)
-        )
-        values = values_of(ties, labels, scores, mask)
-        if ties == "random":
-            ranking = jrm.rank(*flat, None, KEY, **segments)
-            items, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
-            orders = np.full((LISTS, ITEMS), -1)
-            for row in range(LISTS):
-                slots = order[items[(lists == row) & (items >= 0)]] - ITEMS * row
-                orders[row, : len(slots)] = slots
-            exists = mask & (labels >= 0)
-            assert ((orders >= 0).sum(-1) == exists.sum(-1)).all()
-            values = values_of(ties, labels, scores, mask, orders)
-        np.testing.assert_allclose(actual.values, values[1], rtol=0, atol=1e-6)
+    expected = values_of("stable", *data)[1]
+    np.testing.assert_allclose(values(*data), expected, rtol=0, atol=1e-6)
 
 
 def test_uncut_beside_a_cut(rng):
@@ -181,6 +132,7 @@ def test_nothing_is_sorted(rng):
             jrm.evaluate(names[:1], *flat, **segments),
         )
 
-    assert not orders(count, (labels, scores, mask), flat, KEY)
+    key = policy("random")["key"]
+    assert not orders(count, (labels, scores, mask), flat, key)
     assert orders(functools.partial(jrm.rank, k=2), labels, scores, mask)
     assert orders(jrm.rank, labels, scores, mask)

@@ -18,16 +18,27 @@ ROWS = {
     for table in errors.TABLES
     for name, row in table.CASES.items()
 }
+LATE = {**errors.drivers.LATE, **errors.statistics.LATE}
+
+
+def check(error, text, call):
+    """Checks that a call raises an error, whose text may leave words out by ".*"."""
+    pattern = re.escape(text).replace(r"\.\*", ".*")
+    with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
+        call()
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_bad_calls(name, compilations):
     """Each call has one wrong argument, which is seen before a metric is compiled."""
-    error, text, call = ROWS[name]
-    pattern = re.escape(text).replace(r"\.\*", ".*")
-    with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
-        call()
+    check(*ROWS[name])
     assert len(compilations) <= 4  # those that convert arguments
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_bad_calls_that_raise_late(name):
+    """What is wrong here is seen after something was compiled."""
+    check(*LATE[name])
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="they fit")

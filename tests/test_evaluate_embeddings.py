@@ -187,24 +187,3 @@ def test_nan_of_items_that_are_read(change):
     arguments |= {x: read[x] for x in read.keys() & {*change, "relevant"}}
     with pytest.raises(ValueError, match="similarity makes it of finite vectors"):
         jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
-
-
-def test_causes_of_nan():
-    """The message names what made it: queries, items, infinite or too large numbers."""
-    whole = np.full((2, DIMS), np.nan, np.float32)
-    infinite = np.where(np.arange(3)[:, None] == 2, np.inf, ITEM).astype(np.float32)
-    large = np.full((3, DIMS), 3e38, np.float32) * np.array([1, -1, 1, -1])
-    for queries, items, options, match in (
-        (whole, ITEM, {}, "query 0 hold nan: queries holds nan for query 0"),
-        (
-            QUERY,
-            infinite,
-            {},
-            "items is infinite for 1 of 3 items, such as item 2, and",
-        ),
-        (QUERY, infinite, {"similarity": "cosine"}, "inf − inf and inf/inf are nan"),
-        (QUERY, [ITEM, infinite], {}, "infinite for 1 of 6 items, such as item 5, and"),
-        (np.ones((2, DIMS)) * 9, large, {}, "query 0 hold nan: products overflow"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            jrm.evaluate_embeddings("recall@2", queries, items, [[0], [1]], **options)

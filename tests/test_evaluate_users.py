@@ -134,45 +134,6 @@ def test_candidates_that_leave(options):
     assert not lists.defined.any() and lists.weights.tolist() == [1]
 
 
-@pytest.mark.long
-def test_chosen_users(data):
-    """A function scores batches of one size; ids come as dicts and sets."""
-    queries, items, labels, seen = data
-    scores, calls = queries @ items.T, []
-    lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
-    whole = jrm.evaluate_users(
-        METRICS,
-        scores,
-        scipy.sparse.csr_array(labels > 0),
-        seen=hidden,
-        users=np.arange(USERS),
-        batch_size=4,
-    )
-    user_ids = np.random.default_rng(1).permutation(USERS)
-
-    def score(users):
-        calls.append(users.tolist())
-        return scores[users]
-
-    chosen = jrm.evaluate_users(
-        METRICS,
-        score,
-        {user: [*lists[user], *lists[user], -1] for user in (*range(4), *range(5, 11))},
-        seen={user: set(row.tolist()) for user, row in enumerate(hidden)},
-        users=user_ids,
-        batch_size=4,
-    )
-    assert calls == [
-        *user_ids[:8].reshape(2, 4).tolist(),
-        [*user_ids[8:].tolist(), user_ids[10]],
-    ]
-    for name, lists_of_all in whole.lists.items():
-        np.testing.assert_array_equal(
-            chosen.lists[name].values, lists_of_all.values[user_ids]
-        )
-    np.testing.assert_array_equal(chosen.items, whole.items[user_ids])
-
-
 def test_users_of_many_ids_share_batches():
     """Each user is in one batch, wide enough; a new width must be worth a program."""
     rng = np.random.default_rng(3)
@@ -329,27 +290,6 @@ def test_warnings(capsys):
 
 
 NAN = np.array([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]], np.float32)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        np.full((2, 3), np.nan, np.float32),
-        lambda users: np.full((2, 3), np.nan, np.float32)[users],
-        NAN,
-        np.array([[0.5, 0.4, 0.3], [np.nan, 0.1, 0.2]], np.float32),
-        (np.full((2, 3), np.nan), np.eye(3)),
-        (np.eye(2, 3), np.full((3, 3), np.nan)),
-        (np.eye(2, 3), np.diag([1, np.nan, 1])),
-    ],
-)
-def test_a_model_of_nan(model):
-    """A model that diverged has no metrics, although nan has a place in the order.
-
-    Nor has one that does not know an item, relevant or not: it would come last for all.
-    """
-    with pytest.raises(ValueError, match="scores of model for user [01] hold nan"):
-        jrm.evaluate_users("recall@2", model, [[1], [2]])
 
 
 def test_nan_where_nothing_is_recommended():

@@ -274,18 +274,6 @@ def test_join():
     assert items_of(kept, "q1")["a"] == (1, False, True, True)
 
 
-class Pandas:
-    """The parts of a pandas frame that `join` reads: its strings are objects."""
-
-    def __init__(self, frame):
-        """A frame of polars, by columns."""
-        self.frame, self.columns = frame, frame.columns
-
-    def __getitem__(self, name):
-        """A column."""
-        return self.frame[name].to_numpy()
-
-
 def test_join_takes_tables_of_arrow():
     """A table is read by its column names, and errors do not quote its data."""
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
@@ -296,15 +284,8 @@ def test_join_takes_tables_of_arrow():
         jrm.join(ArrowTable(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
-def test_join_takes_frames_and_kinds_of_ids():
-    """Frames and dicts give the same lists; integers and strings are compared as text."""
-    rows = [(query, doc, y) for query, docs in QRELS.items() for doc, y in docs.items()]
-    frame = pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row")
-    expected = jrm.join(frame, RUN, missing="zero").arguments()
-    for qrels in (QRELS, Pandas(frame)):
-        arguments = jrm.join(qrels, RUN, missing="zero").arguments()
-        for name, array in expected.items():
-            assert str(array) == str(arguments[name]), name
+def test_join_takes_kinds_of_ids():
+    """Integers and strings are compared as text."""
     numbers = jrm.join({1: {10: 1.5}}, {"1": {"10": 3.0}})
     assert numbers.query_ids.to_list() == ["1"] and numbers.retrieved[0]
     assert numbers.labels.dtype == np.float32

@@ -1,7 +1,5 @@
 """Items that the host reads in blocks give the ids and values of an array in memory."""
 
-import functools
-
 import numpy as np
 import pytest
 from evaluations import check_same
@@ -68,19 +66,3 @@ def test_fewer_items_than_ranks(data):
     few = jrm.evaluate_embeddings("ndcg@10", queries, iter([items[:7]]), relevant)
     whole = jrm.evaluate_embeddings("ndcg@10", queries, items[:7], relevant)
     check_same(few, whole, 1e-6)
-
-
-def test_wrong_blocks_raise(data):
-    """Errors that are seen while blocks are read say which block is wrong."""
-    queries, items, relevant = data
-    blocks = unequal_blocks(items)
-    call = functools.partial(jrm.evaluate_embeddings, relevant=relevant, k=1)
-    for metric, source, text, options in (
-        ("mrr", functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice", {}),
-        ("mrr@1", lambda: iter([items, items * np.nan]), "nan for 333 of 666 items, such as item 333", {}),
-        ("mrr@1", [items, items[:, :3]], r"items\[1\] is float32 of shape \(333, 3\)", {}),
-        ("mrr@1", iter(blocks), "relevant of query 0 holds the item 400, but there are 333", {"relevant": [[400], *relevant[1:]]}),
-        ("mrr@1", iter(blocks), "333 items, but 40 were expected", {"relevant": [[1]] * QUERIES, "exclude_self": True}),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=text):
-            call(metric, queries, source, **options)

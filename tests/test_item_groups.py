@@ -90,19 +90,12 @@ def test_what_a_total_cannot_tell(problem):
 
 
 def test_wrong_ids_and_groups(problem):
-    """Groups of relevant items alone; an id without a row; groups of nobody, or unread."""
+    """Groups of relevant items alone, and an id without a row."""
     columns = {"groups": np.ones((LISTS, RELEVANT, 2))}
     partial = jrm.rank_ids(problem.relevant_ids, problem.relevant_ids, columns=columns)
     assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
         jrm.rank_ids([5], [1], item_groups=np.ones((5, 2)))
-    call = functools.partial(
-        jrm.evaluate_users, model=np.eye(3), relevant=[[0], [1], [2]]
-    )
-    with pytest.raises(ValueError, match="item_groups holds no number above 0"):
-        call("group_recall(group=0)@1", item_groups=np.full((3, 2), np.nan))
-    with pytest.raises(ValueError, match="no metric of this call reads"):
-        call("mrr@1", item_groups=np.ones((3, 1)))
 
 
 USERS, DIMS = 9, 3
@@ -202,15 +195,6 @@ def test_a_ratio_counts_a_query_once():
     items = np.zeros((2, 1), np.int32)
     counted = Values([nowhere, ratio], items).counted("skip", None, 2)
     assert counted.items.tolist() == [[0], [-1]]
-
-
-@pytest.mark.long
-def test_all_users_count_by_default(users):
-    """Without "skip" the exposure is that of all recommendations."""
-    evaluation = evaluated(users, embeddings=users["model"][1])
-    counts = np.bincount(evaluation.items.ravel(), minlength=14)
-    np.testing.assert_array_equal(evaluation.exposure.counts, counts)
-    assert evaluation.states["intra_list_diversity@3"].lists == USERS
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cases import POLICIES, policy
 from jax.sharding import PartitionSpec as P
 from sources import check_same, make_mesh
 
@@ -147,7 +148,7 @@ def test_items_of_catalogues(rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ties", [None, "random", "stable", "best", "worst"])
+@pytest.mark.parametrize("ties", [x for x in POLICIES if x != "expected"])
 def test_ties_across_blocks_of_a_catalogue(rng, ties):
     """Items that tie, −inf and NaN are ranked over all blocks as they are in rows."""
     items, k, lowest = 300, 4, np.finfo(np.float32).min
@@ -161,9 +162,7 @@ def test_ties_across_blocks_of_a_catalogue(rng, ties):
     labels = np.zeros_like(scores)
     np.put_along_axis(labels, ids, 1, axis=-1)
     mask = rng.random(items) > 0.2
-    how = {"k": k, "ties": ties}
-    if ties == "random":
-        how["key"] = jax.random.key(3)
+    how = {"k": k} | policy(ties)
     expected = jrm.rank(labels, scores, np.tile(mask, (LISTS, 1)), **how)
     ranking = jrm.rank_catalog(
         np.eye(LISTS, dtype=np.float32),

@@ -435,17 +435,6 @@ def test_seeds_are_drawn_with_lists(rng):
     assert near(board.p_beats, beats, 2000)
     np.testing.assert_allclose(board.means, [values[x].mean() for x in board.systems])
 
-    # fmt: on
-
-
-def test_states_of_other_samples():
-    """They raise as soon as keys have been drawn."""
-    states = (
-        jrm.bootstrap(lists_of([0.5, 1, 0, 0]), range(4), samples=x) for x in (5, 6)
-    )
-    with pytest.raises(ValueError, match="5, 6 samples"):
-        jrm.leaderboard(dict(zip("ab", states, strict=True)))
-
 
 # What Student's t says of the difference of two systems.
 

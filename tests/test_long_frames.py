@@ -81,43 +81,6 @@ def test_queries(rng, frame_of, model):
         )
 
 
-TWICE = {"user": [4, 4], "item": [1, 1]}
-
-
-@pytest.mark.parametrize(
-    "error, match, name, columns",
-    [
-        (ValueError, "'uid', 'item'; pass one", "seen", {"uid": [0], "item": [0]}),
-        (ValueError, "'when'; .* no others", "relevant", TWICE | {"when": [1, 2]}),
-        (ValueError, "the columns 'item';", "seen", {"item": [0]}),
-        (ValueError, "'query'; pass one", "relevant", TWICE | {"query": [0, 0]}),
-        (ValueError, "'label'; .* item, and no", "seen", TWICE | {"label": [1, 1]}),
-        (TypeError, "'user' holds", "seen", {"user": ["a"], "item": [0]}),
-        (TypeError, "'item' holds .* lacks", "seen", {"user": [0], "item": [1.5]}),
-        (TypeError, "'item' holds", "relevant", {"user": [0, 1], "item": [1, None]}),
-        (
-            ValueError,
-            "'item' holds 18446744073709551615",
-            "seen",
-            {"user": [1], "item": np.array([2**64 - 1], np.uint64)},
-        ),
-        (ValueError, "from 0 to 99", "relevant", {"user": [0, 99], "item": [1, 1]}),
-        (ValueError, "from -1 to 0", "seen", {"user": [0, -1], "item": [1, 1]}),
-        (ValueError, "user 3 holds the item 12", "seen", {"user": [3], "item": [12]}),
-        (ValueError, "item 1 of user 4", "relevant", TWICE | {"label": [1, 2]}),
-        (ValueError, "'label' holds -1", "relevant", TWICE | {"label": [1, -1]}),
-        (ValueError, "'label' holds nan", "relevant", TWICE | {"label": [1.0, np.nan]}),
-        (TypeError, "'label' holds", "relevant", TWICE | {"label": ["a", "b"]}),
-        (ValueError, "has no users", "relevant", {"user": [], "item": []}),
-    ],
-)
-def test_wrong_frames(frame_of, model, error, match, name, columns):
-    """Each message names the argument, and the column or the pair."""
-    arguments = {"relevant": [[0]] * USERS, name: frame_of(columns)}
-    with pytest.raises(error, match=f"^{name} .*{match}|^{name}: .*{match}"):
-        jrm.evaluate_users("recall@2", model, **arguments)
-
-
 @pytest.mark.parametrize("ids", [[], [-1]])
 def test_frames_without_items(frame_of, model, ids):
     """A frame of no pairs, or of padding alone, is that of queries without items."""

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from cases import CORE, POLICIES, compare, metrics
+from cases import CORE, POLICIES, compare, metrics, policy
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _arithmetic
@@ -89,7 +89,7 @@ def test_few_relevant_items_are_counted(rng, monkeypatch):
 @pytest.mark.long
 def test_blocks_rank_as_a_sort_does(rng, lowering):
     """The top-k of long lists, with ties inside blocks, across them and across the cut."""
-    items, key = 5003, jax.random.key(3)
+    items = 5003
     labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
     scores = rng.integers(0, 300, labels.shape).astype(np.float32)
     scores[3] = scores[3] < 150
@@ -100,10 +100,9 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
     mask = rng.random(labels.shape) > 0.2
     mask[2] = rng.random(items) < 0.001
     for ties in POLICIES:
-        options = {"ties": ties, "key": key if ties == "random" else None}
-        actual = data_of(jrm.rank(labels, scores, mask, k=12, **options))
+        actual = data_of(jrm.rank(labels, scores, mask, k=12, **policy(ties)))
         with lowering("sort"):
-            expected = data_of(jrm.rank(labels, scores, mask, k=12, **options))
+            expected = data_of(jrm.rank(labels, scores, mask, k=12, **policy(ties)))
         for x, y in (
             (actual.held.items.labels, expected.held.items.labels),
             (actual.held.items.exists, expected.held.items.exists),
@@ -117,12 +116,11 @@ def test_sorts_in_chunks_rank_as_one(rng, compiled_with):
     """Sorts in chunks give the same ranking as one sort, if lists are fewer or more."""
     labels = rng.integers(0, 4, (3, 7, 30)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
-    mask, key = rng.random(labels.shape) > 0.2, jax.random.key(5)
+    mask = rng.random(labels.shape) > 0.2
     for ties in ("random", "worst"):
-        options = {"ties": ties, "key": key if ties == "random" else None}
-        expected = jrm.rank(labels, scores, mask, **options)
+        expected = jrm.rank(labels, scores, mask, **policy(ties))
         with compiled_with(sort_cpu, "CHUNKED_FROM", 1):
-            actual = jrm.rank(labels, scores, mask, **options)
+            actual = jrm.rank(labels, scores, mask, **policy(ties))
         for x, y in zip(
             jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True
         ):

@@ -1,7 +1,7 @@
 """Bad calls by subject, which `tests/test_errors.py` makes: a table in each module.
 
 A row is the type of an error, its message, in which `.*` stands for any text, and the call
-that raises it. It compiles no more than what converts an argument.
+that raises it. It compiles no more than what converts an argument, but for rows in `LATE`.
 """
 
 import importlib

@@ -6,10 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
+from error_rows import rows_of
+from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
 
 import jax_rank_metrics as jrm
 
+FRAMES = {name: LateImport(name) for name in ("pandas", "polars")}
 MATRIX = np.zeros((2, 3), np.float32)
 WIDE = np.zeros((2, 12), np.float32)
 LABELS = np.eye(2, 12, dtype=np.int32)
@@ -20,6 +23,8 @@ BITS = np.zeros((3, 2), np.uint8)
 TOKENS = [np.ones((2, 6), np.float32)] * 3
 TRIPLES = np.array([[0, 0, 1], [2, 1, 0]])
 BLOCKS = [QUERY, QUERY[:0], ITEM]
+NAN, INFINITE = ITEM * np.nan, np.where(ITEM < 8, ITEM, np.float32(np.inf))
+TWICE = {"user": [4, 4], "item": [1, 1]}
 
 
 def sparse(table):
@@ -31,6 +36,12 @@ def users(**changes):
     """Evaluates two users of three items."""
     arguments = {"metrics": "recall@2", "model": MATRIX, "relevant": [[0], [1]]}
     return jrm.evaluate_users(**arguments | changes)
+
+
+def of_frame(library, name, columns):
+    """Evaluates nine users of twelve items, of which one argument is a frame."""
+    lists = {"relevant": [[0]] * 9, name: FRAMES[library].DataFrame(columns)}
+    return users(model=np.zeros((9, 12), np.float32), **lists)
 
 
 def queries(**changes):
@@ -185,6 +196,36 @@ CASES = {
         f"{name} as {form}": (TypeError, f"{name} looks like.*csr_array({name})", lambda name=name, change=change: users(**{"model": WIDE, "relevant": [[2], [3]], name: change(LABELS)}))
         for name in ("relevant", "seen") for form, change in DENSE.items()
     },
+    # A model that diverged has no metrics, although nan has a place in the order; nor has
+    # one that does not know an item, relevant or not: it would come last for all.
+    **rows_of(
+        "a model of nan", ValueError, "scores of model for user .* hold nan", lambda model: users(model=model, relevant=[[1], [2]]),
+        MATRIX * np.nan, lambda users: (MATRIX * np.nan)[users], np.float32([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]]),
+        np.float32([[0.5, 0.4, 0.3], [np.nan, 0.1, 0.2]]), (MATRIX * np.nan, np.eye(3)), (np.eye(2, 3), np.eye(3) * np.nan), (np.eye(2, 3), np.diag([1, np.nan, 1])),
+    ),
+    # frames of pairs
+    **{
+        f"{library}, {name}: {text}": (error, f"{name}.*{text}", functools.partial(of_frame, library, name, columns))
+        for library in FRAMES for error, text, name, columns in (
+            (ValueError, "'uid', 'item'; pass one", "seen", {"uid": [0], "item": [0]}),
+            (ValueError, "'when'; .* no others", "relevant", TWICE | {"when": [1, 2]}),
+            (ValueError, "the columns 'item';", "seen", {"item": [0]}),
+            (ValueError, "'query'; pass one", "relevant", TWICE | {"query": [0, 0]}),
+            (ValueError, "'label'; .* item, and no", "seen", TWICE | {"label": [1, 1]}),
+            (TypeError, "'user' holds", "seen", {"user": ["a"], "item": [0]}),
+            (TypeError, "'item' holds .* lacks", "seen", {"user": [0], "item": [1.5]}),
+            (TypeError, "'item' holds", "relevant", {"user": [0, 1], "item": [1, None]}),
+            (ValueError, "'item' holds 18446744073709551615", "seen", {"user": [1], "item": np.array([2**64 - 1], np.uint64)}),
+            (ValueError, "from 0 to 99", "relevant", {"user": [0, 99], "item": [1, 1]}),
+            (ValueError, "from -1 to 0", "seen", {"user": [0, -1], "item": [1, 1]}),
+            (ValueError, "user 3 holds the item 12", "seen", {"user": [3], "item": [12]}),
+            (ValueError, "item 1 of user 4", "relevant", TWICE | {"label": [1, 2]}),
+            (ValueError, "'label' holds -1", "relevant", TWICE | {"label": [1, -1]}),
+            (ValueError, "'label' holds nan", "relevant", TWICE | {"label": [1.0, np.nan]}),
+            (TypeError, "'label' holds", "relevant", TWICE | {"label": ["a", "b"]}),
+            (ValueError, "has no users", "relevant", {"user": [], "item": []}),
+        )
+    },
     # what they return
     "groups of two users": (ValueError, "groups has 3 entries.*2 users", lambda: evaluation().by(["a", "b", "a"])),
     "a user of no group": (ValueError, "groups is None at 1; pass an id there, or leave the entry", lambda: evaluation().by(["a", None])),
@@ -221,6 +262,10 @@ CASES = {
     "a vector for all queries": (ValueError, "queries has shape (4,) and items has shape (3, 4); pass [queries, dims]", lambda: queries(queries=np.ones(4))),
     "no items": (ValueError, "items has shape (0, 4)", lambda: queries(items=ITEM[:0])),
     "an item of nan": (ValueError, "items holds nan for 1 of 3", lambda: queries(queries=np.eye(2, 3), items=np.diag([1, np.nan, 1]))),
+    "queries of nan": (ValueError, "query 0 hold nan: queries holds nan for query 0", lambda: queries(queries=QUERY * np.nan)),
+    "an infinite item": (ValueError, "items is infinite for 1 of 3 items, such as item 2, and", lambda: queries(items=INFINITE)),
+    "cosines of an infinite item": (ValueError, "inf − inf and inf/inf are nan", lambda: queries(items=INFINITE, similarity="cosine")),
+    "products that overflow": (ValueError, "query 0 hold nan: products overflow", lambda: queries(queries=np.full((2, 4), 9.0), items=np.float32([[3e38, -3e38] * 2] * 3))),
     "a mask of two of three items": (ValueError, "item_mask has shape", lambda: queries(item_mask=np.ones(2, bool))),
     "queries without a cutoff": (ValueError, "no metric has a cutoff", lambda: queries(metrics="mrr")),
     "a block of nothing": (ValueError, "block_size is 0", lambda: queries(block_size=0)),
@@ -274,4 +319,15 @@ CASES = {
     "scores of other entities": (ValueError, "for 2 lists and 3", lambda: links(np.ones((2, 9)))),
     "scores of nan": (ValueError, "for triple .* nan: return numbers where the head", lambda: links(np.full((2, 3), np.nan, np.float32))),
     "k of links": (ValueError, "k is 0", lambda: links(k=0)),
+}
+# Calls that raise when the items or the groups have been read.
+LATE = {
+    "one iterator for two passes": (ValueError, "the same iterator twice", lambda: queries(metrics="mrr", items=functools.partial(next, iter([iter(BLOCKS)] * 2)), k=1)),
+    "some items of nobody": (ValueError, "item_groups holds no number above 0", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T * np.nan)),
+    "groups that nothing reads": (ValueError, "no metric of this call reads", lambda: users(item_groups=MATRIX.T + 1)),
+    "an infinite item of a block": (ValueError, "infinite for 1 of 6 items, such as item 5, and", lambda: queries(items=[ITEM, INFINITE])),
+    "nan of a later block": (ValueError, "nan for 3 of 6 items, such as item 3", lambda: queries(items=lambda: iter([ITEM, NAN]))),
+    "a block of other dims": (ValueError, "items[1] is float32 of shape (3, 2)", lambda: queries(items=[ITEM, ITEM[:, :2]])),
+    "an item of no block": (ValueError, "relevant of query 0 holds the item 7, but there are 5", lambda: queries(items=iter(BLOCKS), relevant=[[7], [1]])),
+    "itself among other blocks": (ValueError, "5 items, but 2 were expected", lambda: queries(items=iter(BLOCKS), exclude_self=True)),
 }

@@ -108,6 +108,7 @@ CASES = {
     "groups of floats": (TypeError, "groups: dtype is float", lambda: LISTS.by(np.zeros(4, np.float32), 2)),
     "groups of other lists": (ValueError, "groups has shape", lambda: LISTS.by(np.zeros(2, int), 2)),
     "no cluster of a list": (ValueError, "ids is None at 1; pass an id there", lambda: LISTS.cluster([1, None, 2, 1])),
+    "a list as a cluster": (TypeError, "ids holds [1] at 0, which cannot be the", lambda: LISTS.cluster([[1]] * 4)),
     "no cutoffs": (ValueError, "values have shape (4, 0), without a cutoff; pass at least one", lambda: jrm.PerList(np.zeros((4, 0)), LISTS.weights, LISTS.defined)),
     "no groups": (ValueError, "num_groups is 0", lambda: LISTS.by(IDS, 0)),
     "groups of a number on a device": (TypeError, "num_groups is a JAX array", lambda: LISTS.by(IDS, jnp.array(2))),

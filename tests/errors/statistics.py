@@ -143,6 +143,7 @@ CASES = {
     "several baselines": (ValueError, "several systems; pass the baseline alone", lambda: jrm.compare(jrm.Systems(PEOPLE), PEOPLE)),
     # comparisons: clusters
     "clusters of some lists": (ValueError, "2 lists have none: 'q2', 'q3'; pass the", lambda: jrm.compare(BY_ID, BY_ID, clusters={"q1": 1})),
+    "no cluster of a list": (ValueError, "clusters is None at 1; pass an id", lambda: jrm.compare(TWO, TWO, clusters=["ann", None])),
     "a cluster too few": (ValueError, "clusters have shape (1,)", lambda: jrm.compare(TWO, TWO, clusters=[1])),
     "clusters by a name": (TypeError, "clusters are 'user'; pass the id", lambda: jrm.compare(TWO, TWO, clusters="user")),
     # comparisons: options, alone or beside another
@@ -255,5 +256,9 @@ CASES = {
     "judges without ids": (ValueError, "list ids", lambda: jrm.compare(PEOPLE, judge=dict.fromkeys(PEOPLE, list(JUDGE.values())))),
     "judges of seeds": (ValueError, "Seeds", lambda: jrm.compare(PEOPLE, judge=dict.fromkeys(PEOPLE, jrm.Seeds([JUDGE] * 3)))),
     "judges of ratios": (ValueError, "leave judge out", lambda: jrm.compare(ratios(12), judge=ratios(40))),
+}
+# Calls that raise when keys have been drawn.
+LATE = {
+    "a leaderboard of other resamples": (ValueError, "5, 6 samples", lambda: jrm.leaderboard({"a": resampled(BOARD["a"], 5), "b": resampled(BOARD["b"], 6)})),
 }
 # fmt: on

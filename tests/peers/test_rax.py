@@ -72,16 +72,6 @@ def rax_values(recorded):
     return values
 
 
-def random_ties(name, *lists):
-    """Returns the mean of rax over random orders of ties, and its error."""
-    copies = 3000
-    many = [np.tile(x, (copies, 1)) for x in lists]
-    theirs = np.float64(of_lists(name, *many, key=jax.random.key(0)))
-    error = 5 * theirs.std(axis=0) / np.sqrt(copies)
-    assert (error > 1e-3).any()  # the order was random
-    return {"mean": np.float32(theirs.mean(axis=0)), "error": np.float32(error)}
-
-
 def with_gradient(name, labels, scores):
     """Returns the mean of rax under approximated ranks, and its gradient."""
     import rax
@@ -140,17 +130,6 @@ def test_ties_in_index_order(lists, rax_values, agree):
     ours = values_of(rank(lists, ties="stable"))
     for name, theirs in rax_values("ties in index order", lists).items():
         agree(ours[name].values, theirs)
-
-
-def test_random_ties_have_the_expected_value_as_mean(lists, rax_values):
-    row = 6
-    assert lists.mask[row].all()
-    lists = tied(lists, 2)
-    ours = values_of(rank(lists))
-    of_row = [x[row] for x in lists]
-    for name, theirs in rax_values("random ties", of_row, of=random_ties).items():
-        difference = np.abs(theirs["mean"] - np.asarray(ours[name].values)[row])
-        np.testing.assert_array_less(difference, theirs["error"] + 1e-6)
 
 
 @pytest.mark.parametrize("levels", [None, 2], ids=["distinct", "tied"])

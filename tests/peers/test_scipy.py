@@ -45,15 +45,6 @@ def test_t_of_one_side(alternative):
         np.testing.assert_allclose(mean + margin, ends.high)
 
 
-def test_wilson():
-    """The score interval of a proportion agrees."""
-    hits = np.float32([1] * 7 + [0] * 2)
-    state = jrm.PerList(hits > 0, np.ones_like(hits), hits == hits).mean()
-    theirs = stats.binomtest(7, 9).proportion_ci(0.9, method="wilson")
-    ours = state.confidence_interval(0.9, method="wilson")
-    np.testing.assert_allclose(ours, (theirs.low, theirs.high), rtol=1e-5)
-
-
 @pytest.mark.filterwarnings("ignore:An input array is constant")
 @pytest.mark.parametrize("items, levels", [(8, 4), (1000, 40)])
 def test_rank_correlations(items, levels):
