@@ -45,7 +45,6 @@ def same_parity(query, item):
             {},
             {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
             {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
-            {"candidates": CANDIDATES},
             {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},
             {"mesh": MESH, "queries_axis": "q", "candidates": CANDIDATES},
             {"batch_size": 9, "key": jax.random.key(0), "ties": "random"},
