@@ -405,10 +405,19 @@ def inferred_average_precision(case, order, k, threshold=1.0):
     return total / relevant if relevant else 0.0
 
 
-def of_groups(metric):
-    """Marks a metric that reads tie groups, whatever the policy."""
-    metric.reads = "groups"
-    return metric
+def reads(kind):
+    """Marks a metric that reads more than an order, of which it is passed one otherwise.
+
+    Args:
+        kind: "groups", the tie groups whatever the policy; "places", the tie groups, or
+            those of one item of an order; "orders", all orders of tied items at once.
+    """
+
+    def mark(metric):
+        metric.reads = kind
+        return metric
+
+    return mark
 
 
 def _pairs(case, groups, differ):
@@ -449,14 +458,14 @@ def roc_auc(case, order, k, threshold=1.0):
     return in_order / sum(pairs.values()) if pairs else 0.0
 
 
-@of_groups
+@reads("groups")
 def label_ranking_loss(case, groups, threshold=1.0):
     """The share of the pairs of a relevant and another item that is not in order."""
     better, _, total = _pairs(case, groups, lambda x, y: x >= threshold > y)
     return 1 - better / total if total else 0.0
 
 
-@of_groups
+@reads("groups")
 def label_ranking_average_precision(case, groups, threshold=1.0):
     """Precision down to the end of the tie group of every relevant item."""
     relevant = _relevant(case, case.pool, threshold)
@@ -468,7 +477,7 @@ def label_ranking_average_precision(case, groups, threshold=1.0):
     return total / relevant if relevant else 0.0
 
 
-@of_groups
+@reads("groups")
 def coverage_error(case, groups, threshold=1.0):
     """Items down to the end of the tie group of the last relevant one."""
     seen, last = 0, 0
@@ -479,7 +488,7 @@ def coverage_error(case, groups, threshold=1.0):
     return float(last)
 
 
-@of_groups
+@reads("groups")
 def inverse_negative_penalty(case, groups, threshold=1.0):
     """Relevant items over the end of the tie group of the last of them."""
     last = coverage_error(case, groups, threshold)
@@ -488,7 +497,7 @@ def inverse_negative_penalty(case, groups, threshold=1.0):
     return relevant / last if last and has_all_ranks else 0.0
 
 
-@of_groups
+@reads("groups")
 def tau(case, groups):
     """Kendall's tau-b, pair by pair."""
     better, tied, total = _pairs(case, groups, lambda x, y: x > y)
@@ -498,7 +507,7 @@ def tau(case, groups):
     return (better - (total - better - tied)) / divisor if divisor else 0.0
 
 
-@of_groups
+@reads("groups")
 def rho(case, groups):
     """The correlation of mean ranks."""
     labels = sorted((case.labels[i] for i in case.ranked), reverse=True)
@@ -514,12 +523,6 @@ def rho(case, groups):
     return float(np.corrcoef(score_ranks, label_ranks)[0, 1])
 
 
-def of_places(metric):
-    """Marks a metric that reads tie groups, and an order as groups of one item."""
-    metric.reads = "places"
-    return metric
-
-
 def _mean_rank(case, groups, threshold):
     """The mean rank of the tie group of the first relevant item; inf where none ranks."""
     above = 0
@@ -530,14 +533,14 @@ def _mean_rank(case, groups, threshold):
     return math.inf
 
 
-@of_places
+@reads("places")
 def realistic_hit_rate(case, groups, k, threshold=1.0, rank="realistic"):
     """1 if the mean rank is at most k."""
     rank = _mean_rank(case, groups, threshold)
     return float(rank <= (k or math.inf) and rank < math.inf)
 
 
-@of_places
+@reads("places")
 def realistic_reciprocal_rank(case, groups, k, threshold=1.0, rank="realistic"):
     """1 over the mean rank, 0 beyond k."""
     rank = _mean_rank(case, groups, threshold)
@@ -557,21 +560,21 @@ def _above_chance(case, value, position, k, threshold):
     return (value - expected) / (1 - expected) if is_defined else 0.0
 
 
-@of_places
+@reads("places")
 def adjusted_hit_rate(case, groups, k, threshold=1.0):
     """The hit rate above that of a random order."""
     value = realistic_hit_rate(case, groups, k, threshold)
     return _above_chance(case, value, lambda rank: 1.0, k, threshold)
 
 
-@of_places
+@reads("places")
 def adjusted_reciprocal_rank(case, groups, k, threshold=1.0):
     """The reciprocal rank above that of a random order."""
     value = realistic_reciprocal_rank(case, groups, k, threshold)
     return _above_chance(case, value, reciprocal, k, threshold)
 
 
-@of_places
+@reads("places")
 def adjusted_mean_rank_index(case, groups, k, threshold=1.0):
     """The mean rank below that of a random order."""
     rank, last = _mean_rank(case, groups, threshold), len(case.pool)
@@ -638,9 +641,8 @@ def log_auc(case, order, k, min_fpr, adjusted=False, threshold=1.0):
     hits = [case.labels[i] >= threshold for i in order]
     above = [hits[:rank].count(False) for rank, is_hit in enumerate(hits) if is_hit]
     area = 0.0
-    for step in range(
-        decoys
-    ):  # the curve between step / decoys and (step + 1) / decoys
+    # The curve between step / decoys and (step + 1) / decoys.
+    for step in range(decoys):
         start, end = (max((step + x) / decoys, min_fpr) for x in (0, 1))
         area += sum(x <= step for x in above) * math.log(end / start)
     area /= active * -math.log(min_fpr)
@@ -871,12 +873,6 @@ def group_recall(case, order, k, group, threshold=1.0):
     return total(_top(order, k)) / total(case.pool) if total(case.pool) else 0.0
 
 
-def of_orders(metric):
-    """Marks a metric that reads the mean exposure over all orders of tied items."""
-    metric.reads = "orders"
-    return metric
-
-
 def from_second_rank(rank):
     """Discount of the Fair Ranking track of TREC, 1 / log2(max(r, 2))."""
     return 1 / math.log2(max(rank, 2))
@@ -900,7 +896,7 @@ def _target(case, target, threshold):
     return case.group_totals()
 
 
-@of_orders
+@reads("orders")
 def attention_weighted_rank_fairness(
     case, orders, k, target=None, discount=from_second_rank, threshold=1.0
 ):
@@ -920,7 +916,7 @@ def attention_weighted_rank_fairness(
     return 1 - math.fsum(entropies) / 2
 
 
-@of_orders
+@reads("orders")
 def expected_exposure(case, orders, k, part="loss", target=None, threshold=1.0):
     """The squared distance of the exposures of groups from a target, or a part of it."""
     exposed = exposures(case, orders, k, from_second_rank)
@@ -955,20 +951,20 @@ def _worst_to_best(amounts, divisors, comparison="ratio"):
     return low / high if high else 0.0
 
 
-@of_orders
+@reads("orders")
 def exposure_parity(case, orders, k, comparison="difference"):
     """Mean exposures of groups."""
     exposed = exposures(case, orders, k, log2)
     return _worst_to_best(exposed, case.group_totals(), comparison)
 
 
-@of_orders
+@reads("orders")
 def disparate_treatment_ratio(case, orders, k, gain=linear):
     """Exposures of groups by their merit."""
     return _worst_to_best(exposures(case, orders, k, log2), case.group_totals(gain))
 
 
-@of_orders
+@reads("orders")
 def disparate_impact_ratio(case, orders, k, gain=linear):
     """Clicks of groups by their merit."""
     clicks = exposures(case, orders, k, log2, gain)

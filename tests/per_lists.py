@@ -39,6 +39,11 @@ def padded(values, weights=None, defined=None, size=FEW):
     )
 
 
+def ratio(numerators, denominators):
+    """Makes the `PerList` of a ratio."""
+    return lists_of(numerators).over(lists_of(denominators))
+
+
 def drawn(rng, shape=(), dtype=np.float32):
     """Draws `MANY` values in [0, 1], both ends among them; some do not count.
 

@@ -189,19 +189,24 @@ def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
 
 def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
     """Ranks a catalogue; queries are one-hot, so that products are the scores."""
-    items = problem.scores.T
     options = {
         "relevant_labels": problem.relevant_labels,
         "exclude_ids": problem.exclude_ids,
         "list_weights": problem.list_weights,
     }
     options["columns"], groups = problem.columns_beside_ids()
-    queries, relevant_ids = np.eye(LISTS, dtype=np.float32), problem.relevant_ids
     key = how.pop("key", None)
     how |= {"block_size": block_size, "item_groups": groups}
-    if devices is None:
-        options |= how | {"item_mask": problem.item_mask, "key": key}
+    lists = np.eye(LISTS, dtype=np.float32), problem.relevant_ids, options
+    of_items = problem.scores.T, problem.item_mask
+
+    def ranked(lists, of_items, key, **axis):
+        (queries, relevant_ids, options), (items, mask) = lists, of_items
+        options = options | how | axis | {"item_mask": mask, "key": key}
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
+
+    if devices is None:
+        return ranked(lists, of_items, key)
     mesh = make_mesh(devices, ("data", "model"))
 
     @jax.jit
@@ -209,23 +214,11 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         mesh=mesh, in_specs=(P("data"), P("model"), P()), out_specs=P("data")
     )
     def run(lists, of_items, key):
-        queries, relevant_ids, options = lists
         if key is not None:
             key = jax.random.fold_in(key, jax.lax.axis_index("data"))
-        return then(
-            jrm.rank_catalog(
-                queries,
-                of_items[0],
-                relevant_ids,
-                **options,
-                **how,
-                item_mask=of_items[1],
-                items_axis="model",
-                key=key,
-            )
-        )
+        return ranked(lists, of_items, key, items_axis="model")
 
-    return run((queries, relevant_ids, options), (items, problem.item_mask), key)
+    return run(lists, of_items, key)
 
 
 def scored(problem, then=lambda ranking: ranking, **how):

@@ -1,5 +1,6 @@
 """Sharded lists: they give the same numbers, and no score leaves its device."""
 
+import math
 import re
 
 import jax
@@ -7,26 +8,16 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from marks import long_rows
 from pages import ROOT, wrong_examples
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
-METRICS = ("ndcg@1,10", "mrr@10")  # the first orders, the second counts
 COLLECTIVE = re.compile(
     r"= (.*?) (all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)"
     r"(?:-start)?\("
 )
-ITEM = {
-    "pred": 1,
-    "s8": 1,
-    "u8": 1,
-    "s32": 4,
-    "u32": 4,
-    "f32": 4,
-    "s64": 8,
-    "u64": 8,
-    "f64": 8,
-}
 
 
 @pytest.fixture
@@ -41,11 +32,6 @@ def data(rng):
     return labels, scores, mask, weights
 
 
-def make_mesh(kind, shape=(8,), names=("data",)):
-    """Makes a mesh whose axes are all of one kind."""
-    return jax.make_mesh(shape, names, axis_types=(kind,) * len(shape))
-
-
 def put(mesh, spec, arrays):
     """Shards arrays."""
     return [jax.device_put(x, NamedSharding(mesh, spec)) for x in arrays]
@@ -57,7 +43,8 @@ def collectives(compiled):
     for shapes, kind in COLLECTIVE.findall(compiled.as_text()):
         size = 0
         for dtype, dims in re.findall(r"(\w+)\[([\d,]*)\]", shapes):
-            size += ITEM[dtype] * int(np.prod([int(d) for d in dims.split(",") if d]))
+            item_size = 1 if dtype == "pred" else int(dtype[1:]) // 8
+            size += item_size * math.prod(int(d) for d in dims.split(",") if d)
         sizes.append((kind, size))
     return sizes
 
@@ -71,21 +58,6 @@ def check_equal(actual, expected):
         )
         assert actual[name].lists == state.lists
         assert actual[name].undefined == state.undefined
-
-
-@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
-@pytest.mark.long
-def test_random_ties_of_global_arrays(kind, data):
-    """With a shallow cut, Explicit meshes take the top-k of the lists on each device."""
-    key = jax.random.key(3)
-    sharded = put(make_mesh(kind), P("data", None), data)
-    names = ("ndcg@10", "ap@10", "mrr@1,5")
-    expected = jrm.evaluate(names, *data, key=key)
-    actual = jrm.evaluate(names, *sharded, key=key)
-    for name, state in expected.items():  # every device draws for its own lists
-        assert actual[name].lists == state.lists
-        difference = np.abs(actual[name].compute() - state.compute())
-        assert (difference <= 6 * state.std_error() + 1e-6).all(), name
 
 
 @pytest.mark.long
@@ -108,7 +80,7 @@ def test_page_of_many_devices(monkeypatch):
 )
 def test_a_loop_compiles_once(kind, is_local, compilations, rng):
     """Where `empty` lies on the mesh, a step of every epoch is the same program."""
-    mesh = make_mesh(kind)
+    mesh = make_mesh((8,), ("data",), kind)
 
     def plain(carried, labels, scores):
         return jrm.merge(carried, jrm.evaluate("mrr", labels, scores))
@@ -135,15 +107,14 @@ def test_a_loop_compiles_once(kind, is_local, compilations, rng):
     [
         (AxisType.Explicit, "random"),
         (AxisType.Auto, None),
-        pytest.param(AxisType.Explicit, None, marks=pytest.mark.long),
-        pytest.param(AxisType.Auto, "random", marks=pytest.mark.long),
+        *long_rows((AxisType.Explicit, None), (AxisType.Auto, "random")),
     ],
     ids=str,
 )
 def test_no_collective_is_larger_than_the_state(kind, ties, data):
     """For ndcg@10 devices exchange their states, and no arrays of lists or items."""
     key = jax.random.key(0) if ties == "random" else None
-    sharded = put(make_mesh(kind), P("data", None), data)
+    sharded = put(make_mesh((8,), ("data",), kind), P("data", None), data)
 
     def step(labels, scores, mask, weights):
         return jrm.ndcg(labels, scores, mask, weights, key, ties=ties, k=10)
@@ -173,7 +144,7 @@ def test_scores_stay_where_they_are(call, ties, rng):
     scores = np.round(rng.normal(size=(lists, items)) * 50).astype(np.float32)
     key = jax.random.key(0) if ties == "random" else None
     kind = AxisType.Explicit if call == "explicit" else AxisType.Auto
-    mesh = make_mesh(kind, (2, 4), ("data", "items"))
+    mesh = make_mesh((2, 4), ("data", "items"), kind)
     spec = P("data", "items")
 
     def plain(labels, scores):
@@ -210,7 +181,7 @@ def test_items_axis_by_a_tuple_of_axes(data):
         np.pad(x, padding, constant_values=np.nan) for x in (labels, scores)
     )
     expected = jrm.evaluate(("ndcg@10", "ap@5"), labels, scores, mask)
-    mesh = make_mesh(AxisType.Explicit, (4, 2), ("a", "b"))
+    mesh = make_mesh((4, 2), ("a", "b"), AxisType.Explicit)
     spec = P(None, ("a", "b"))
 
     @jax.jit
@@ -223,42 +194,13 @@ def test_items_axis_by_a_tuple_of_axes(data):
     check_equal(jrm.evaluate(("ndcg@10", "ap@5"), *arrays), expected)
 
 
-@pytest.mark.long
-def test_pmap(data):
-    """The same works inside pmap, with states merged inside or after it."""
-
-    def local(*arrays):
-        states = jrm.evaluate(METRICS, *arrays)
-        return states, jrm.all_reduce(states, "d")
-
-    split = [x.reshape(8, 8, -1) for x in data]
-    stacked, merged = jax.pmap(local, axis_name="d")(*split)
-    expected = jrm.evaluate(METRICS, *data)
-    check_equal(jrm.reduce(stacked), expected)
-    check_equal(jax.tree.map(lambda x: x[0], merged), expected)
-
-
-@pytest.mark.long
-def test_rank_and_measure_under_a_mesh(data):
-    """Rankings of sharded arrays are sharded and can be read later."""
-    mesh = make_mesh(AxisType.Explicit)
-    sharded = put(mesh, P("data", None), data)
-    with jax.set_mesh(mesh):
-        ranking = jax.jit(lambda *x: jrm.rank(*x, k=10))(*sharded)
-        lists = jax.jit(lambda r: jrm.measure(("ndcg@10", "p@1,5"), r))(ranking)
-        states = jax.jit(jrm.mean)(lists)
-    expected = jrm.evaluate(("ndcg@10", "p@1,5"), *data)
-    check_equal(states, expected)
-    assert not lists["ndcg@10"].values.sharding.is_fully_replicated
-
-
 def test_random_ties_of_a_catalogue_by_keys_that_differ():
     """A key per shard of lists breaks ties of items that are cut over another axis.
 
     Everything ties, so the key alone orders the items: a permutation for each list, in
     which the relevant item stands at the rank that counting gives it.
     """
-    mesh = make_mesh(AxisType.Auto, (2, 4), ("data", "model"))
+    mesh = make_mesh((2, 4), ("data", "model"), AxisType.Auto)
     queries, items = np.ones((4, 3), np.float32), np.ones((16, 3), np.float32)
     relevant_ids = np.arange(4)[:, None]
 
@@ -284,7 +226,7 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
 @pytest.mark.parametrize("number", [4, 200])
 def test_relevant_ids_are_cut_in_any_way(number, rng):
     """Repeated ids are found in the whole list, however its type cuts it."""
-    mesh = make_mesh(AxisType.Explicit, (2, 2), ("data", "model"))
+    mesh = make_mesh((2, 2), ("data", "model"), AxisType.Explicit)
     scores = rng.normal(size=(4, 400)).astype(np.float32)
     ids = np.argsort(rng.random((4, 400)))[:, :number]
     repeated = np.concatenate([ids[:, : number // 2]] * 2, axis=1)
@@ -294,20 +236,9 @@ def test_relevant_ids_are_cut_in_any_way(number, rng):
     np.testing.assert_array_equal(recall(*sharded).values, expected.values)
 
 
-REFUSED = {
-    "labels": lambda x: jrm.ndcg(x[0], np.ones(16), **PACKED),
-    "mask": lambda x: jrm.ndcg(np.ones(16), np.ones(16), x[0] > 0, **PACKED),
-    "the last axis of labels": lambda x: jrm.rank_retrieved(x),
-    "the last axis of pool_labels": lambda x: jrm.rank_retrieved(IDS, pool_labels=x),
-    "the last axis of relevant_ids": lambda x: jrm.rank_ids(IDS, x.astype(int)),
-}
-IDS = np.zeros((8, 1), np.int32)
-PACKED = {"segment_ids": np.zeros(16, np.int32), "num_segments": 1}
-
-
 def test_lists_that_explicit_axes_cut_in_different_ways():
     """Lists of one call are brought into one cut, and the bootstrap reads them whole."""
-    mesh = make_mesh(AxisType.Explicit, (2, 4), ("data", "model"))
+    mesh = make_mesh((2, 4), ("data", "model"), AxisType.Explicit)
     arrays = np.arange(1, 9, dtype=np.float32), np.ones(8, np.float32), np.ones(8, bool)
     lists = jrm.PerList(*arrays)
     a, b = (jrm.PerList(*put(mesh, P(axis), arrays)) for axis in mesh.axis_names)
@@ -318,24 +249,3 @@ def test_lists_that_explicit_axes_cut_in_different_ways():
     np.testing.assert_array_equal(ratios.weights, arrays[0])
     expected = jrm.bootstrap(lists, np.arange(8) // 2).replicates()
     np.testing.assert_allclose(replicates, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_sharded_arrays_that_are_refused(name):
-    """The error names the array and gives advice that works, before compilation."""
-    mesh = make_mesh(AxisType.Explicit)
-    (array,) = put(mesh, P(None, "data"), [np.ones((8, 16), np.float32)])
-    with pytest.raises(ValueError, match=f"{name} is sharded.*jax.device_get") as info:
-        REFUSED[name](array)
-    assert re.search(r"jax.shard_map|shard the lists instead", str(info.value))
-    array = jax.device_get(array)
-    jax.eval_shape(lambda: REFUSED[name](array))  # accepted
-
-
-def test_sharded_ranks_are_refused():
-    """Lists without labels have to be whole on a device, too."""
-    (ids,) = put(make_mesh(AxisType.Explicit), P(None, "data"), [np.zeros((2, 8), int)])
-    with pytest.raises(ValueError, match="first has its ranks sharded over devices"):
-        jrm.overlap(ids, ids)
-    with pytest.raises(ValueError, match="its neighbours sharded over devices"):
-        jrm.neighbor_recall(ids, ids)

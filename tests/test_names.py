@@ -78,13 +78,6 @@ def test_names_mean_their_metrics():
     assert len(set(by_name)) == len(SAME)
 
 
-def test_one_name_is_enough():
-    """A single name need not be in a tuple."""
-    assert jax.eval_shape(lambda: jrm.evaluate("ndcg@2", LABELS, SCORES)).keys() == {
-        "ndcg@2"
-    }
-
-
 DIRECTIONS = {
     True: (
         *"arp mean_rank average_relevance_position coverage_error arp[0] label_ranking_loss".split(),
@@ -106,17 +99,6 @@ def test_direction(lower):
     """Every name of a result says whether lower values are better; unknown ones do not."""
     for name in DIRECTIONS[lower]:
         assert names.lower_is_better(name) is lower, name
-
-
-def test_direction_of_a_metric_of_a_user(metric_names):
-    """The direction is the one that its author registered."""
-
-    @jrm.metric(names=("toll",), lower_is_better=True)
-    def cost(ranking, *, k=None):
-        return jrm.cg.of(ranking, k=k)
-
-    assert names.lower_is_better("toll@1,5") is True
-    assert names.lower_is_better("cost[1]") is True
 
 
 def test_names_that_stand_for_options(metric_names):

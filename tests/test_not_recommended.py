@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from marks import long_rows
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -66,11 +67,13 @@ def expected_of(kind):
 @pytest.mark.parametrize(
     ("kind", "metrics", "block_size", "mesh"),
     [
-        pytest.param("matrix", CUT, 4096, None, marks=pytest.mark.long),
         ("function", (*CUT, *WHOLE), 4096, None),
-        pytest.param("embeddings", (*CUT, *WHOLE), 5, None, marks=pytest.mark.long),
         ("embeddings", CUT, 2, (1, 4)),
-        pytest.param("matrix", (*CUT, *WHOLE), 4096, (2, 2), marks=pytest.mark.long),
+        *long_rows(
+            ("matrix", CUT, 4096, None),
+            ("embeddings", (*CUT, *WHOLE), 5, None),
+            ("matrix", (*CUT, *WHOLE), 4096, (2, 2)),
+        ),
     ],
 )
 def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):

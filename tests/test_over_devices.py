@@ -27,6 +27,9 @@ def mesh_of(kind=AxisType.Auto):
     return make_mesh((2, 4), ("q", "i"), kind)
 
 
+MESH = {"mesh": mesh_of(), "queries_axis": "q", "items_axis": "i"}
+
+
 def put(mesh, x, *axes):
     """Makes a global array."""
     return jax.device_put(x, NamedSharding(mesh, P(*axes)))
@@ -89,16 +92,7 @@ def test_queries_and_items_cut(data, texts, rng):
     """Users over one axis, items over the other, neither evenly; scores stay in place."""
     model, options = data
     expected = jrm.evaluate_users(METRICS, model, **options, undefined="skip")
-    mesh = mesh_of()
-    evaluation = jrm.evaluate_users(
-        METRICS,
-        model,
-        **options,
-        undefined="skip",
-        mesh=mesh,
-        queries_axis="q",
-        items_axis="i",
-    )
+    evaluation = jrm.evaluate_users(METRICS, model, **options, undefined="skip", **MESH)
     check_close(evaluation, expected)
     assert expected.lists["mrr"].undefined == "skip"
     np.testing.assert_array_equal(evaluation.exposure.counts, expected.exposure.counts)
@@ -184,7 +178,6 @@ def model_of(mesh, axes):
 
 
 RELEVANT = np.arange(8)[:, None]
-MESH = {"mesh": mesh_of(), "queries_axis": "q", "items_axis": "i"}
 OTHER = jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])
 
 
@@ -229,21 +222,19 @@ def test_scores_of_a_sharded_model():
     ):
         jrm.evaluate_users("recall@1", model, RELEVANT)
     for model_or_scores in (model, put(mesh, scores, "q")):
+        options = MESH | {"mesh": mesh}
         evaluation = jrm.evaluate_users(
-            "recall@1",
-            model_or_scores,
-            RELEVANT,
-            mesh=mesh,
-            queries_axis="q",
-            items_axis="i",
+            "recall@1", model_or_scores, RELEVANT, **options
         )
         assert evaluation.states["recall@1"].compute() == 1
         assert evaluation.items.tolist() == RELEVANT.tolist()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("similarity", ["dot", "maxsim"])
-@pytest.mark.parametrize("queries, items", [(1, 8), (8, 8), (8, 1)])
+@pytest.mark.parametrize(
+    "similarity, queries, items",
+    [("dot", 1, 8), ("dot", 8, 8), ("dot", 8, 1), ("maxsim", 8, 8)],
+)
 def test_candidates_of_explicit_axes(rng, similarity, queries, items):
     """Candidates are gathered from items that lie in parts on the devices."""
     mesh = mesh_of(AxisType.Explicit)
@@ -305,7 +296,7 @@ def test_x64():
 def test_two_processes(tmp_path):
     """Two processes of four devices each have the numbers of one device.
 
-    They evaluate users and embeddings, and save totals of slices of queries by orbax.
+    They evaluate users and embeddings, and merge evaluations of slices of the queries.
     """
     port, worker = processes.free_port(), Path(drivers_worker.__file__)
     commands = [[worker, port, number, tmp_path] for number in range(2)]

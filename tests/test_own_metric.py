@@ -290,33 +290,6 @@ def test_a_ranking_shows_what_metrics_may_read():
     assert {name for name in dir(ranking) if not name.startswith("_")} == visible
 
 
-def label(items):
-    return items.labels
-
-
-def test_counting_sums_numbers():
-    """The labels above each item of 3 2 0 1 are 0, 3, 5 and 5; bools are counted."""
-    ranking = jrm.rank_retrieved(np.float32([[3, 2, 0, 1]]))
-
-    def unit(items):
-        return jnp.ones_like(items.labels)
-
-    def above(place, k):
-        return place.counted_above[0]
-
-    def tied(place, k):
-        return place.counted_tied[0]
-
-    @jax.jit
-    def sums(ranking):
-        return [
-            ranking.expected_sum(unit, place_fn, (None,), counting=(counting,))
-            for place_fn, counting in ((above, label), (above, relevant), (tied, label))
-        ]
-
-    np.testing.assert_array_equal(np.ravel(sums(ranking)), [13, 0 + 1 + 2 + 2, 6])
-
-
 def test_check_metric_asks_for_the_mean_over_orders():
     """A threshold on a count is no sum, so that it needs one definite order."""
 

@@ -8,25 +8,10 @@ from per_lists import evaluation_of, lists_of, mean_of
 
 import jax_rank_metrics as jrm
 
-BY_ID = {"q1": 0.1, "q2": 0.5, "q3": 0.9}
-BACKWARDS = dict(reversed(BY_ID.items()))
-LARGER = {query: value + 0.05 for query, value in BACKWARDS.items()}
-
 
 def evaluation(users, undefined="zero", **metrics):
     """Per-user values in the form that `evaluate_users` gives."""
     return evaluation_of(metrics, None, users, undefined)
-
-
-def test_dicts_are_paired_by_their_keys():
-    """Dicts of values pair in any order, alone, as metrics and as systems."""
-    assert jrm.compare(BY_ID, BACKWARDS).only.ties == 3
-    result = jrm.compare(BY_ID, LARGER).only
-    assert result.wins == 3 and result.difference == pytest.approx(0.05)
-    result = jrm.compare(
-        {"map": BY_ID}, {"x": {"map": LARGER}, "y": {"map": BACKWARDS}}
-    )
-    assert result["x"].wins == result["y"].ties == 3
 
 
 def test_users_are_paired_and_undefined_is_remembered():

@@ -26,17 +26,19 @@ FACTORS = np.array([1, 2, 3, 4, 5], np.float32)
 ONE_HOT = np.broadcast_to(np.eye(ITEMS, dtype=np.float32), (LISTS, ITEMS, ITEMS))
 
 
-def draw(rng, *, tied, items=ITEMS, masked=True):
+COLUMNS = {"one_hot": ONE_HOT}
+
+
+def draw(rng, *, tied):
     """Draws labels, scores and a mask, with ties of at most two items, or of any number."""
-    labels = rng.integers(-1 if masked else 0, 4, (LISTS, items)).astype(np.float32)
-    scores = rng.permuted(np.tile(np.arange(items) // 2, (LISTS, 1)), axis=-1)
+    labels = rng.integers(-1, 4, (LISTS, ITEMS)).astype(np.float32)
+    scores = rng.permuted(np.tile(np.arange(ITEMS) // 2, (LISTS, 1)), axis=-1)
     if tied:
         scores[0] = 7
-        scores[1] = rng.integers(0, 2, items)
-        scores[2] = rng.integers(0, 12, items)
-        scores[3] = rng.permutation(items)
-    mask = rng.random(labels.shape) > (0.1 if masked else -1)
-    return labels, scores.astype(np.float32), mask
+        scores[1] = rng.integers(0, 2, ITEMS)
+        scores[2] = rng.integers(0, 12, ITEMS)
+        scores[3] = rng.permutation(ITEMS)
+    return labels, scores.astype(np.float32), rng.random(labels.shape) > 0.1
 
 
 # What the package returns: everything a formula can read of a place, for every item.
@@ -75,7 +77,7 @@ def numbers_of_place(place, which):
     return first + 128 * second + 128**2 * third
 
 
-def look(ranking, ks, limits=None, factors=FACTORS):
+def look(ranking, ks, limits=None):
     """Returns all numbers of the places of a ranking, and its first stops."""
     with_limits = (*ks, *(() if limits is None else (jnp.asarray(limits),)))
 
@@ -93,9 +95,18 @@ def look(ranking, ks, limits=None, factors=FACTORS):
         "place": of_items(numbers_of_place, (1, 2), counting=(label_2, label_1)),
         "sum": of_items(discounted, with_limits),
         "summed": of_items(number, (1, 2, 3, 4), counting=(grade, outlier)),
-        "within": of_items(within, with_limits, per_list=(factors,)),
+        "within": of_items(within, with_limits, per_list=(FACTORS,)),
         "first": ranking.expected_first(label_2, discount, with_limits[1:]),
     }
+
+
+WHOLE = (7, None), LIMITS
+CUT = ((1, 10),)
+
+
+def program(rank, ks=WHOLE):
+    """Compiles what a ranking of arrays tells of its places."""
+    return jax.jit(lambda *arrays: look(rank(*arrays), *ks))
 
 
 # The same by loops.
@@ -137,7 +148,7 @@ def addends(label):
     return 0.75 * label - 0.5, 1e7 if label >= 3 else label + 0.125
 
 
-def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
+def loops(labels, scores, mask, ks, limits=None, cut=None):
     """Computes `look` item by item; items beyond a cut have no place."""
     lists, items = labels.shape
     number = len(ks) + (limits is not None)
@@ -164,7 +175,7 @@ def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
                 for column, k in enumerate(all_ks):
                     held = [1 / math.sqrt(rank) for rank in ranks if rank <= k]
                     actual["sum"][row, column, i] = sum(held)
-                    actual["within"][row, column, i] = factors[row] * len(held)
+                    actual["within"][row, column, i] = FACTORS[row] * len(held)
             above += len(group)
             counted = [x + y for x, y in zip(counted, num_relevant, strict=True)]
             summed = summed + numbers
@@ -200,23 +211,17 @@ def check(actual, expected, only=None):
 
 def test_places_of_whole_rows(rng):
     """One program serves ties of two, of any number, and of all items of a list."""
-
-    @jax.jit
-    def run(labels, scores, mask):
-        ranking = jrm.rank(labels, scores, mask, columns={"one_hot": ONE_HOT})
-        return look(ranking, (7, None), LIMITS)
-
+    run = program(functools.partial(jrm.rank, columns=COLUMNS))
     for tied in (False, True):
         data = draw(rng, tied=tied)
-        check(run(*data), loops(*data, (7, None), LIMITS))
+        check(run(*data), loops(*data, *WHOLE))
 
 
 def test_places_of_short_rows(rng):
     """With few ranks, all pairs of items are compared."""
     data = tuple(x[:, :11] for x in draw(rng, tied=True))
-    columns = {"one_hot": ONE_HOT[:, :11, :11]}
-    run = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))
-    check(run(*data), loops(*data, (7, None), LIMITS))
+    rank = functools.partial(jrm.rank, columns={"one_hot": ONE_HOT[:, :11, :11]})
+    check(program(rank)(*data), loops(*data, *WHOLE))
 
 
 @pytest.mark.parametrize("cut", [10, *long(50)])
@@ -227,10 +232,9 @@ def test_places_across_a_cut(rng, cut):
     """
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
-    how = {"k": cut, "retrieved": retrieved, "columns": {"one_hot": ONE_HOT}}
-    run = jax.jit(lambda *x: look(jrm.rank(*x, **how), (1, 10)))
-    expected = loops(labels, scores, mask & retrieved, (1, 10), cut=cut)
-    check(run(labels, scores, mask), expected)
+    rank = functools.partial(jrm.rank, k=cut, retrieved=retrieved, columns=COLUMNS)
+    expected = loops(labels, scores, mask & retrieved, *CUT, cut=cut)
+    check(program(rank, CUT)(labels, scores, mask), expected)
 
 
 @pytest.mark.long
@@ -244,10 +248,10 @@ def test_places_of_items_over_devices(rng):
     def run(*arrays):
         *arrays, column = arrays
         how = {"k": 10, "items_axis": "model", "columns": {"one_hot": column}}
-        return look(jrm.rank(*arrays, **how), (1, 10))
+        return look(jrm.rank(*arrays, **how), *CUT)
 
     actual = run(labels, scores, mask, ONE_HOT)
-    check(actual, loops(labels, scores, mask, (1, 10), cut=10))
+    check(actual, loops(labels, scores, mask, *CUT, cut=10))
 
 
 @pytest.mark.long
@@ -264,23 +268,20 @@ def test_places_of_packed_lists(rng):
     how = {"retrieved": retrieved.reshape(-1)[order], "num_segments": LISTS}
     how["columns"] = {"one_hot": ONE_HOT.reshape(-1, ITEMS)[order]}
 
-    @jax.jit
-    def run(labels, scores, mask, ids):
-        ranking = jrm.rank(labels, scores, mask, segment_ids=ids, **how)
-        return look(ranking, (7, None), LIMITS)
+    def rank(labels, scores, mask, ids):
+        return jrm.rank(labels, scores, mask, segment_ids=ids, **how)
 
-    actual = run(*flat, ids.reshape(-1)[order])
     has_place = mask & retrieved & (ids >= 0)
-    check(actual, loops(labels, scores, has_place, (7, None), LIMITS))
+    expected = loops(labels, scores, has_place, *WHOLE)
+    check(program(rank)(*flat, ids.reshape(-1)[order]), expected)
 
 
 def test_places_of_what_was_retrieved(rng):
     """Retrieved items have one rank each; gaps are closed."""
     labels, _, mask = draw(rng, tied=False)
-    rank = functools.partial(jrm.rank_retrieved, columns={"one_hot": ONE_HOT})
-    run = jax.jit(lambda *x: look(rank(*x), (7, None), LIMITS))
+    run = program(functools.partial(jrm.rank_retrieved, columns=COLUMNS))
     falling = np.broadcast_to(-np.arange(ITEMS), labels.shape)
-    check(run(labels, mask), loops(labels, falling, mask, (7, None), LIMITS))
+    check(run(labels, mask), loops(labels, falling, mask, *WHOLE))
 
 
 def test_places_by_counting(rng):
@@ -293,14 +294,12 @@ def test_places_by_counting(rng):
     np.put_along_axis(labels, relevant, relevant_labels, axis=-1)
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
 
-    @jax.jit
-    def run(scores, mask):
+    def rank(scores, mask):
         how = {"item_mask": mask, "columns": columns}
-        ranking = jrm.rank_scores(scores, relevant, relevant_labels, **how)
-        return look(ranking, (7, None), LIMITS)
+        return jrm.rank_scores(scores, relevant, relevant_labels, **how)
 
-    expected = loops(labels, scores, mask, (7, None), LIMITS)
-    check(run(scores, mask[0]), expected, only=labels > 0)
+    expected = loops(labels, scores, mask, *WHOLE)
+    check(program(rank)(scores, mask[0]), expected, only=labels > 0)
 
 
 def test_places_among_listed_items_of_a_catalogue(rng):
@@ -323,7 +322,7 @@ def test_places_among_listed_items_of_a_catalogue(rng):
         sums = [ranking.expected_sum(lambda x: x.labels, f, **how) for f in functions]
         return jnp.stack(sums)
 
-    places = loops(labels, scores, labels >= 0, (1, cut), cut=cut)
+    places = loops(labels, scores, labels >= 0, *CUT, cut=cut)
     above, tied = places["place"][:, 0], np.maximum(places["place"][:, 1], 1)
     for column, k in enumerate((1, cut)):
         chance = np.clip(k - above, 0, tied) / tied

@@ -23,13 +23,9 @@ def other_platforms(compiled_with):
     return lambda: compiled_with(lax, "platform_dependent", default)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "items, cut, ties",
-    [
-        pytest.param(700, None, None, marks=pytest.mark.long),
-        pytest.param(60, 7, "random", marks=pytest.mark.long),
-        pytest.param(700, 7, "best", marks=pytest.mark.long),
-    ],
+    "items, cut, ties", [(700, None, None), (60, 7, "random"), (700, 7, "best")]
 )
 def test_rows(rng, other_platforms, items, cut, ties):
     """Ranks short and long lists, with and without a cutoff, with and without ties."""

@@ -2,7 +2,6 @@
 
 import math
 import struct
-from functools import partial
 
 import chex
 import jax
@@ -153,28 +152,6 @@ def test_average_precision_of_many_items_in_few_bins():
         above += hits, others
     state = jrm.PooledAveragePrecision(pair)
     np.testing.assert_allclose(float(state), value / counts[0].sum(), rtol=3e-5)
-
-
-def test_unweighted_states_do_not_depend_on_cuts(rng):
-    """Batches, shapes and orders change no bit; weights change 1e-6 at most."""
-    labels, scores = rng.random(ITEMS) < 0.4, rng.normal(size=ITEMS).astype("f")
-    weights = (rng.gamma(0.3, size=ITEMS) ** 3 + 1e-6).astype("f")
-    labels, mask = labels.astype("f"), np.ones(ITEMS, bool)
-    auc = partial(jrm.pooled_roc_auc, bits=BITS)
-    one, weighed = auc(labels, scores, mask), auc(labels, scores, mask, weights)
-    order = rng.permutation(ITEMS)
-    y, s, w = (x[order].reshape(4, 6) for x in (labels, scores, weights))
-    chex.assert_trees_all_equal(auc(y, s, mask.reshape(4, 6)), one)
-    first = rng.random(ITEMS) < 0.3
-    halves = [auc(labels, scores, x) for x in (first, ~first)]
-    chex.assert_trees_all_equal(jrm.merge(*halves), one)
-    chex.assert_trees_all_equal(auc(labels[order], scores[order], mask), one)
-    for parts in ((first, ~first), (mask, ~mask)):
-        states = [auc(labels[order], scores[order], x, weights[order]) for x in parts]
-        np.testing.assert_allclose(float(jrm.merge(*states)), float(weighed), atol=1e-6)
-    stacked = jax.vmap(auc)(y, s)
-    dtype = one.compute().dtype
-    assert repr(stacked) == f"PooledRocAuc(stacked [4], {dtype}[4])"
 
 
 def test_weights_lose_nothing_in_one_bin(rng):

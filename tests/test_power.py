@@ -57,14 +57,6 @@ def test_lists_needed_are_the_fewest(alternative):
         assert type(count) is int and sizes[0] <= size < sizes[1]
 
 
-def test_share_of_experiments():
-    """Of simulated experiments with the detectable difference, 80 % detect it."""
-    size = jrm.minimum_detectable(PILOT, lists=20)
-    draws = np.random.default_rng(1).normal(size, PILOT.std(ddof=1), (20, 4000))
-    p = [x.p for x in jrm.compare(np.zeros_like(draws), draws, test="t")]
-    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.02)
-
-
 def test_weights():
     """The error is that of `compare`; n_eff lists count, and their share in a plan."""
     weights = np.array([1.0, 1, 2, 4, 1, 1, 1, 5])

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
+from marks import long_rows
 from sources import LISTS, check_same, draw, make_mesh, scored
 
 import jax_rank_metrics as jrm
@@ -20,10 +21,7 @@ from jax_rank_metrics._ranking import data_of
 SOME = ("map@5", "mrr")
 
 
-@pytest.mark.parametrize(
-    "copies, k",
-    [(1, 8), *(pytest.param(x, None, marks=pytest.mark.long) for x in (1, 100))],
-)
+@pytest.mark.parametrize("copies, k", [(1, 8), *long_rows((1, None), (100, None))])
 def test_repeated_ids_count_once(copies, k):
     """Inside jit, where nothing can raise: with the label of the first of them."""
     scores = np.tile(np.float32([5, 3, 4, 1]), (2, 1))
@@ -219,9 +217,6 @@ def test_no_relevant_ids_at_all():
 
     lists = jax.jit(value)(scores)
     assert not lists.defined.any() and not lists.values.any()
-
-
-IDS = np.zeros((2, 1), np.int32)
 
 
 @pytest.mark.long

@@ -6,18 +6,13 @@ import math
 import numpy as np
 import pytest
 from late_imports import LateImport
-from per_lists import lists_of
+from per_lists import lists_of, ratio
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference.randomised import pair_swap_test
 from jax_rank_metrics._results.inference.weighted_means import Ratios
 
 stats = LateImport("scipy.stats")
-
-
-def ratio(numerator, denominator):
-    """Returns the `PerList` of a ratio."""
-    return lists_of(numerator).over(lists_of(denominator))
 
 
 def drawn(rng, lists, zeros=0.0):

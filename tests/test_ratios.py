@@ -103,17 +103,15 @@ def test_states_are_those_of_each_cutoff(rng, name):
     assert state.undefined.sum() == 0
 
 
-def few_lists():
-    """Makes a ratio of two lists at the first cutoff, one at the second, then none."""
-    values = [[2, 3, 0], [1, 0, 0], [0, 0, 0]]
-    ones, values = padded(np.ones((3, 3)), size=MANY), padded(values, size=MANY)
-    return jax.tree.map(lambda x: jnp.asarray(x), ones).over(values)
-
-
 @pytest.mark.long
 def test_cutoffs_of_few_lists():
-    """A cutoff of one list has an infinite error; one of none, a mean of 0."""
-    lists = few_lists()
+    """A cutoff of one list has an infinite error; one of none, a mean of 0.
+
+    Neither resamples nor quantiles are NaN there, or look certain.
+    """
+    values = [[2, 3, 0], [1, 0, 0], [0, 0, 0]]
+    ones, values = padded(np.ones((3, 3)), size=MANY), padded(values, size=MANY)
+    lists = jax.tree.map(jnp.asarray, ones).over(values)
     state = lists.mean()
     assert state.lists == 2 and "n_eff 0 to 1.8" in repr(state)
     np.testing.assert_allclose(state.compute(), [2 / 3, 1 / 3, 0], rtol=1e-6)
@@ -124,12 +122,6 @@ def test_cutoffs_of_few_lists():
     assert low[1:].tolist() == [-np.inf] * 2 and high[1:].tolist() == [np.inf] * 2
     estimates = HostSums.of_lists(lists, jrm.Mean).estimates(0.95, "auto")
     assert [estimate.std_error for estimate in estimates][1:] == [np.inf, np.inf]
-
-
-@pytest.mark.long
-def test_resamples_of_few_lists():
-    """Neither resamples nor quantiles are NaN, or look certain, where lists are few."""
-    lists = few_lists()
     with jax.debug_nans(True):
         state = jrm.bootstrap(lists, jnp.arange(MANY), samples=50)
         errors, (low, high) = state.std_error().tolist(), state.confidence_interval()
@@ -137,19 +129,6 @@ def test_resamples_of_few_lists():
     assert np.isfinite(errors[0]) and errors[1:] == [np.inf, np.inf]
     assert low[1:].tolist() == [-np.inf] * 2 and high[1:].tolist() == [np.inf] * 2
     assert "n_eff 0.0 to 1.8" in jrm.table({"run": {"r@1,2,3": lists}})
-
-
-def test_micro_averaged_recall(rng):
-    """Hits over relevant items are the share of all relevant items that are found."""
-    labels = (rng.random((20, 8)) < 0.3).astype(np.float32)
-    scores = rng.random((20, 8)).astype(np.float32)
-    ranked = jrm.rank(labels, scores)
-    hits = jrm.cg.of(ranked, k=(1, 3))
-    recall = hits.over(jrm.num_relevant.of(ranked)).mean()
-    in_order = np.take_along_axis(labels, np.argsort(-scores, axis=1), axis=1)
-    expected = [in_order[:, :k].sum() / labels.sum() for k in (1, 3)]
-    np.testing.assert_allclose(recall.compute(), expected, rtol=1e-6)
-    assert int(recall.lists) == (labels.sum(1) > 0).sum()
 
 
 @pytest.mark.long
@@ -201,24 +180,3 @@ def test_denominators_inside_a_trace(rng):
     chex.assert_trees_all_close(traced, ratio)
     traced = jax.jit(jrm.PerList.over)(a, negative)
     assert not traced.defined[3, 1] and traced.weights[3, 1] == 0
-
-
-@jrm.metric()
-def gain_per_document(ranking, *, k=None):
-    """A ratio as a metric: the nDCG of a list, weighted by the gain that it found."""
-    return jrm.ndcg.of(ranking, k=k).over(jrm.cg.of(ranking, k=k))
-
-
-@pytest.mark.long
-def test_a_ratio_as_a_metric(rng):
-    """It is measured beside metrics whose weights are those of lists, and merges."""
-    labels = (rng.random((20, 6)) < 0.3).astype(np.float32)
-    scores = rng.random((20, 6)).astype(np.float32)
-    names = ("gain_per_document@1,3", "mrr")
-    states, ranked = jrm.evaluate(names, labels, scores), jrm.rank(labels, scores)
-    gains = np.asarray(jrm.cg.of(ranked, k=(1, 3)).values)
-    values = np.asarray(jrm.ndcg.of(ranked, k=(1, 3)).values)
-    expected = (values * (gains > 0)).sum(0) / gains.sum(0)
-    np.testing.assert_allclose(states[names[0]].compute(), expected, rtol=1e-6)
-    assert int(states[names[0]].lists) == (gains > 0).any(1).sum()
-    assert states["mrr"].lists == 20

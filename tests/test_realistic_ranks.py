@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from marks import long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.run import raise_refused
@@ -75,12 +76,7 @@ def test_messages_name_the_list(lists, where):
 
 
 @pytest.mark.parametrize(
-    "mesh, candidates",
-    [
-        (False, False),
-        pytest.param(True, False, marks=pytest.mark.long),
-        pytest.param(False, True, marks=pytest.mark.long),
-    ],
+    "mesh, candidates", [(False, False), *long_rows((True, False), (False, True))]
 )
 def test_drivers_refuse(mesh, candidates):
     """The message names the query, wherever its batch is measured."""

@@ -1,9 +1,7 @@
 """Defects that were found once, and must not come back."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import jax_rank_metrics as jrm
 
@@ -76,16 +74,3 @@ def test_packed_lists_count_what_was_retrieved():
     lists = jrm.reciprocal_rank.per_list(labels, scores, **options)
     np.testing.assert_allclose(lists.values, [0, 1 / 2], rtol=1e-6)
     assert lists.defined.tolist() == [True, True]
-
-
-@pytest.mark.long
-def test_ties_with_items_of_the_last_block():
-    """Tie-breaks count where the last block reaches back over the relevant item."""
-    queries, items = np.ones((1, 1), np.float32), np.array([[0], [1], [1]], np.float32)
-    for options in ({"ties": "worst"}, {"key": jax.random.key(0)}):
-        for block_size in (1, 2, 3):
-            ranking = jrm.rank_catalog(
-                queries, items, [[1]], k=None, block_size=block_size, **options
-            )
-            values = jrm.reciprocal_rank.of(ranking).values
-            assert values.tolist() == [0.5], (options, block_size)

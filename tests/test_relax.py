@@ -301,13 +301,6 @@ def test_a_low_temperature_is_no_relaxation(rng):
             chex.assert_trees_all_close(actual, exact[name], atol=1e-6)
 
 
-def test_reciprocal_rank_is_a_mean_over_the_relevant():
-    """The soft reciprocal rank is exact where a single item is relevant."""
-    labels, scores = np.int32([[0, 1, 0], [1, 0, 1]]), np.float32([[3, 2, 1]] * 2)
-    lists = jrm.reciprocal_rank.per_list(labels, scores, relax=jrm.sigmoid_ranks(1e-3))
-    np.testing.assert_allclose(np.asarray(lists.values), [1 / 2, (1 + 1 / 3) / 2])
-
-
 def test_a_cutoff_is_half_way_to_the_next_rank():
     """Tied items are all within k, or none is, and gradients stop there."""
     labels, scores = np.float32([1, 1, 0]), np.float32([1, 1, 0])

@@ -125,18 +125,6 @@ def test_queries(vectors):
     assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
 
 
-def test_two_models_are_paired_by_ids(vectors):
-    relevant = as_dict(USERS, ITEMS, RELEVANT)
-    evaluations = {
-        name: jrm.evaluate_users(
-            "mrr@2", vectors, relevant, users=users, user_ids=USERS, item_ids=ITEMS
-        )
-        for name, users in (("a", USERS), ("b", USERS[::-1]))
-    }
-    comparison = jrm.compare(evaluations["b"], evaluations["a"])["mrr@2"]
-    assert comparison.difference == 0
-
-
 @pytest.mark.long
 def test_a_mesh(vectors):
     """Items have their ids once they are gathered."""

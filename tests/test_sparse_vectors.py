@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from evaluations import check_same
+from marks import long
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -27,6 +28,7 @@ QUERIES, ITEMS, RELEVANT = draw()
 MASK = np.arange(NUM_ITEMS) % 5 > 0
 EXCLUDED = np.arange(140).reshape(70, 2)
 CANDIDATES = np.random.default_rng(1).integers(-1, NUM_ITEMS, (NUM_QUERIES, 40))
+GROUPS = np.eye(3)[np.arange(NUM_ITEMS) % 3]
 MESH = make_mesh((2, 4), ("q", "i"))
 
 
@@ -39,21 +41,14 @@ def same_parity(query, item):
     "options",
     [
         {"candidates": CANDIDATES, "item_mask": MASK, "exclude": EXCLUDED},
-        *(
-            pytest.param(options, marks=pytest.mark.long)
-            for options in (
-                {},
-                {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
-                {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
-                {"candidates": CANDIDATES},
-                {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},
-                {"mesh": MESH, "queries_axis": "q", "candidates": CANDIDATES},
-                {"batch_size": 9, "key": jax.random.key(0), "ties": "random"},
-                {
-                    "item_groups": np.eye(3)[np.arange(300) % 3],
-                    "metrics": "group_recall@9",
-                },
-            )
+        *long(
+            {},
+            {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
+            {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
+            {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},
+            {"mesh": MESH, "queries_axis": "q", "candidates": CANDIDATES},
+            {"batch_size": 9, "key": jax.random.key(0), "ties": "random"},
+            {"item_groups": GROUPS, "metrics": "group_recall@9"},
         ),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from marks import long_rows
 from sources import (
     ITEMS,
     LISTS,
@@ -37,29 +38,18 @@ def labelled(problem, then, devices, **how):
         mesh=make_mesh((devices,), ("items",)), in_specs=P("items"), out_specs=P()
     )
     def run(items, labels, mask):
-        relevant = jrm.by_attributes(
-            from_table, np.arange(LISTS), {"labels": labels, "mask": mask}
-        )
-        return then(
-            jrm.rank_catalog(
-                np.eye(LISTS, dtype=np.float32),
-                items,
-                relevant,
-                list_weights=problem.list_weights,
-                items_axis="items",
-                **how,
-            )
-        )
+        attributes = {"labels": labels, "mask": mask}
+        relevant = jrm.by_attributes(from_table, np.arange(LISTS), attributes)
+        options = how | {"list_weights": problem.list_weights, "items_axis": "items"}
+        one_hot = np.eye(LISTS, dtype=np.float32)
+        return then(jrm.rank_catalog(one_hot, items, relevant, **options))
 
     return run(problem.scores.T, problem.labels.T > 0, problem.mask.T)
 
 
 @pytest.mark.parametrize(
     "names, devices, block_size, k",
-    [
-        (OF_IDS, 8, 4, 10),
-        pytest.param(OF_LABELS, 2, 16, 4, marks=pytest.mark.long),
-    ],
+    [(OF_IDS, 8, 4, 10), *long_rows((OF_LABELS, 2, 16, 4))],
     ids=["ids", "labels"],
 )
 def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):

@@ -29,13 +29,6 @@ def test_soft_ranks(rng):
     np.testing.assert_allclose(results.values, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_unknown_subtopics_are_none():
-    """NaN in the column means that the item lacks the subtopic."""
-    columns = {"subtopics": np.float32([[1, np.nan], [np.nan, np.nan]])}
-    state = jrm.subtopic_recall(np.ones(2), np.float32([2, 1]), columns=columns, k=1)
-    assert state.compute() == 1
-
-
 @pytest.fixture(scope="module")
 def three_items():
     """Ranks two items of one topic before one of another."""

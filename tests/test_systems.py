@@ -81,10 +81,9 @@ def test_forms():
         jrm.compare(first, pandas.Series([0.1, 0.2, 0.3], ["a", "a", "b"]))
 
 
-def test_plots_and_frames_take_them():
-    """Lines are of runs; the names of systems and tasks are levels of columns."""
+def test_plots_and_plans_take_them():
+    """Lines are of runs, and differences and plans of systems."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    pandas = pytest.importorskip("pandas")
     systems = jrm.Systems(RUNS)
     axes = [
         jrm.plots.at_cutoffs(systems, "p"),
@@ -96,14 +95,6 @@ def test_plots_and_frames_take_them():
     two = jrm.Systems({x: RUNS[x] for x in ("old", "new")})
     assert jrm.plots.differences(two, metric="mrr").get_ylabel() == "new − old, mrr"
     pyplot.close()
-    frame = jrm.to_frame(systems)
-    assert frame.columns[:3].tolist() == [("old", x) for x in ("mrr", "p@1", "p@5")]
-    np.testing.assert_array_equal(frame["odd", "mrr"], SIDES["odd"])
-    only = jrm.to_frame(jrm.Systems({"old": BY_ID["old"]}))
-    expected = pandas.DataFrame(
-        {"map": X}, pandas.Index([*"abcdefghijkl"], name="list")
-    )
-    pandas.testing.assert_frame_equal(only, expected)
     assert jrm.minimum_detectable(systems).keys() == RUNS.keys()
 
 

@@ -56,17 +56,6 @@ def test_direction():
     assert "*" not in jrm.table(counts)
 
 
-def test_popularity_has_no_best():
-    """Nothing is starred, and a comparison says neither who wins nor what is better."""
-    runs = {
-        x: {"popularity@2": lists_of([y, 2.0]), "novelty@2": lists_of([y, 1.0])}
-        for x, y in (("a", 0.5), ("b", 1.0))
-    }
-    assert "*" not in jrm.table(runs)
-    comparison = jrm.compare(runs)["popularity@2"]
-    assert comparison.wins is None and "better" not in repr(comparison)
-
-
 def test_zeros_that_are_best():
     """A warning names a metric that is better when lower and undefined in some lists."""
     zeros = lists_of([3.0, 2.0, 0.0], defined=[1, 1, 0])

@@ -92,7 +92,7 @@ MUTANTS = (
         "_formulas/id_lists.py",
         "    weights = jnp.ones(defined.shape, values.dtype)",
         "    weights = jnp.ones(defined.shape[:1], values.dtype)",
-        "tests/test_transforms.py::test_axes_of_lists[lists]",
+        "tests/test_transforms.py::test_mesh[lists-axes]",
     ),
     Mutant(
         "a list that a mesh cuts keeps the items of its first device",

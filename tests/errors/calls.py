@@ -15,6 +15,7 @@ RANK = functools.partial(jrm.rank, Y, S)
 EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
 RETRIEVED = functools.partial(jrm.rank_retrieved, Y)
 IDS = np.zeros((2, 3), np.int32)
+PACKED = {"segment_ids": np.zeros((2, 4), np.int32), "num_segments": 1}
 LISTS = jrm.PerList(Y[:, 0], np.ones(2, np.float32), np.ones(2, bool))
 
 
@@ -249,6 +250,13 @@ CASES = {
     "sharded items without k": (ValueError, "k is None, but the items of a list are cut over devices", lambda: jrm.ndcg(sharded(), sharded())),
     "items axis of a sharded type": (ValueError, "items_axis is 'model', which is not a mesh axis in this context", lambda: jrm.ndcg(sharded(), sharded(), k=1, items_axis="model")),
     "sharded segments": (ValueError, "segment_ids is sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
+    "sharded packed labels": (ValueError, "labels is sharded over devices.*jax.shard_map.*jax.device_get(labels)", lambda: jrm.ndcg(sharded(), np.ones((2, 4)), **PACKED)),
+    "sharded packed mask": (ValueError, "mask is sharded over devices.*jax.device_get(mask)", lambda: jrm.ndcg(np.ones((2, 4)), np.ones((2, 4)), sharded() > 0, **PACKED)),
+    "sharded retrieved labels": (ValueError, "the last axis of labels is sharded.*shard the lists instead.*jax.device_get(labels)", lambda: jrm.rank_retrieved(sharded())),
+    "sharded pool": (ValueError, "the last axis of pool_labels is sharded.*jax.device_get(pool_labels)", lambda: RETRIEVED(pool_labels=sharded())),
+    "sharded relevant ids": (ValueError, "the last axis of relevant_ids is sharded.*jax.device_get(relevant_ids)", lambda: jrm.rank_ids(IDS, sharded().astype(int))),
+    "sharded ranks": (ValueError, "first has its ranks sharded over devices", lambda: jrm.overlap(sharded().astype(int), IDS)),
+    "sharded neighbours": (ValueError, "its neighbours sharded over devices", lambda: jrm.neighbor_recall(sharded(), sharded())),
     "states reduced twice": (ValueError, "all_reduce over 'model': states are already equal", lambda: over_items(lambda y: jrm.all_reduce(jrm.ndcg(y, y, items_axis="model", k=1), "model"))),
     # ids
     "a string of ids": (TypeError, "retrieved_ids: query 0 holds .*; pass a list of ids in rank order", lambda: jrm.rank_ids(np.array(["ab"]), [["a"]])),
