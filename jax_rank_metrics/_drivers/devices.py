@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
@@ -193,7 +192,9 @@ def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
     """Returns rows of a table that is cut as `spec` says; each device has own indices."""
-    take = devices.map(operator.getitem, (spec, devices.of_queries), spec)
+    take: Callable[..., jax.Array] = devices.map(
+        lambda table, indices: table[indices], (spec, devices.of_queries), spec
+    )
     return take(table, indices)
 
 
