@@ -21,7 +21,7 @@ from jax_rank_metrics._check.remarks import (
     remark_on_retrieved,
     remark_on_scores,
 )
-from jax_rank_metrics._drivers.evaluate_users import remark_on_seen
+from jax_rank_metrics._drivers.evaluate_users import remarks_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     NO_IDS,
@@ -297,8 +297,7 @@ def _check_driver(
     if of_users:
         # The driver says the same of what was seen, in words that suit its arguments.
         remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
-        text = remark_on_seen(rows, excluded_rows, query_ids)
-        remarks += [] if text is None else [text]
+        remarks += remarks_on_seen(rows, excluded_rows, query_ids)
     else:
         remarks = [x.replace("exclude_ids", "exclude") for x in remarks]
     if vectors is not None:

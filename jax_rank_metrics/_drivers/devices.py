@@ -93,6 +93,8 @@ class Devices:
 
     def put_tree(self, tree: T, specs: Specs) -> T:
         """Puts a pytree; `specs` has the spec of each array, or of several in one."""
+        if self.mesh is None:
+            return tree
         # The tree may have None, or several arrays, where there is one spec.
         return jax.tree.map(
             lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
@@ -190,11 +192,10 @@ def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
     """Returns rows of a table that is cut as `spec` says; each device has own indices."""
-
-    def local(table: jax.Array, indices: jax.Array) -> jax.Array:
-        return table[indices]
-
-    return devices.map(local, (spec, devices.of_queries), spec)(table, indices)
+    take: Callable[..., jax.Array] = devices.map(
+        lambda table, indices: table[indices], (spec, devices.of_queries), spec
+    )
+    return take(table, indices)
 
 
 @functools.partial(jax.jit, static_argnums=1)

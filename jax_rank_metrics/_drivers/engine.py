@@ -224,9 +224,7 @@ def run(
             is_query = batch.indices >= 0
             indices, faults = batch.indices[is_query], result.faults[is_query]
             if faults.any():
-                index, fault = min(
-                    zip(indices, faults, strict=True), key=_rank_of_fault
-                )
+                index, fault = min(x for x in zip(indices, faults, strict=True) if x[1])
                 raise ValueError(_message(job, int(index), step.Fault(fault), mask))
             of_batch = jax.tree.map(
                 lambda x, rows=is_query: x[rows],
@@ -270,12 +268,6 @@ def run(
     return evaluation, exposure, has_inf
 
 
-def _rank_of_fault(fault: tuple[np.integer, np.integer]) -> tuple[bool, np.integer]:
-    """Orders queries so that the first one with a fault is the least."""
-    index, number = fault
-    return number == 0, index
-
-
 def _remarks(
     job: Job, undefined: Undefined, states: dict[str, Mean], is_defined: np.ndarray
 ) -> list[str]:
@@ -315,9 +307,10 @@ def _why_undefined(job: Job, bounds: Iterable[Bound]) -> str:
 
 def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -> str:
     """Returns the message for a query with a fault."""
-    name = job.name(index)
+    row = int(job.rows[index])
+    name = job.scorer.query_name(job.unit, row)
     if fault == step.Fault.NAN:
-        return job.scorer.nan_message(name, int(job.rows[index]), mask)
+        return job.scorer.nan_message(name, row, mask)
     if fault == step.Fault.NEGATIVE:
         return negative_labels(name)
     if fault == step.Fault.GAINS:

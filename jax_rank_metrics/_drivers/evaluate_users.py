@@ -229,7 +229,7 @@ def evaluate_users(
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
     rows_of = {name: x.rows(rows) for name, x in interactions.items()}
-    remark = remark_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
+    remarks = remarks_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
     judgements = Judgements.of(**rows_of)
     job = Job(plan, scorer, judgements, rows, ids, USER, batch_size, key)
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
@@ -249,7 +249,6 @@ def evaluate_users(
         similarity=scorer.similarity,
         groups=read_groups(item_groups, plan, num_items),
     )
-    remarks = () if remark is None else (remark,)
     evaluation, exposure, _ = run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
     )
@@ -272,21 +271,21 @@ def _read_features(
     return features
 
 
-def remark_on_seen(
+def remarks_on_seen(
     relevant_rows: SparseRows, seen_rows: SparseRows | None, users: np.ndarray
-) -> str | None:
-    """Returns a warning about users who have seen all of their relevant items, or None."""
+) -> list[str]:
+    """Returns a warning about users who have seen all of their relevant items, if any."""
     if seen_rows is None:
-        return None
+        return []
     same_width(relevant_rows, seen_rows)
     # Products of sparse rows keep what both have: relevant items that were seen.
     relevant_counts = np.diff(relevant_rows.indptr)
     seen_counts = np.diff((relevant_rows * seen_rows).tocsr().indptr)
     has_seen_all = (relevant_counts > 0) & (seen_counts == relevant_counts)
     if not has_seen_all.any():
-        return None
-    return (
+        return []
+    return [
         f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
         f"{users.size} users, such as user {users[np.argmax(has_seen_all)]}, for "
         "whom metrics are undefined; leave the items to be found out of seen"
-    )
+    ]

@@ -157,13 +157,12 @@ class Evaluation(StatesByName):
             )
             for name in self.lists
         }
-        if lists:
-            states = states_of(lists, self.states)
-        else:
-            merged = [
-                merging.merge(*(x.states[name] for x in parts)) for name in self.states
-            ]
-            states = dict(zip(self.states, merged, strict=True))
+        states = {
+            name: HostSums.of_lists(lists[name], type(state)).state()
+            if lists
+            else merging.merge(*(x.states[name] for x in parts))
+            for name, state in self.states.items()
+        }
         if self.list_ids is not None:  # which name each list once
             all_ids = np.concatenate(
                 [x.list_ids for x in parts if x.list_ids is not None]
@@ -205,11 +204,3 @@ class Evaluation(StatesByName):
             f"{name} {', '.join(f'{x:.3f}' for x in np.ravel(state.compute()))}"
             for name, state in self.states.items()
         ]
-
-
-def states_of(lists: dict[str, PerList], like: dict[str, Mean]) -> dict[str, Mean]:
-    """Returns the states of lists by name, of the kinds of other states."""
-    return {
-        name: HostSums.of_lists(lists[name], type(state)).state()
-        for name, state in like.items()
-    }

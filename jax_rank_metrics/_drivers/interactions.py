@@ -535,10 +535,9 @@ def read_users(
         )
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
-        of_lists = interactions.values()
         for name, x in interactions.items():
             x.check_named(user_ids, must_match=name != "relevant")
-        numbers = {x.num_rows: x.name for x in of_lists if x.users is None}
+        numbers = {x.num_rows: x.name for x in interactions.values() if x.users is None}
         if len(numbers) > 1 and not is_selection:
             rows = " and ".join(f"{x} has {n} rows" for n, x in numbers.items())
             raise ValueError(

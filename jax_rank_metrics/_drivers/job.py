@@ -121,10 +121,6 @@ class Job(NamedTuple):
         """The devices that share the work."""
         return self.scorer.devices
 
-    def name(self, index: int) -> str:
-        """Returns what messages call a query, such as "user 7"."""
-        return self.scorer.query_name(self.unit, int(self.rows[index]))
-
     @property
     def parts(self) -> np.ndarray:
         """Which part of the devices has which query; see `query_parts`."""

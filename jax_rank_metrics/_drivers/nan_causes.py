@@ -36,11 +36,6 @@ class Vectors(NamedTuple):
     mask: Any = None
     query: str | None = None
 
-    @classmethod
-    def of_query(cls, name: str, values: Any, index: int, query: str) -> "Vectors":
-        """Returns the vector of a query, by its index in an array of them."""
-        return cls(name, values, 1, np.arange(len(values)) == index, query)
-
     def remark(self, kind: Kind) -> str | None:
         """Says which vectors hold numbers of a kind; None if none does."""
         # `first` is the first such vector of all parts, counted through them.

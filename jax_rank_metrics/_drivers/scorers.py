@@ -167,8 +167,9 @@ class ScoreSource:
         if self.items is not None and self.queries is not None:
             number = self.num_items
             assert number is not None
+            is_query = np.arange(len(self.queries)) == row
             vectors = [
-                Vectors.of_query(self.names[0], self.queries, row, name),
+                Vectors(self.names[0], self.queries, 1, is_query, name),
                 Vectors(self.names[1], self.items, number, mask),
             ]
         return nan_message(f"{self.scores_of} {name}", vectors, self.nan_cause)

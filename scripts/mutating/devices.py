@@ -89,9 +89,9 @@ MUTANTS = (
     ),
     Mutant(
         "messages name users by their position",
-        "_drivers/job.py",
-        "query_name(self.unit, int(self.rows[index]))",
-        "query_name(self.unit, index)",
+        "_drivers/engine.py",
+        "row = int(job.rows[index])",
+        "row = index",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(

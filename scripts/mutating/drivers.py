@@ -20,8 +20,8 @@ MUTANTS = (
     Mutant(
         "NaN is looked up in the first part of a mesh",
         "_drivers/engine.py",
-        "    return number == 0, index\n",
-        "    return number == 0, -index\n",
+        "index, fault = min(",
+        "index, fault = max(",
         "tests/test_evaluate_embeddings.py",
     ),
     Mutant(
