@@ -38,15 +38,16 @@ def devices():
     return compilers.devices("tpu")
 
 
-# Kernels; sorts and top-k calls; gathers and scatters; branches and loops.
+# Kernels; sorts and top-k calls; gathers and scatters; branches and loops; as libtpu 0.0.52
+# counts them.
 BOUNDS = {
-    "ndcg@10": (19, 3, 1, 2),
+    "ndcg@10": (20, 3, 1, 2),
     "five@10": (37, 3, 1, 3),
-    "ndcg": (19, 2, 0, 1),
-    "map": (22, 1, 0, 1),
-    "mrr": (14, 0, 0, 1),
-    "packed lists": (68, 2, 19, 3),
-    "rank_catalog · k=10": (58, 4, 5, 3),
+    "ndcg": (18, 2, 0, 1),
+    "map": (19, 1, 0, 1),
+    "mrr": (13, 0, 0, 1),
+    "packed lists": (68, 2, 21, 3),
+    "rank_catalog · k=10": (62, 4, 5, 3),
 }
 
 
