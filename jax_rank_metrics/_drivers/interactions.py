@@ -639,10 +639,10 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
 def _labels(name: str, values: Any) -> np.ndarray:
     """Returns a column of labels, of which none is missing or negative."""
     array = np.asarray(values.to_numpy())
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # scipy has none
         raise TypeError(
             f"{name}: the column 'label' holds {values.dtype}, or lacks a value; pass "
-            "numbers"
+            "numbers, as float32 if they have fewer bits"
         )
     if not (array >= 0).all():
         raise ValueError(

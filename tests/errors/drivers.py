@@ -223,6 +223,7 @@ CASES = {
             (ValueError, "'label' holds -1", "relevant", TWICE | {"label": [1, -1]}),
             (ValueError, "'label' holds nan", "relevant", TWICE | {"label": [1.0, np.nan]}),
             (TypeError, "'label' holds", "relevant", TWICE | {"label": ["a", "b"]}),
+            (TypeError, "'label' holds .*as float32", "relevant", TWICE | {"label": np.ones(2, np.float16)}),
             (ValueError, "has no users", "relevant", {"user": [], "item": []}),
         )
     },
