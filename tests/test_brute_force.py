@@ -123,18 +123,14 @@ def test_items_without_a_rank(rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name, weighted, ks",
-    [("sort", True, KS), ("top_k", False, (2,)), ("top_k", True, (1, 2, 4))],
-    ids=["whole-weights", "cut-2", "cut-5-weights"],
-)
-def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
-    """Closed forms are means over all orders, with ties within and across the cut."""
+@pytest.mark.parametrize("weighted, ks", [(False, (2,)), (True, (1, 2, 4))])
+def test_expected_equals_all_orders(rng, lowering, weighted, ks):
+    """Closed forms are means over all orders where `lax.top_k` cuts lists, too."""
     data = draw_edges(rng, weighted=weighted)
-    cases = {n: c for n, c in CLOSED.items() if None in ks or c.has_k}
+    cases = {n: c for n, c in CLOSED.items() if c.has_k}
     if weighted:  # keep the cases that read weights
         cases = {n: c for n, c in cases.items() if c.weighted or n in EVERY}
-    with lowering(name):
+    with lowering("top_k"):
         ranking = data.ranked(ties="expected", k=ks)
         measured = jrm.measure(metrics(ks, cases=cases), ranking)
     compare_all(measured, cases, oracle.lists(*data), "expected", ks)
@@ -146,7 +142,7 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):
     """Policies of one order agree with loops; item weights break ties as well."""
-    data = draw_edges(rng, weighted=True)
+    data = draw_edges(rng, 20, weighted=True)
     cases = {n: c for n, c in ALL_CASES.items() if None in ks or c.has_k}
     with lowering(name):
         for ties in KEYLESS_ORDERS:
