@@ -149,9 +149,11 @@ def compare(
     expected = case.expect(lists, ties, ks)
     exists = np.array([bool(x.pool) for x in lists])
     defined = exists & [case.is_defined(x) for x in lists]
-    if actual.cutoff_weights:  # a ratio of sums, which may be undefined at a cutoff
-        factor = np.array([[case.factor(x, k) for k in ks] for x in lists])
-        defined = defined[:, None] & (factor > 0)
+    # A list that weighs nothing in a ratio of sums is undefined, perhaps at a cutoff.
+    by_cutoff = ks if actual.cutoff_weights else (None,)
+    factor = np.array([[case.factor(x, k) for k in by_cutoff] for x in lists])
+    defined = defined[:, None] & (factor > 0)
+    defined = defined if actual.cutoff_weights else defined[:, 0]
     np.testing.assert_array_equal(actual.defined, defined, case.metric.__name__)
     values = np.asarray(actual.values)
     assert (values[~defined] == 0).all() and (expected[~defined] == 0).all()
