@@ -1,7 +1,10 @@
 """Many metrics in one call, and their names.
 
-names.py     parses names such as 'ndcg(gain_fn=linear_gain)@10', answers unknown ones, and
-             says in which direction a metric is better
-sampled_labels.py  a metric of labels that are probabilities
-evaluate.py  `jrm.evaluate`, `jrm.measure` and `jrm.empty`: many metrics at once
+`names.py` makes `Bound`s of names; lists, or a ranking, go with these to `_metrics.run`,
+and values or states come back by name.
+
+    names.py     parses names such as 'ndcg(gain_fn=linear_gain)@10', answers unknown ones,
+                 and says in which direction a metric is better
+    evaluate.py  `jrm.evaluate`, `jrm.measure` and `jrm.empty`: many metrics at once
+    sampled_labels.py  `jrm.sampled_labels`: a metric whose labels are probabilities
 """

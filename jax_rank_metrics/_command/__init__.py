@@ -1,11 +1,13 @@
 """The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
 
-    arguments.py    the options, and what can be said of them without JAX: their checks,
-                    names for runs, and the words after -m, which may be sets of measures
-    measuring.py    from options to output: reading, measuring, notes on stderr
+    arguments.py    the options, their checks, the names of runs, and the words after -m,
+                    which may be sets of measures; without JAX, so that a wrong option is
+                    answered at once
+    measuring.py    from options to output: reads, measures, and writes notes on stderr
     request.py      metrics with the options of the whole call
-    report.py       values of runs as text, CSV, JSON, lines of trec_eval, and plots
+    report.py       runs with their values and comparisons; these as text, CSV, JSON, lines
+                    of trec_eval, and plots
 
-`jax_rank_metrics.cli` declares the options, and `_files` reads the files. The
-names of trec_eval are those of `_trec`.
+`jax_rank_metrics.cli` declares the options, `_files` reads the files, and `_trec` knows the
+names of trec_eval.
 """

@@ -1,16 +1,18 @@
 """Reads judgements and runs from files, dicts and frames, joins and measures them.
 
 What comes in: files, or any data by query and document. What goes out: a `Joined`, whose
-arrays `rank` takes, or the values of every query. In the order of a call:
+`arguments()` are those of `jrm.rank`, or the values of every query. In the order of a call:
 
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, columns, repeated documents
     source.py      the bytes of a file, unpacked, and quoted in messages
-    text.py        lines of fields between white space: TREC, svmlight, scores; weights
+    text.py        lines of fields between white space: TREC, svmlight, scores alone, and
+                   weights of queries
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
-    frames.py      frames of what was read: columns, checks, lists of ids as rows, chunks
+    frames.py      frames of what was read: columns, checks, lists of ids as rows, chunks of
+                   documents
     join.py        `jrm.join`: reads its arguments as frames or dicts, joins, and warns
-    sides.py       `Sides`: the documents that judgements and a run both have, by query,
-                   from frames or dicts; and all documents as packed arrays
+    sides.py       `Sides`: by query, the judged documents, the scores of the run, and which
+                   of its documents are judged; all documents as packed arrays
     joined.py      `Joined`, what `join` returns: the places of judged documents, with the
                    depth and ties of trec_eval, and metrics of every query from these
 

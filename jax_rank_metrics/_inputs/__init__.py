@@ -1,20 +1,24 @@
 """Checks what callers pass, and converts it to one form; what cannot be converted raises.
 
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
-    options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
+    options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; random keys
     items.py    the items of lists: labels, masks, weights, ids, columns and attributes
-    libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported;
-                Series, frames and dicts in the order of ids; masks of NumPy
+    libraries.py  objects of pandas, polars, Arrow, scipy and PyTorch, none of which is
+                imported; Series, frames and dicts in the order of ids; masked arrays of
+                NumPy, which are refused
     list_ids.py ids of lists of any kind, `jrm.hash_ids` and `jrm.pack`; weights by id
-    padding.py  lists of any length: `jrm.pad_lists`, ids by query, blocks of few shapes
+    padding.py  lists of any length: `jrm.pad_lists`, dicts of ids by query, and flat lists
+                in padded blocks of few widths, so that few programs compile
 
-What is known at trace time raises, inside `jax.jit` or not. The message names the
-argument, shows its value or both shapes, and says what to pass instead. What depends on
-values never raises inside `jax.jit`, and has a documented result.
+The first parameter of nearly every function is the argument's name, for the message. A
+fault that a shape, a dtype or a static argument shows raises, inside `jax.jit` or not. The
+message names the argument, shows its value or both shapes, and says what to pass instead. A
+fault of values never raises inside `jax.jit`: the public docstring states the result.
 
-Code behind this package can therefore rely on JAX arrays of real numbers, in a dtype that
-JAX has enabled, with shapes that agree; and on integers that are those of the caller:
-none has wrapped on its way to fewer bits.
+Code behind this package can therefore rely on arrays of real numbers, integers or booleans,
+of NumPy where the host goes on with them, in a dtype that JAX has enabled, with shapes that
+agree; and on integers that are those of the caller: none has wrapped on its way to fewer
+bits.
 """
 
 from jax_rank_metrics._inputs.arrays import array as array

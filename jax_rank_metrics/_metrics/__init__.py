@@ -1,8 +1,9 @@
 """Metrics: formulas with a description, which are called, and measured together.
 
-    metric.py    `jrm.metric` makes a `Metric` of a formula and registers its names
-    spec.py      the description of a metric, and a metric with its options
-    run.py       metrics with their options, measured by one compiled ranking
+    metric.py    `jrm.metric` makes a `Metric` of a formula and registers its names; how a
+                 `Metric` is called
+    spec.py      `Spec`, the description of a metric; `Bound`, a metric with its options
+    run.py       `Bound`s, measured together by one compiled ranking
 
 A formula is a function of a `Ranking` and of its own keyword options; the docstring of
 `jrm.metric` has one. The metric made of it is like any other: it can be called by name,

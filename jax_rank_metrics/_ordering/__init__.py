@@ -1,4 +1,4 @@
-"""The only place that sorts: scores in, items in rank order out.
+"""Orders items by their scores, or counts what is above them; no other package sorts items.
 
 Scores become *keys*: integers that compare as the items must be ranked, larger first.
 Where keys are equal, a tie policy may add a *tie-break*, another integer. Items that are
@@ -6,9 +6,9 @@ equal in both stand in index order. Two ways of ordering give the same result:
 
 - `sort`: a full sort of the integers;
 - `top_k`: `lax.top_k` of a *digit*, the key as a float32, the one type for which it is
-  fast. It leaves ties in index order; where they stand in another order, and only there,
-  a second top-k or a full sort settles it. Four subnormal scores share two digits, since
-  NaN and missing items need digits too; where one is among the best, a further top-k
+  fast. It leaves ties in index order; where the tie policy wants another order, a second
+  top-k or a full sort settles it. The four scores nearest to 0 share two digits, since
+  NaN and missing items take two; where one of the four is among the best, a further top-k
   separates them. On CPU, the top-k compares keys as integers, and needs no digits.
 
 NaN has the largest key, whatever its sign, so that the first item of a list tells whether
@@ -16,20 +16,20 @@ a score is no number.
 
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
 Where the items of a list are cut over devices, each device ranks its own, and then the
-candidates of all devices are ranked together. A catalogue does the same block by block.
+candidates of all devices are ranked together. `streaming.py` does the same, block by block.
 
     keys.py         scores as keys, and keys as digits
     policy.py       tie policies
     candidates.py   items on their way to a rank, and how they compare
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers
-    top_k.py        the largest few floats, fast in long lists; of integers on CPU
+    top_k.py        the largest few floats, fast in long lists; on CPU, integers
     order.py        the first ranks by one of these, exact, and over devices
     ideal.py        values in descending order
-    packed_order.py       lists one after the other in flat arrays
+    packed_order.py lists one after the other in flat arrays, by a sort
     streaming.py    the best items so far, block after block
     outranking.py   the number of items above a few targets, without an order of all
     outranking_cpu.py  the same for many targets, by a sort
     matching.py     the same ids in two lists
-    order_on_host.py      places among sorted scores, counted by NumPy
+    order_on_host.py  orders, and places among sorted scores, by NumPy
 """

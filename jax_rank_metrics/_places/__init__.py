@@ -1,6 +1,6 @@
 """Where an item stands: the whole theory of ties.
 
-A *place* is two integers: `above`, how many items rank strictly before an item's tie
+A *place* holds two integers: `above`, how many items rank strictly before an item's tie
 group, and `tied`, how many share its key, itself included. The item holds one of the
 ranks above + 1 … above + tied, each equally likely. Under a definite order `tied` is 1.
 

@@ -1,13 +1,14 @@
 """Rankings, which every formula reads: items with places, and the pool of judged items.
 
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
-    jrm.rank   returns Ranking(data)    the reader: its only child is the data
+    jrm.rank   returns Ranking(data)    the reader, of which the data is the only leaf
     a call     makes   data.traced()    for one trace: with the memo that its metrics share
-    a metric   gets    Ranking(data)    of data that read ties as the metric does
+    a metric   gets    Ranking(data)    whose data read ties as the metric wants them
     a verb     calls   a function of the data, such as `sums.expected`
 
 Formulas never name an axis, so that they hold for every layout, and return a `PerList`.
-The scores 9 7 7 7 4 with the labels 1 0 1 1 0 may be held in two ways:
+A `Ranked` holds the scores 9 7 7 7 4 with the labels 1 0 1 1 0 in one of two ways, if they
+have neither soft ranks nor an order that is known without keys:
 
     first ranks    `keys`, of which three ranks hold 9 7 7. A 7 is missing: the pool tells
                    that the group across the cut has 3 items with the labels 0 + 1 + 1, and
@@ -25,8 +26,8 @@ says so, and all ranks are read; every check of unlisted items must raise it.
     ranked.py          items that have places, whichever way these are known
     pool.py            the pool, with its scores or not, and the group across the cut
     memo.py            results that the metrics of one call share
-    ranking.py         `Ranking`: the verbs, documented; each is a function of the data:
     item_fns.py        items as formulas read them, and what functions of items give
+    ranking.py         `Ranking`: the verbs, documented; each is a function of the data:
     sums.py            `expected_sum` and `expected_max`
     stops.py           `expected_first`
     concordance.py     `pairs`: how far two orders agree

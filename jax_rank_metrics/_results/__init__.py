@@ -9,7 +9,7 @@
     tables        jrm.table and jrm.to_frame: results in all formats
     plots         what jrm.plots draws
 
-Each imports only from those above it.
+Each imports only from those above it; a call goes the other way.
 
 How 5 systems × 3 metrics × 300 lists become comparisons with the first system:
 
@@ -20,15 +20,15 @@ How 5 systems × 3 metrics × 300 lists become comparisons with the first system
     Differences      a and b side by side, `[2, 300 lists, 12 comparisons]`, and b − a
     compared         takes these, a `Subject` for each column (which systems, which metric,
                      which direction), and the `Question`: the options of the call
-    tested           p and the reach of the interval, of all columns that share a test
+    tested           p and half the width of the interval, of columns that share a test
     holm, …          p corrected in its family, unless the test has done so
     Comparisons      12 `Comparison`s, in Python numbers
 
-A leaderboard is of one metric: it sorts the records of 5 systems by task, and computes
+A leaderboard is of one metric: it groups the records of 5 systems by task, and computes
 their means and those that other lists may have given, `[samples, 5]`;
 `ranks_and_wins` ranks the systems in every draw, for a `Leaderboard`. A table of means
 makes `Estimates` of records, and of these a `Sheet`; comparisons and leaderboards make
 their own. A difference is always b − a: above 0, b has the higher value. `paired` and
-`bootstrap` are arrays and sums, for `jax.jit`, many batches and many hosts. All other
-functions run as they are called, and return Python numbers.
+`bootstrap` compute with JAX, inside `jax.jit` too; a `Bootstrap` merges over batches and
+hosts. All other functions run on the host, and return numbers, text or frames.
 """

@@ -1,9 +1,8 @@
 """The ways to make a `Ranking`.
 
-Dense lists have a score for every item. Of a catalogue, few items are relevant, and scores
-may be made block by block:
+Dense lists have a score for every item. Of a catalogue, few items are relevant:
 
-    jrm.rank, measure ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► _rank_packed
+    jrm.rank, metrics ──► ScoredLists ──► read_lists ─┬─ segment_ids ──► _rank_packed
                                                       ├─ relax ────────► _rank_softly
                                the type says sharded: ├─ few_relevant ─► rank_few ──┐
                                each of these by shard └─ else ────────► _rank_rows  │
@@ -18,11 +17,8 @@ may be made block by block:
 Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
 CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for
 a k inside a program, few relevant ids and one block. Where metrics read more than places,
-`UnknownPlaceError` makes both rank.
-
-Three things are called places. `jrm.rank_places` takes numbers that a caller counted,
-`Stream.places` makes a ranking of those that a stream counted, and the package `_places`
-is the theory of ties, from which formulas read any of them.
+`UnknownPlaceError` makes both rank. `jrm.rank_places` takes places that a caller counted,
+and `Stream.places` those that a stream counted.
 
     rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices,
                   lists one after the other, and soft places, for training

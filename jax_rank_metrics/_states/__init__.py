@@ -19,9 +19,9 @@ Merging adds two states, so the mean does not depend on how the lists were split
   products of weights and values are pairs too, and are added as such.
 
 Other kinds of states merge in the same way, leaf by leaf: sums and counts add, and other
-floats are maxima. A `GeometricMean` holds the sums of logarithms, a `Histogram` counts by
-bin with the smallest and the largest value, an `Exposure` counts by item, a `GroupExposure`
-sums by group of items, and a `Pooled` state counts items by their scores.
+floats are maxima (a smallest value is held with its sign turned). A `GeometricMean` holds
+the sums of logarithms, a `Histogram` counts by bin, an `Exposure` counts by item, a
+`GroupExposure` sums by group, and a `Pooled` state adds weights of items by their scores.
 
 Files, each of which imports only those before it:
 
@@ -31,8 +31,7 @@ Files, each of which imports only those before it:
 - `state.py`: the base class, what a new kind of state must have, and states as text.
 - `intervals.py`: confidence intervals and their quantiles.
 - `moments.py`: the sums of a batch, and mean, standard error and interval from them.
-- `mean.py`, `histogram.py`, `exposure.py`: the kinds of states.
-- `clusters.py`: joins lists to clusters.
+- `mean.py`, `histogram.py`, `exposure.py`: kinds of states; `clusters.py`: lists joined.
 - `per_list.py`: the values of lists, and what users compute from them.
 - `pooled.py`: counts of all items by bin of their scores, and their states.
 - `group_exposure.py`: the sums of groups of items, made of such values.

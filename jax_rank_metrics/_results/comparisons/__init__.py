@@ -1,6 +1,7 @@
 """Comparisons and orders of systems, and plans of experiments.
 
-Values of systems come in; `Comparisons` and `Leaderboard`s of Python numbers go out.
+Values of systems come in; `Comparisons` of Python numbers and `Leaderboard`s of NumPy
+arrays go out. In the order of a call:
 
 compare.py      jrm.compare: how large a difference is, and whether it may be chance
 outcomes.py     the question of a call, its tests, and p corrected in its family

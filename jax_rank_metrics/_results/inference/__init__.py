@@ -1,6 +1,6 @@
 """The statistical core: a mean over lists, how sure it is, and whether it may be chance.
 
-Arrays come in, means, errors and p go out; each number comes from one place:
+Arrays come in, means, errors and p go out; each number comes from one function:
 
     values, weights [lists, columns]    differences of two systems, or values of one
           │                             (clusters: their means, as if they were lists)
@@ -23,7 +23,8 @@ Arrays come in, means, errors and p go out; each number comes from one place:
 A state that merges holds sums, from which no list can be left out. Its error, which tables
 show too (`_states.moments`), lacks the factor of heavy lists where weights differ.
 
-Random draws are made in blocks by `resample.py` alone:
+Resamples and swaps are drawn in blocks by `resample.py` alone; leaderboards draw errors of
+means by NumPy (`comparisons/standings.py`):
 
     permutation   systems change places in each list: flipped signs of two, orders of
                   several (Tukey), values and weights of two ratios; all patterns if few
