@@ -63,14 +63,14 @@ _BLOCKS_AHEAD = 4
 PAIRS_AT_ONCE = 2**16
 
 
-def _known_scores(queries: jax.Array, items: jax.Array) -> jax.Array:
+def _scores_of_pairs(queries: jax.Array, items: jax.Array) -> jax.Array:
     """Returns the scores of a query, `[1, listed]`, which stand where items would be."""
     del queries
     return items[None]
 
 
 # The similarity of pairs whose scores are known.
-KNOWN_SCORES = Similarity(_known_scores)
+KNOWN_SCORES = Similarity(_scores_of_pairs)
 
 
 @dataclasses.dataclass

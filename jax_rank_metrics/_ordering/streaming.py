@@ -67,7 +67,7 @@ class BestSoFar(NamedTuple):
             so_far, added, kept = (_count(x, last_key, tally) for x in parts)
             return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
 
-        # Varying over the same mesh axes.
+        # x − x: zeros that vary over the mesh axes of x.
         zeros = jax.tree.map(lambda x: x - x, still_dropped)
         dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
         return BestSoFar(best, jax.tree.map(jnp.add, still_dropped, dropped))
