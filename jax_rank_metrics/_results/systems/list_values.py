@@ -68,7 +68,10 @@ class ListValues:
         return np.logical_or(self.defined.all(0), choice != "skip")
 
     def filled(
-        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
+        self,
+        undefined: Undefined | None = None,
+        mask: np.ndarray | bool = True,
+        must_be_finite: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns values in which undefined ones are 0 or 1, and the weights of lists.
 
@@ -77,19 +80,19 @@ class ListValues:
         Args:
             undefined: As for `is_known`; values that do not say take "zero".
             mask: `[lists, cutoffs]`, further lists that do not count.
+            must_be_finite: Whether to raise ValueError if a value that counts is not.
         """
         # "skip" fills with 0, which nothing reads: such lists do not count below.
         fill = float((undefined or self.undefined) == "one")
         # A list counts in all seeds or in none, so that weights have no axis of seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
-        values = np.where(self.defined, self.values, fill)
-        return np.where(counts, values, 0), np.where(counts, self.weights, 0)
+        values = np.where(counts, np.where(self.defined, self.values, fill), 0)
+        if must_be_finite:
+            self._check_finite(values)
+        return values, np.where(counts, self.weights, 0)
 
-    def finite(
-        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns what `filled` does; ValueError if a value that counts is not finite."""
-        values, weights = self.filled(undefined, mask)
+    def _check_finite(self, values: np.ndarray) -> None:
+        """Raises ValueError with the lists in which one of `values` is not finite."""
         is_finite = np.isfinite(values).all(2)
         if not is_finite.all():
             seed, index = _inputs.first_index(~is_finite)
@@ -100,7 +103,6 @@ class ListValues:
                 f"{values[seed, index].tolist()}; NaN among scores and gains that overflow "
                 "make nan; pass finite values, or a PerList in which they are undefined"
             )
-        return values, weights
 
     def scores(self, undefined: Undefined | None = None) -> np.ndarray:
         """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
