@@ -23,7 +23,7 @@ from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.list_values import read_lists
+from jax_rank_metrics._results.systems.systems import Record
 from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 
 T = TypeVar("T")
@@ -171,7 +171,7 @@ def _note_zeros(runs: report.Runs) -> None:
         for run in runs.values()
         for label, lists in run.lists.items()
         if direction_of((label,))
-        for undefined, queries in [read_lists(label, lists).zero_counts()]
+        for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
         if undefined
     }
     for text in notes:
