@@ -15,7 +15,7 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents, pl
+from jax_rank_metrics._files.frames import SUBTOPIC, Value, pl
 from jax_rank_metrics._files.join import joined_of
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
@@ -88,9 +88,8 @@ def _measure(
         run, tag = _read(options, path, "score")
         try:
             with arguments_as(missing="--missing", unjudged="--unjudged"):
-                run = by_documents(run, options.repeats, None)
                 joined = joined_of(
-                    sides_of_frames(judged, run, ties),
+                    sides_of_frames(judged, run, ties, options.repeats),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
                     depth=options.depth,
