@@ -294,8 +294,8 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    # [a, b, a, b, …], all in the order of the first a.
     records, couples = _records_of_pairs(a, b, pairs)
+    # [a, b, a, b, …], all in the order of the first a.
     ids_of_records = None if ids is None else [*ids] * len(couples)
     lists = in_one_order([x.lists for x in records], ids_of_records)
     check_seed_counts(lists)
