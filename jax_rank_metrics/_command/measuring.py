@@ -15,7 +15,7 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._files.frames import SUBTOPIC, Value, by_documents, pl
+from jax_rank_metrics._files.frames import SUBTOPIC, Value, pl
 from jax_rank_metrics._files.join import joined_of
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
@@ -23,7 +23,7 @@ from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._messages import arguments_as
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.list_values import read_lists
+from jax_rank_metrics._results.systems.systems import Record
 from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 
 T = TypeVar("T")
@@ -88,9 +88,8 @@ def _measure(
         run, tag = _read(options, path, "score")
         try:
             with arguments_as(missing="--missing", unjudged="--unjudged"):
-                run = by_documents(run, options.repeats, None)
                 joined = joined_of(
-                    sides_of_frames(judged, run, ties),
+                    sides_of_frames(judged, run, ties, options.repeats),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
                     depth=options.depth,
@@ -171,7 +170,7 @@ def _note_zeros(runs: report.Runs) -> None:
         for run in runs.values()
         for label, lists in run.lists.items()
         if direction_of((label,))
-        for undefined, queries in [read_lists(label, lists).zero_counts()]
+        for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
         if undefined
     }
     for text in notes:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._files.source import half_character
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import LazyLibrary
@@ -321,44 +320,36 @@ def rows_of_lists(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFr
     return documents.drop("row")
 
 
-def by_documents(
-    run: "pl.DataFrame", repeats: Repeats, document: DocumentOf | None
-) -> "pl.DataFrame":
-    """Returns a run with the documents of its chunks, if it holds chunks.
-
-    Of those that belong to one document, that with the best score stays.
+def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
+    """Returns a run with the documents of its chunks, of which the best score stays.
 
     Args:
         run: The run, checked.
-        repeats: Whether documents that occur earlier in a ranked list stay.
         document: See `join`.
 
     Raises:
         ValueError: if `document` has none for a chunk, or one that is no id.
         TypeError: if `document` is neither a function nor a dict.
     """
-    if document is not None:
-        chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
-        if isinstance(document, Mapping):
-            unknown = [x for x in chunks if x not in document]
-            if unknown:
-                raise ValueError(
-                    f"document has no entry for {unknown[0]!r}, a document of the run; "
-                    "pass a dict of all of them, or a function"
-                )
-            document = document.__getitem__
-        elif not callable(document):
-            raise TypeError(
-                f"document: got {kind_of(document)}; pass a function or a dict that tells "
-                "the document of a chunk"
+    chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
+    if isinstance(document, Mapping):
+        unknown = [x for x in chunks if x not in document]
+        if unknown:
+            raise ValueError(
+                f"document has no entry for {unknown[0]!r}, a document of the run; "
+                "pass a dict of all of them, or a function"
             )
-        ids = series("document", "doc_id", [*map(document, chunks)])
-        pairs = pl.DataFrame([chunks.alias("chunk"), ids])
-        run = run.rename({"doc_id": "chunk"}).join(
-            pairs, "chunk", "left", maintain_order="left"
+        document = document.__getitem__
+    elif not callable(document):
+        raise TypeError(
+            f"document: got {kind_of(document)}; pass a function or a dict that tells "
+            "the document of a chunk"
         )
-    if document is None and (repeats == "keep" or "repeated" not in run.columns):
-        return run
+    ids = series("document", "doc_id", [*map(document, chunks)])
+    pairs = pl.DataFrame([chunks.alias("chunk"), ids])
+    run = run.rename({"doc_id": "chunk"}).join(
+        pairs, "chunk", "left", maintain_order="left"
+    )
     return run.group_by(IDS, maintain_order=True).agg(pl.col("score").max())
 
 

@@ -398,7 +398,9 @@ def _sides_of(
             raise ValueError(
                 f"{name} is empty; pass at least one document of one query"
             )
-    return sides_of_frames(judged, by_documents(retrieved, repeats, document), ties)
+    if document is not None:
+        retrieved = by_documents(retrieved, document)
+    return sides_of_frames(judged, retrieved, ties, repeats)
 
 
 def join_dicts(

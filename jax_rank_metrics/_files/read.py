@@ -25,7 +25,7 @@ from jax_rank_metrics._files.frames import (
     rows_of_lists,
     standard_names,
 )
-from jax_rank_metrics._files.source import PACKED, File, Source, content
+from jax_rank_metrics._files.source import BOM, PACKED, File, Source, unpacked
 from jax_rank_metrics._messages import argument, short_errors
 from jax_rank_metrics._optional import import_optional
 
@@ -232,7 +232,8 @@ def read(
     if format == "parquet":
         parsed = columnar.parquet(source, choose)
     else:
-        data = content(source)
+        with source.open() as file:
+            data = unpacked(source, file.read()).removeprefix(BOM)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format == "tsv" and may_lack_names:

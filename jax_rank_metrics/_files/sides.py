@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jax_rank_metrics._check.remarks import collides
+from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
 from jax_rank_metrics._inputs.padding import next_size
 
@@ -117,7 +118,9 @@ def _ids_of_rows(doc_ids: Callable[[], Ids], rows: np.ndarray) -> Ids:
     return judged_ids, run_ids[rows]
 
 
-def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> Sides:
+def sides_of_frames(
+    judged: "pl.DataFrame", run: "pl.DataFrame", ties: str, repeats: Repeats
+) -> Sides:
     """Finds the judged documents in the run.
 
     Args:
@@ -125,7 +128,10 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
             document that is null is that of an empty list.
         run: The run, as these return it.
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
+        repeats: Whether documents that occur earlier in a ranked list stay.
     """
+    if repeats == "remove" and "repeated" in run.columns:
+        run = run.filter(~pl.col("repeated")).drop("repeated")
     if run["score"].dtype != pl.Float64:
         rank = pl.col("score").rank("dense")
         score = pl.col("score") if ties == "trec" else rank
@@ -134,7 +140,9 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         judged = _by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
-    judged, run = _with_equal_dtypes(judged, run)
+    # Ids are strings on both sides where their dtypes differ.
+    mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
+    judged, run = (x.with_columns(pl.col(mixed).cast(pl.String)) for x in (judged, run))
     remarks = remarks_on_lists(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
     empty = run["query_id"].filter(run["doc_id"].is_null())
@@ -242,15 +250,6 @@ def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFram
             "query_id"
         )
     return run.with_columns(judged["query_id"])
-
-
-def _with_equal_dtypes(
-    judged: "pl.DataFrame", run: "pl.DataFrame"
-) -> tuple["pl.DataFrame", "pl.DataFrame"]:
-    """Returns both with ids cast to strings where their dtypes differ."""
-    mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
-    strings = pl.col(mixed).cast(pl.String)
-    return judged.with_columns(strings), run.with_columns(strings)
 
 
 def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":

@@ -67,18 +67,6 @@ class Source(NamedTuple):
         return self.name
 
 
-def content(source: Source) -> bytes:
-    """Returns the bytes of a file, unpacked, without a byte order mark.
-
-    Raises:
-        ValueError: as `unpacked`.
-        OSError: if it cannot be opened.
-        ModuleNotFoundError: as `unpacked`.
-    """
-    with source.open() as file:
-        return unpacked(source, file.read()).removeprefix(BOM)
-
-
 def is_packed(source: Source, start: bytes) -> bool:
     """Returns whether a file that begins with these bytes is packed, or called so."""
     has_extension = re.search(PACKED, source.name, re.IGNORECASE) is not None

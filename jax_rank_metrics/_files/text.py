@@ -19,8 +19,8 @@ from jax_rank_metrics._files.source import (
     Source,
     check_line_ends,
     check_utf8,
-    content,
     quote_line,
+    unpacked,
 )
 from jax_rank_metrics._messages import argument
 
@@ -95,24 +95,6 @@ class Form(NamedTuple):
         return re.fullmatch(_NUMBER, match[len(self.columns)]) is not None
 
 
-def _without_ranks(parsed: ParsedRows) -> ParsedRows:
-    """Returns a run without its ranks, which scores determine.
-
-    Raises:
-        ValueError: if a rank is not a number: then an id holds a blank, and what was read
-            as the score is the rank.
-    """
-    ranks = finite_numbers(parsed.frame["rank"])
-    row = first_true(ranks.is_null())
-    if row is not None:
-        parsed.fail(
-            row,
-            f"the rank is {str(parsed.frame['rank'][row])!r}, which is not a number; pass "
-            f"lines of `{RUN.description}`, with ids without blanks",
-        )
-    return parsed._replace(frame=parsed.frame.drop("rank"))
-
-
 def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
     """Returns rows whose scores are ranks with scores instead, which fall with the rank.
 
@@ -164,7 +146,6 @@ RUN = RUN._replace(
             "held a blank; write ids without blanks, and a tag that is no number",
         ),
     ),
-    finish=_without_ranks,
 )
 SUBTOPICS = Form.of(
     "query subtopic document relevance",
@@ -266,6 +247,8 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     if any(column.has_nulls() for column in frame):
         return None
     frame = frame.select(form.columns)
+    if "rank" in frame.columns and not frame["rank"].is_finite().all():
+        return None
     # Scores that may be integers of more digits than a double has are read as text.
     if frame.columns[-1] == "score" and are_wide(frame["score"]):
         return None
@@ -321,6 +304,15 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
             parsed.fail(row, reason)
+    if "rank" in form.columns:
+        # Where an id holds a blank, what was read as the score is the rank.
+        row = first_true(finite_numbers(frame["rank"]).is_null())
+        if row is not None:
+            parsed.fail(
+                row,
+                f"the rank is {frame['rank'][row]!r}, which is not a number; pass lines of "
+                f"`{form.description}`, with ids without blanks",
+            )
     return parsed
 
 
@@ -335,7 +327,8 @@ def read_weights(source: Source) -> dict[str, float]:
             below 0 or not finite, or a query repeats; or if there is none.
         OSError: if the file cannot be opened.
     """
-    data = content(source)
+    with source.open() as file:
+        data = unpacked(source, file.read()).removeprefix(BOM)
     check_utf8(source, data)
     weights: dict[str, float] = {}
     for number, line in enumerate(data.decode().split("\n"), 1):

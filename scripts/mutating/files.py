@@ -89,9 +89,9 @@ MUTANTS = (
     ),
     Mutant(
         "what repeats in a ranked list always stays",
-        "_files/frames.py",
-        'repeats == "keep" or "repeated" not in run.columns',
-        "True",
+        "_files/sides.py",
+        'repeats == "remove" and "repeated" in run.columns',
+        "False",
         "tests/test_ranked_lists.py::test_a_join_is_a_ranking_of_ids[remove]",
     ),
     Mutant(

@@ -44,10 +44,6 @@ from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
 
-# The records of one metric of two systems, a before b, and the numbers of the systems,
-# of which the baseline's is 0.
-Pair = tuple[Record, Record, tuple[int, int]]
-
 
 def compare(
     a: Values,
@@ -298,17 +294,16 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    all_pairs = _pairs_of(a, b, pairs)
-    records = [x for pair in all_pairs for x in pair[:2]]
+    records, couples = _records_of_pairs(a, b, pairs)
     # [a, b, a, b, …], all in the order of the first a.
-    ids_of_records = None if ids is None else [*ids] * len(all_pairs)
+    ids_of_records = None if ids is None else [*ids] * len(couples)
     lists = in_one_order([x.lists for x in records], ids_of_records)
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
     of_judge: list[Record] = []
     if judge is not None:
-        of_judge = _records_of_judge(judge, all_pairs, b is not None)
+        of_judge = _records_of_judge(judge, records, b is not None)
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
         warn_of_zeros(zeros, lower)
@@ -321,20 +316,24 @@ def compare(
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
-    subjects = _subjects_of(all_pairs, lower, b is None)
+    subjects = _subjects_of(records, couples, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
-def _pairs_of(
+def _records_of_pairs(
     a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable]
-) -> list[Pair]:
-    """Pairs the metrics of systems.
+) -> tuple[list[Record], list[tuple[int, int]]]:
+    """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
 
     Args:
         a: The values of the baseline; or a dict of systems where b is None.
         b: The values of another system, a dict of such systems, or None.
         pairs: Whether each system is paired with the first alone, or with all; or the
             names of the systems with which all others are paired.
+
+    Returns:
+        The records, and the numbers of the two systems of each pair; that of the baseline
+        is 0.
 
     Raises:
         ValueError: if either holds no metric, if the metrics of systems differ, or if there
@@ -361,23 +360,24 @@ def _pairs_of(
             baselines = len(set(pairs))
             systems = list({x: named[x] for x in (*pairs, *named)}.values())
     # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
-    couples = itertools.combinations(range(len(systems)), 2)
-    return [
-        (record, systems[j][path], (i, j))
-        for i, j in couples
-        if pairs == "all" or i < baselines
-        for path, record in systems[i].items()
-    ]
+    records: list[Record] = []
+    couples: list[tuple[int, int]] = []
+    for i, j in itertools.combinations(range(len(systems)), 2):
+        if pairs == "all" or i < baselines:
+            for path, record in systems[i].items():
+                records += [record, systems[j][path]]
+                couples.append((i, j))
+    return records, couples
 
 
 def _records_of_judge(
-    judge: Values, pairs: Sequence[Pair], is_by_side: bool
+    judge: Values, records: Sequence[Record], is_by_side: bool
 ) -> list[Record]:
     """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
 
     Args:
         judge: A pair of the judge's values of a and of b; or a dict of those of systems.
-        pairs: What people have labelled.
+        records: What people have labelled, `[a, b, a, b, …]`.
         is_by_side: Whether a and b were passed by themselves.
 
     Raises:
@@ -395,8 +395,8 @@ def _records_of_judge(
                 f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
             )
         systems = by_system(read(judge, "judge", "systems"))
-    records = []
-    for a, b, _ in pairs:
+    of_judge = []
+    for a, b in zip(records[::2], records[1::2], strict=True):
         baseline = first if is_by_side else systems.get(a.system, {})
         system = systems.get(b.system, {})
         sides = (a, baseline), (b, system)
@@ -405,8 +405,8 @@ def _records_of_judge(
                 f"judge lacks {listing(missing)}; pass the values of the same systems and "
                 "metrics"
             )
-        records += [baseline[a.path], system[a.path]]
-    return records
+        of_judge += [baseline[a.path], system[a.path]]
+    return of_judge
 
 
 def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
@@ -462,14 +462,16 @@ def _baseline_and(
 
 
 def _subjects_of(
-    pairs: Sequence[Pair],
+    records: Sequence[Record],
+    couples: Sequence[tuple[int, int]],
     lower: bool | str | Sequence[str],
     has_name_of_a: bool,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
     Args:
-        pairs: The values of two systems.
+        records: The values of two systems, `[a, b, a, b, …]`.
+        couples: The numbers of the systems of each pair.
         lower: As for `compare`.
         has_name_of_a: Whether the baseline is one of the systems.
     """
@@ -489,6 +491,6 @@ def _subjects_of(
                 "cutoff": label and cutoff_text(label),
             },
         )
-        for a, b, systems in pairs
+        for a, b, systems in zip(records[::2], records[1::2], couples, strict=True)
         for label in a.labels()
     ]

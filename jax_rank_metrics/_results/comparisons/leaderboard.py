@@ -576,7 +576,7 @@ def _values_of_seeds(
     sides = []
     for x in values:
         # [seeds, lists], at the only cutoff.
-        sides.append(x.finite(choice)[0][..., 0])
+        sides.append(x.filled(choice, must_be_finite=True)[0][..., 0])
         # A list that is skipped for one system counts for none.
         counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
     return [of_seeds[:, counts] for of_seeds in sides], weights[counts]

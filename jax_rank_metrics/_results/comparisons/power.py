@@ -305,7 +305,7 @@ def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
 
 def _pilots(lists: ListValues) -> list[_Pilot]:
     """Reads the pilot at every cutoff."""
-    of_seeds, weights = lists.finite()
+    of_seeds, weights = lists.filled(must_be_finite=True)
     # [lists, cutoffs]: what seeds add to the error is estimated apart, below.
     means = of_seeds.mean(0)
     summary = Summary.of(means, weights, lists.rounding * np.abs(means))

@@ -178,8 +178,8 @@ class Differences:
             is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
             # With "skip", a list that is undefined for one side counts for neither.
             is_known = a.is_known(choice) & b.is_known(choice)
-            seeds_a, weights_a = a.finite(choice, is_known)
-            seeds_b, weights_b = b.finite(choice, is_known)
+            seeds_a, weights_a = a.filled(choice, is_known, must_be_finite=True)
+            seeds_b, weights_b = b.filled(choice, is_known, must_be_finite=True)
             # Wins and effects are those of means over seeds.
             sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
             side_weights.append(

@@ -6,20 +6,18 @@ import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from typing import Any, SupportsFloat, TypeGuard
 
-import jax
 import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
-from jax_rank_metrics._states.list_arrays import ROUNDING, columns_of, differ
+from jax_rank_metrics._states.list_arrays import ROUNDING, differ
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import Undefined
 
-_SUMMARIES = (State, PredictionPowered)  # hold no values of lists
+SUMMARIES = (State, PredictionPowered)  # hold no values of lists
 FIX = "pass a PerList, or an array with a value for every list"
 
 
@@ -68,7 +66,10 @@ class ListValues:
         return np.logical_or(self.defined.all(0), choice != "skip")
 
     def filled(
-        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
+        self,
+        undefined: Undefined | None = None,
+        mask: np.ndarray | bool = True,
+        must_be_finite: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns values in which undefined ones are 0 or 1, and the weights of lists.
 
@@ -77,19 +78,19 @@ class ListValues:
         Args:
             undefined: As for `is_known`; values that do not say take "zero".
             mask: `[lists, cutoffs]`, further lists that do not count.
+            must_be_finite: Whether to raise ValueError if a value that counts is not.
         """
         # "skip" fills with 0, which nothing reads: such lists do not count below.
         fill = float((undefined or self.undefined) == "one")
         # A list counts in all seeds or in none, so that weights have no axis of seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
-        values = np.where(self.defined, self.values, fill)
-        return np.where(counts, values, 0), np.where(counts, self.weights, 0)
+        values = np.where(counts, np.where(self.defined, self.values, fill), 0)
+        if must_be_finite:
+            self._check_finite(values)
+        return values, np.where(counts, self.weights, 0)
 
-    def finite(
-        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns what `filled` does; ValueError if a value that counts is not finite."""
-        values, weights = self.filled(undefined, mask)
+    def _check_finite(self, values: np.ndarray) -> None:
+        """Raises ValueError with the lists in which one of `values` is not finite."""
         is_finite = np.isfinite(values).all(2)
         if not is_finite.all():
             seed, index = _inputs.first_index(~is_finite)
@@ -100,7 +101,6 @@ class ListValues:
                 f"{values[seed, index].tolist()}; NaN among scores and gains that overflow "
                 "make nan; pass finite values, or a PerList in which they are undefined"
             )
-        return values, weights
 
     def scores(self, undefined: Undefined | None = None) -> np.ndarray:
         """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
@@ -274,88 +274,6 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
     return bool(are_unequal.any())
 
 
-def read_lists(
-    name: str, source: object, ids: Any = None, undefined: Undefined | None = None
-) -> ListValues:
-    """Reads a `PerList`, an array, a pandas Series or a dict of list ids to numbers.
-
-    NaN in a Series, or in the column of a frame, is a list that is undefined.
-
-    Args:
-        name: What errors call the values.
-        source: The values.
-        ids: The ids of the lists, if they have any.
-        undefined: The choice that the values were measured with, if they do not say.
-
-    Raises:
-        TypeError: if values are traced, or are not numbers.
-        ValueError: if values have neither one axis nor two; if ids repeat, or if there are
-            more or fewer ids than lists.
-    """
-    if any(isinstance(x, Tracer) for x in jax.tree.leaves(source)):
-        raise TypeError(
-            f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
-        )
-    if is_by_list(source):
-        # Its keys came along as `ids`.
-        _inputs.refuse_masked(name, list(source.values()))
-        source = np.array(list(source.values()), np.float64)
-    if isinstance(source, PerList):
-        array, weights, defined = columns_of(source)
-        has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
-        is_share = source.has_shares
-        undefined = undefined or source.undefined
-    else:
-        array, has_cutoffs = _array(name, source)
-        array = array if has_cutoffs else array[:, None]
-        weights = np.ones(array.shape)
-        # In the columns of pandas and polars, such as `to_frame` writes, NaN is no value.
-        defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
-        array = np.where(defined, array, array.dtype.type(0))
-        is_ratio, is_share = False, array.dtype == bool
-    return ListValues(
-        name,
-        # [1, lists, cutoffs]: a single seed.
-        array.astype(np.float64)[None],
-        weights.astype(np.float64),
-        defined[None],
-        has_cutoffs,
-        array.dtype,
-        None if ids is None else checked_ids(name, ids, len(array)),
-        undefined,
-        is_ratio,
-        is_share,
-    )
-
-
-def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
-    if isinstance(values, _SUMMARIES):
-        raise TypeError(
-            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
-            f"{FIX}"
-        )
-    cure = (
-        "its values without those that are masked, or a PerList that is undefined there"
-    )
-    _inputs.refuse_masked(name, values, cure)
-    try:
-        array = np.asarray(values)
-        if not array.size and array.dtype == object:  # of an empty Series
-            array = array.astype(np.float64)
-        has_cutoffs = {1: False, 2: True}.get(array.ndim)
-        if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
-            array = array.astype(np.float32)
-        elif array.dtype.kind not in "biuf":
-            raise TypeError(f"got {array.dtype}")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
-    if has_cutoffs is None or (has_cutoffs and not array.shape[1]):
-        raise ValueError(
-            f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
-        )
-    return array, has_cutoffs
-
-
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `tree` is a dict of list ids to numbers."""
     return (
@@ -368,7 +286,7 @@ def is_number(value: object) -> bool:
     if isinstance(value, numbers.Real | np.generic):
         return True
     # Scalars of other array libraries; a state has a float, too, but is no number.
-    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, _SUMMARIES)
+    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, SUMMARIES)
     return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
 

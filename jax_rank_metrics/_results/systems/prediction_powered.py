@@ -149,7 +149,7 @@ def judged_lists(
     choice = undefined or human.undefined or judge.undefined
     arrays: list[Arrays] = []
     for lists in (human, judge):
-        values, weights = lists.finite(choice)
+        values, weights = lists.filled(choice, must_be_finite=True)
         arrays.append((values[0], weights, lists.rounding * np.abs(values[0])))
     return _joined([human], [judge], arrays, clusters, undefined)[0]
 

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import random
+from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import is_metric_name
@@ -26,17 +27,19 @@ from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.list_values import (
     FIX,
+    SUMMARIES,
     ListValues,
+    checked_ids,
     common_undefined,
     in_one_order,
     is_by_list,
     listing,
-    read_lists,
     weights_differ,
 )
 from jax_rank_metrics._results.systems.seeds import Interval, iqm_interval
 from jax_rank_metrics._states.cutoff_names import cutoff_names, without_cutoff
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.on_host import Estimate
@@ -88,14 +91,47 @@ class Record:
     def lists(self) -> ListValues:
         """The values in NumPy, which are read once.
 
+        NaN in a Series, or in the column of a frame, is a list that is undefined.
+
         Raises:
             TypeError: if values are traced, are not numbers, or are a state.
-            ValueError: see `read_lists`.
+            ValueError: if values have neither one axis nor two; if ids repeat, or if there
+                are more or fewer ids than lists.
         """
-        if isinstance(self.source, ListValues):
+        name, source, undefined = self.name, self.source, self.undefined
+        if isinstance(source, ListValues):
             # Read before, as those of `Seeds` are; only errors call them differently here.
-            return dataclasses.replace(self.source, name=self.name)
-        return read_lists(self.name, self.source, self.ids, self.undefined)
+            return dataclasses.replace(source, name=name)
+        if any(isinstance(x, Tracer) for x in jax.tree.leaves(source)):
+            raise TypeError(
+                f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
+            )
+        if isinstance(source, PerList):
+            array, weights, defined = columns_of(source)
+            has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
+            is_share = source.has_shares
+            undefined = undefined or source.undefined
+        else:
+            array, has_cutoffs = _array(name, source)
+            array = array if has_cutoffs else array[:, None]
+            weights = np.ones(array.shape)
+            # In columns of pandas and polars, such as `to_frame` writes, NaN is no value.
+            defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
+            array = np.where(defined, array, array.dtype.type(0))
+            is_ratio, is_share = False, array.dtype == bool
+        return ListValues(
+            name,
+            # [1, lists, cutoffs]: a single seed.
+            array.astype(np.float64)[None],
+            weights.astype(np.float64),
+            defined[None],
+            has_cutoffs,
+            array.dtype,
+            None if self.ids is None else checked_ids(name, self.ids, len(array)),
+            undefined,
+            is_ratio,
+            is_share,
+        )
 
     @property
     def is_on_this_host(self) -> bool:
@@ -127,6 +163,38 @@ class Record:
         if not self.lists.has_cutoffs:
             return [self.metric]
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
+
+
+def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
+    if is_by_list(values):
+        # Its keys came along as ids.
+        _inputs.refuse_masked(name, list(values.values()))
+        values = np.array(list(values.values()), np.float64)
+    if isinstance(values, SUMMARIES):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
+            f"{FIX}"
+        )
+    cure = (
+        "its values without those that are masked, or a PerList that is undefined there"
+    )
+    _inputs.refuse_masked(name, values, cure)
+    try:
+        array = np.asarray(values)
+        if not array.size and array.dtype == object:  # of an empty Series
+            array = array.astype(np.float64)
+        has_cutoffs = {1: False, 2: True}.get(array.ndim)
+        if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
+            array = array.astype(np.float32)
+        elif array.dtype.kind not in "biuf":
+            raise TypeError(f"got {array.dtype}")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
+    if has_cutoffs is None or (has_cutoffs and not array.shape[1]):
+        raise ValueError(
+            f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
+        )
+    return array, has_cutoffs
 
 
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
