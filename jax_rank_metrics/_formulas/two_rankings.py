@@ -17,7 +17,7 @@ from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ran
 from jax_rank_metrics._formulas.order_agreement import rho, tau
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._metrics.metric import Metric
-from jax_rank_metrics._ordering.matching import Matched, match, scattered
+from jax_rank_metrics._ordering.matching import RanksInBoth, match, scattered
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.retrieved import rank_in_order
 from jax_rank_metrics._states.per_list import PerList
@@ -207,7 +207,7 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
 
 
 def _rank_biased(
-    matched: Matched,
+    matched: RanksInBoth,
     ks: Cuts,
     dtype: jnp.dtype,
     stop_chance: jax.Array,
@@ -244,14 +244,14 @@ def _rank_biased(
     return [stop_chance * _arithmetic.total(terms) + tail], shorter[..., 0] > 0
 
 
-def _num_common_to(matched: Matched, depth: int | jax.Array) -> jax.Array:
+def _num_common_to(matched: RanksInBoth, depth: int | jax.Array) -> jax.Array:
     """Counts the ids that are in both lists down to a depth, `[*lists]` int32."""
     common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
     depth = depth if isinstance(depth, int) else depth[..., None]
     return _arithmetic.count(matched.in_both & (common_from <= depth))
 
 
-def _overlap(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _overlap(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     sizes = _set_sizes(matched, ks, dtype)
     values = [
         ratio(common, jnp.minimum(first, second)) for common, first, second in sizes
@@ -259,14 +259,14 @@ def _overlap(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
     return values, (matched.first_length > 0) & (matched.second_length > 0)
 
 
-def _jaccard(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _jaccard(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     sizes = _set_sizes(matched, ks, dtype)
     values = [ratio(common, first + second - common) for common, first, second in sizes]
     return values, (matched.first_length > 0) | (matched.second_length > 0)
 
 
 def _set_sizes(
-    matched: Matched, ks: Cuts, dtype: jnp.dtype
+    matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype
 ) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
     """Returns |A ∩ B|, |A| and |B| for each cutoff, as floats `[*lists]`.
 
@@ -345,17 +345,17 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
     return compare_ids(_spearman, first, second)
 
 
-def _kendall(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _kendall(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     del ks
     return _correlation(tau, matched, dtype)
 
 
-def _spearman(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _spearman(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     del ks
     return _correlation(rho, matched, dtype)
 
 
-def _correlation(metric: Metric[[]], matched: Matched, dtype: jnp.dtype) -> Values:
+def _correlation(metric: Metric[[]], matched: RanksInBoth, dtype: jnp.dtype) -> Values:
     """Applies a correlation of ranks and labels to the ids that are in both lists.
 
     The first list is the ranking; labels fall with the rank in the second list.

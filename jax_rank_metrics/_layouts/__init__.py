@@ -5,7 +5,8 @@ classes. A new layout defines these operations; soft places alone ask for `Packe
 
     base.py     the protocols `PoolLayout` and `RankedLayout`: what a pool, and what ranked
                 items, must be able to do
-    rows.py     lists as rows: `Rows`; for pools also `Sharded` over devices, `Counted` in
-                slots for many items each, and `Weighted`, with items that are not listed
+    rows.py     lists as rows: `Rows`; for pools also `Sharded` over devices, and
+                `CountedSlots` for many equal items each, of which `CatalogSlots` has one
+                for all items that are not listed
     packed.py   `Packed`: lists one after the other along one flat axis
 """

@@ -126,7 +126,7 @@ class Sharded(PoolLayout):
 
 
 @pytree("ranks")
-class Counted(PoolLayout):
+class CountedSlots(PoolLayout):
     """The layout of a pool in which slots stand for any number of equal items.
 
     Shapes:
@@ -182,7 +182,7 @@ class Counted(PoolLayout):
 
 
 @pytree("ranks", "averaged")
-class Weighted(Counted):
+class CatalogSlots(CountedSlots):
     """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
 
     The last slot stands for all unlisted items: those that the list of relevant items
@@ -219,7 +219,7 @@ class Weighted(Counted):
                 lambda x: lax.slice_in_dim(x, start, stop, axis=axis), items
             )
 
-        unlisted = Counted(self.counts[..., -1:], self.ranks)
+        unlisted = CountedSlots(self.counts[..., -1:], self.ranks)
         return [(cut(0, -1), Rows()), (cut(-1, None), unlisted)]
 
     def largest(
@@ -247,14 +247,14 @@ def with_unlisted(
     number: jax.Array,
     ranks: int | None = None,
     averaged: tuple[str, ...] = (),
-) -> tuple[jax.Array, Weighted]:
+) -> tuple[jax.Array, CatalogSlots]:
     """Adds a slot that stands for all unlisted items of a set.
 
     Args:
         is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
         number: `[*lists]` int32, how many items the set has in all.
-        ranks: See `Weighted`.
-        averaged: See `Weighted`.
+        ranks: See `CatalogSlots`.
+        averaged: See `CatalogSlots`.
 
     Returns:
         Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
@@ -262,4 +262,4 @@ def with_unlisted(
     unlisted = (number - Rows().sum(is_listed))[..., None]
     counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
     exists = jnp.concatenate([is_listed, unlisted > 0], axis=-1)
-    return exists, Weighted(counts, ranks, averaged)
+    return exists, CatalogSlots(counts, ranks, averaged)

@@ -9,7 +9,7 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.sort import sort_by
 
 
-class Matched(NamedTuple):
+class RanksInBoth(NamedTuple):
     """The ranks that ids of a first list have in it, and in a second list.
 
     Ids below 0 and repeated ids have no rank; later ones move up.
@@ -27,7 +27,7 @@ class Matched(NamedTuple):
         return self.second_ranks > 0
 
 
-def match(first: jax.Array, second: jax.Array) -> Matched:
+def match(first: jax.Array, second: jax.Array) -> RanksInBoth:
     """Finds every id of one list in another, by one sort of both together.
 
     Args:
@@ -63,7 +63,7 @@ def match(first: jax.Array, second: jax.Array) -> Matched:
     )
     matches = matches[..., :firsts]
     matched_ranks = _arithmetic.take(ranks_in_second, jnp.maximum(matches, 0))
-    return Matched(
+    return RanksInBoth(
         ranks_in_first,
         jnp.where(matches >= 0, matched_ranks, 0),  #                        [2 1 0]
         jnp.max(ranks_in_first, axis=-1),

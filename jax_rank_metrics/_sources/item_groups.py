@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._items import GROUPS, ItemArrays
-from jax_rank_metrics._layouts.rows import Rows, Weighted, with_unlisted
+from jax_rank_metrics._layouts.rows import CatalogSlots, Rows, with_unlisted
 from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ordering.streaming import Tally
 from jax_rank_metrics._ranking.pool import Pool
@@ -78,7 +78,7 @@ def pool_of(
 
 
 def _averaged_over(
-    items: ItemArrays, layout: Weighted, memberships: jax.Array
+    items: ItemArrays, layout: CatalogSlots, memberships: jax.Array
 ) -> ItemArrays:
     """Gives the last slot the mean memberships of the unlisted items.
 

@@ -11,7 +11,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, label_dtype
-from jax_rank_metrics._layouts.rows import Counted, Rows
+from jax_rank_metrics._layouts.rows import CountedSlots, Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
@@ -409,7 +409,7 @@ def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Po
     labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
     exists = counts > 0
     items = ItemArrays(jnp.where(exists, labels, 0), exists)
-    return Pool(items, Counted(counts, ranks))
+    return Pool(items, CountedSlots(counts, ranks))
 
 
 def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:
