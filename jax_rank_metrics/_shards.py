@@ -14,10 +14,7 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 from jax.typing import ArrayLike
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._types import AxisNames
 
-A = TypeVar("A")
-B = TypeVar("B")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -82,35 +79,6 @@ def put_items(tree: T, cut: Cut | None) -> T:
     put = jax.sharding.reshard if is_traced else jax.device_put
     sharding = NamedSharding(cut.mesh, cut.per_item)
     return jax.tree.map(lambda x: put(x, sharding), tree)
-
-
-def map_item_shards(
-    fn: Callable[[AxisNames | None, A, B], R],
-    cut: Cut | None,
-    per_item: A,
-    per_list: B,
-) -> R:
-    """Computes `fn(items_axis, per_item, per_list)`, shard by shard of `cut`.
-
-    Args:
-        fn: Returns a pytree of arrays `[*lists, …]`. Its first argument is the mesh axes
-            over which the items of a list are cut, or None where lists are whole. Its
-            result must be equal on all devices of these axes.
-        cut: How to cut the arrays, or None.
-        per_item: Pytree of arrays `[*lists, items, …]`.
-        per_list: Pytree of arrays `[*lists, …]`.
-    """
-    if cut is None:
-        return fn(None, per_item, per_list)
-
-    def local(per_item: A, per_list: B) -> R:
-        return fn(cut.over_items or None, per_item, per_list)
-
-    in_specs = (
-        jax.tree.map(lambda _: cut.per_item, per_item),
-        jax.tree.map(lambda _: cut.per_list, per_list),
-    )
-    return shard_map(local, cut.mesh, in_specs, cut.per_list, per_item, per_list)
 
 
 def map_list_shards(

@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics._metrics.metric import Metric
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Ranking, data_of
+from jax_rank_metrics._ranking import Memo, Ranking, data_of
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.retrieved import rank_retrieved
@@ -244,9 +244,9 @@ def _check_functions(bound: Bound, ranking: Ranking) -> None:
     """Checks that the formula passes the same functions to the verbs in two calls."""
 
     def functions() -> set[Callable[..., Any]]:
-        data = data_of(ranking).traced()
-        jax.eval_shape(lambda: bound.of(data))
-        return data.memo.functions()
+        memo = Memo()
+        jax.eval_shape(lambda: bound.of(data_of(ranking), memo))
+        return memo.functions()
 
     fresh = {x for x in functions() - functions() if not _closes_over_arrays(x)}
     names = sorted(getattr(x, "__qualname__", repr(x)) for x in fresh)

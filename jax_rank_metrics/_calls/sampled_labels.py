@@ -15,7 +15,7 @@ from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Ranked, RankingData, expected_worth
+from jax_rank_metrics._ranking import Memo, Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.list_arrays import counted_weights, filled
@@ -233,7 +233,7 @@ def _exact(
     assert data.pool is not None and data.held is not None
     pool, held, items = data.pool, data.held, data.pool.items.read()
     probabilities, index = jnp.minimum(items.labels, 1), held.item_indices
-    above, tied = held.above_and_tied(data.traced().memo)
+    above, tied = held.above_and_tied(Memo())
     slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
@@ -247,7 +247,7 @@ def _exact(
         relabelled = dataclasses.replace(
             data, held=places, pool=new_pool, relabel=expected_worth
         )
-        lists = bound.of(relabelled.traced())
+        lists = bound.of(relabelled, Memo())
         return lists.values, lists
 
     values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)

@@ -160,10 +160,13 @@ def first_index(x: np.ndarray | np.bool_) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(np.argmax(x), x.shape))
 
 
-def _of_kind(
-    name: str, value: object, kinds: Sequence[DTypeLike], cure: str
+def real(
+    name: str,
+    value: object,
+    kinds: Sequence[DTypeLike] = (jnp.bool_, jnp.integer, jnp.floating),
+    cure: str = "a bool, integer or float array",
 ) -> jax.Array:
-    """Converts to an array whose dtype is of one of these kinds."""
+    """Converts to an array of bools, integers or floats, or of one of these kinds."""
     converted = array(name, value)
     if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
         if not converted.size and not is_of_jax(value):
@@ -173,15 +176,9 @@ def _of_kind(
     return converted
 
 
-def real(name: str, value: object) -> jax.Array:
-    """Converts to an array of bools, integers or floats."""
-    kinds = (jnp.bool_, jnp.integer, jnp.floating)
-    return _of_kind(name, value, kinds, "a bool, integer or float array")
-
-
 def integers(name: str, value: object) -> jax.Array:
     """Converts to an array of signed or unsigned integers; bools and floats raise."""
-    return _of_kind(name, value, (jnp.integer,), "an array of integers")
+    return real(name, value, (jnp.integer,), "an array of integers")
 
 
 def boolean(
@@ -193,7 +190,7 @@ def boolean(
     """
     if value is None:
         return None
-    converted = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
+    converted = real(name, value, (jnp.bool_,), f"{name} != 0")
     if shape is not None:
         same_shape(name, converted, shape_name, shape)
     return converted

@@ -14,6 +14,7 @@ from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._sources import few_relevant
@@ -46,7 +47,7 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     Runs inside `jax.jit`. The metrics share the work that they have in common.
     """
-    data = data.traced()
+    memo = Memo()
 
     def depth(i: int) -> float:
         k = bounds[i].depth
@@ -54,9 +55,9 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
-    values = {i: bounds[i].of(data) for i in order}
+    values = {i: bounds[i].of(data, memo) for i in order}
     in_order = [values[i] for i in range(len(bounds))]
-    return Reading(in_order, data.memo.refused, data.memo.overflowing)
+    return Reading(in_order, memo.refused, memo.overflowing)
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:

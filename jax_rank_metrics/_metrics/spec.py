@@ -13,6 +13,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.list_arguments import ListOptions
@@ -182,10 +183,15 @@ class Bound(NamedTuple):
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
-    def of(self, data: RankingData) -> PerList:
-        """Applies the formula; an error in it names the metric."""
+    def of(self, data: RankingData, memo: Memo) -> PerList:
+        """Applies the formula; an error in it names the metric.
+
+        Args:
+            data: What the formula reads.
+            memo: The results that metrics traced together share.
+        """
         try:
-            ranking = Ranking(data.under(self.tie_reading, self.spec.linear_in))
+            ranking = Ranking(data.under(self.tie_reading, memo, self.spec.linear_in))
             options = dict(self.options)
             if THRESHOLD in options:
                 dtype = data.label_dtype

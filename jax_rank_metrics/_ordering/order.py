@@ -35,12 +35,22 @@ def order_rows(
     size = raw.scores.shape[-1]
     if items_axis is not None:
         assert depth is not None
-        part = _order_local(raw, order, min(depth + 1, size))[0]
+        part = order_rows(raw, order, min(depth + 1, size))[0]
         return _sorted(gather_candidates(part, items_axis), order, depth)
     num_parts = 1 if depth is None else top_k.num_parts(raw.scores, depth + 1)
-    if num_parts == 1:
-        return _order_local(raw, order, depth)
-    assert depth is not None
+    if num_parts > 1:
+        assert depth is not None
+        return _order_by_parts(raw, order, depth, num_parts)
+    if depth is not None and _keys.has_digit(order.dtype):
+        if top_k.is_faster(raw.scores, depth):
+            return _top_ranks(raw, order, depth)
+    return _sorted(raw.read(), order, depth)
+
+
+def _order_by_parts(
+    raw: RawCandidates, order: ItemOrder, depth: int, num_parts: int
+) -> tuple[Candidates, jax.Array | None]:
+    """Orders items as `order_rows` does, at first those of each part of a list."""
     axis = raw.scores.ndim - 1
 
     def split(x: jax.Array) -> jax.Array:
@@ -53,16 +63,6 @@ def order_rows(
     parts = _sorted(candidates, of_parts, depth + 1)[0]
     merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
     return _sorted(merged, order, depth)
-
-
-def _order_local(
-    raw: RawCandidates, order: ItemOrder, depth: int | None
-) -> tuple[Candidates, jax.Array | None]:
-    """Orders device-local items as `order_rows` does."""
-    if depth is not None and _keys.has_digit(order.dtype):
-        if top_k.is_faster(raw.scores, depth):
-            return _top_ranks(raw, order, depth)
-    return _sorted(raw.read(), order, depth)
 
 
 def _sorted(
@@ -113,7 +113,11 @@ def _top_ranks(
         `[*lists]` bool.
     """
     # One rank more than asked for shows whether the last rank ties with it.
-    keys, indices = _top_keys(raw, order, depth + 1)
+    keys, indices = lax.platform_dependent(
+        raw,
+        cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth + 1),
+        default=lambda raw: _top_keys_by_digits(raw, order.dtype, depth + 1),
+    )
     is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
     straddles = is_tied[..., -1]
     keys, indices = keys[..., :depth], indices[..., :depth]
@@ -132,43 +136,35 @@ def _top_ranks(
     return raw.ranked(keys, indices), straddles
 
 
-def _top_keys(
-    raw: RawCandidates, order: ItemOrder, depth: int
+def _top_keys_by_digits(
+    raw: RawCandidates, dtype: jnp.dtype, depth: int
 ) -> tuple[jax.Array, jax.Array]:
     """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
 
     Missing items come last; equal keys stand in index order.
     """
+    digits, indices = top_k.top_k(_keys.digit(raw.read().keys, dtype), depth)
+    keys = _keys.key_of_digit(digits, dtype)
+    if not _keys.shares_digits(dtype):
+        return keys, indices
 
-    def by_digits(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
-        digits, indices = top_k.top_k(_keys.digit(raw.read().keys, order.dtype), depth)
-        keys = _keys.key_of_digit(digits, order.dtype)
-        if not _keys.shares_digits(order.dtype):
-            return keys, indices
+    def separate() -> tuple[jax.Array, jax.Array]:
+        # Here NaN and inf share a digit, and so do −inf and missing items.
+        digits = _keys.digit_near_zero(raw.read().keys)
+        # Blocks would enlarge the program for what hardly ever runs.
+        is_long = top_k.is_long(digits.shape[-1], depth)
+        find = top_k.plain_top_k if is_long else top_k.top_k
+        digits, indices_near_zero = find(digits, depth)
+        keys_near_zero = _keys.float_key(digits)
+        return (
+            jnp.where(is_shared, keys_near_zero, keys),
+            jnp.where(is_shared, indices_near_zero, indices),
+        )
 
-        def separate() -> tuple[jax.Array, jax.Array]:
-            # Here NaN and inf share a digit, and so do −inf and missing items.
-            digits = _keys.digit_near_zero(raw.read().keys)
-            # Blocks would enlarge the program for what hardly ever runs.
-            is_long = top_k.is_long(digits.shape[-1], depth)
-            find = top_k.plain_top_k if is_long else top_k.top_k
-            digits, indices_near_zero = find(digits, depth)
-            keys_near_zero = _keys.float_key(digits)
-            return (
-                jnp.where(is_shared, keys_near_zero, keys),
-                jnp.where(is_shared, indices_near_zero, indices),
-            )
-
-        # Hardly ever is a score one of the floats that share a digit.
-        is_shared = _keys.is_shared(keys)
-        any_shared = _mesh.unvmap_any(is_shared)
-        return lax.cond(any_shared, separate, lambda: (keys, indices))
-
-    return lax.platform_dependent(
-        raw,
-        cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth),
-        default=by_digits,
-    )
+    # Hardly ever is a score one of the floats that share a digit.
+    is_shared = _keys.is_shared(keys)
+    any_shared = _mesh.unvmap_any(is_shared)
+    return lax.cond(any_shared, separate, lambda: (keys, indices))
 
 
 def _settled(candidates: Candidates, order: ItemOrder, keys: jax.Array) -> jax.Array:

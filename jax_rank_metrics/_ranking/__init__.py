@@ -2,8 +2,8 @@
 
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
     jrm.rank   returns Ranking(data)    the reader, of which the data is the only leaf
-    a call     makes   data.traced()    for one trace: with the memo that its metrics share
-    a metric   gets    Ranking(data)    whose data read ties as the metric wants them
+    a call     makes   Memo()           for one trace: the results that its metrics share
+    a metric   gets    Ranking(data)    of `data.under(…)`, which reads ties as it wants them
     a verb     calls   a function of the data, such as `sums.expected`
 
 Formulas never name an axis, so that they hold for every layout, and return a `PerList`.
@@ -41,6 +41,7 @@ says so, and all ranks are read; every check of unlisted items must raise it.
 from jax_rank_metrics._ranking.data import RankingData as RankingData
 from jax_rank_metrics._ranking.item_fns import Items as Items
 from jax_rank_metrics._ranking.item_fns import expected_worth as expected_worth
+from jax_rank_metrics._ranking.memo import Memo as Memo
 from jax_rank_metrics._ranking.ranked import Ranked as Ranked
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking

@@ -201,17 +201,16 @@ class RankingData:
         assert self.depends_on is not None
         return self.depends_on
 
-    def traced(self) -> "RankingData":
-        """Returns data whose metrics share results for as long as they are traced.
-
-        The memo may hold arrays of the trace, which the data must therefore not leave.
-        """
-        return dataclasses.replace(self, answers=Memo(), depends_on=Dependencies())
-
     def under(
-        self, tie_reading: TieReading, linear_in: tuple[str, ...] = ()
+        self, tie_reading: TieReading, memo: Memo, linear_in: tuple[str, ...] = ()
     ) -> "RankingData":
-        """Returns the data as a metric with these `ties` reads it; the memo is shared.
+        """Returns the data as a metric with these `ties` reads it while it is traced.
+
+        Args:
+            tie_reading: The `ties` of the metric.
+            memo: What metrics traced together share. It may hold arrays of the trace,
+                which the data must therefore not leave.
+            linear_in: The columns in which the metric declares that it is linear.
 
         Raises:
             ValueError: if the metric needs an order, but the caller passed
@@ -226,6 +225,7 @@ class RankingData:
             self,
             tie_reading=tie_reading,
             linear_in=linear_in,
+            answers=memo,
             depends_on=Dependencies(),
         )
 

@@ -13,6 +13,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ranking import best_order, concordance, stops, sums, totals
 from jax_rank_metrics._ranking.data import Dependencies, RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, relabelling
+from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -40,7 +41,8 @@ class Ranking:
     @property
     def _traced(self) -> RankingData:
         # Outside of a metric every call has a memo of its own, and nothing outlives it.
-        return self._data if self._data.answers is not None else self._data.traced()
+        data = self._data
+        return data if data.answers is not None else data.under("expected", Memo())
 
     def _traced_for(self, name: str) -> RankingData:
         """Returns the data for what formulas that are linear in gains must not read."""

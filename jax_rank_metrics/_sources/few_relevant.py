@@ -50,27 +50,19 @@ def _most_relevant(raw_items: RawItems) -> jax.Array:
     return jnp.max(_arithmetic.count(is_relevant), initial=0)
 
 
-def rank_few(
-    raw_items: RawItems, scores: jax.Array, list_weights: jax.Array | None
-) -> RankingData:
-    """Ranks rows of which `pays` was true, by counting the places of relevant items.
-
-    Args:
-        raw_items: `[*lists, items]`.
-        scores: `[*lists, items]`.
-        list_weights: `[*lists]`, or None for 1.
-    """
-    items, size = raw_items.read(), scores.shape[-1]
+def rank_few(lists: ScoredLists) -> RankingData:
+    """Ranks rows of which `pays` was true, by counting the places of relevant items."""
+    items, size = lists.raw_items.read(), lists.scores.shape[-1]
     ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
     # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
     # its id of −1 keeps from being read.
-    labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
+    labels = _arithmetic.take(lists.raw_items.labels, jnp.maximum(ids, 0))
     catalog = dataclasses.replace(
-        Catalog.of_scores(scores),
+        Catalog.of_scores(lists.scores),
         relevant=Relevant(ids, labels, {}),
         # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,
-        list_weights=list_weights,
+        list_weights=lists.list_weights,
         judges_unlisted=True,
         policy=Policy("expected"),  # metrics read tie groups, and no order within them
     )

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, Unpack
 
 import jax
@@ -35,7 +36,6 @@ from jax_rank_metrics._sources.lists import (
     columns_by_name,
     has_nan,
 )
-from jax_rank_metrics._types import AxisNames
 
 R = TypeVar("R")
 
@@ -52,56 +52,45 @@ def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     if lists.segment_ids is not None:
         # Packed lists are never cut: `_rank_packed` raises where arrays are sharded.
         return read(_rank_packed(lists))
-
-    def read_shard(
-        sharded_over: AxisNames | None,
-        per_item: tuple[jax.Array, RawItems],
-        per_list: tuple[jax.Array | None, jax.Array | None],
-    ) -> R:
-        (scores, raw_items), (list_weights, seeds) = per_item, per_list
-        items_axis = sharded_over or lists.items_axis
-        if lists.relax is not None:
-            if items_axis is not None:
-                raise ValueError(
-                    "relax is given, but the items of a list are cut over devices; "
-                    "gather labels, scores, mask and weights first, or cut the lists "
-                    "instead"
-                )
-            return read(
-                _rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
-            )
-        if lists.few_relevant:
-            try:
-                return read(rank_few(raw_items, scores, list_weights))
-            except UnknownPlaceError:
-                pass  # a metric needs the places of other items too
-        layout = Rows() if items_axis is None else Sharded(items_axis)
-        ties = lists.policy.name
-        pool = ScoredPool(raw_items, layout, scores, seeds, ties, items_axis)
-        return read(_rank_rows(pool, list_weights, lists.ranks))
-
-    shape = lists.scores.shape[:-1]
+    cut, shape = _cut_of(lists), lists.scores.shape[:-1]
     # Before lists are cut over devices, so that no seed depends on where its list lies.
-    per_list = (
-        clean_weights(lists.list_weights, shape, lists.raw_items.dtype),
-        lists.policy.seeds(lists.key, shape),
-    )
-    per_item = (lists.scores, lists.raw_items)
-    return _shards.map_item_shards(read_shard, _cut_of(lists), per_item, per_list)
+    list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
+    seeds = lists.policy.seeds(lists.key, shape)
+    lists = dataclasses.replace(lists, list_weights=list_weights, key=None, seeds=seeds)
+    if cut is None:
+        return _read_rows(lists, read)
+    lists = dataclasses.replace(lists, items_axis=cut.over_items or lists.items_axis)
+    weight_spec, seed_spec = jax.tree.map(lambda _: cut.per_list, (list_weights, seeds))
+    specs = jax.tree.map(lambda _: cut.per_item, lists)
+    specs = dataclasses.replace(specs, list_weights=weight_spec, seeds=seed_spec)
+    read_shard = partial(_read_rows, read=read)
+    return _shards.shard_map(read_shard, cut.mesh, (specs,), cut.per_list, lists)
 
 
-def _rank_rows(
-    pool: ScoredPool, list_weights: jax.Array | None, ranks: int | None
-) -> RankingData:
-    """Ranks rows, of which this device has all items or a part.
+def _read_rows(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
+    """Reads rows as `read_lists` does; this device has all of their items or a part."""
+    if lists.relax is not None:
+        if lists.items_axis is not None:
+            raise ValueError(
+                "relax is given, but the items of a list are cut over devices; gather "
+                "labels, scores, mask and weights first, or cut the lists instead"
+            )
+        arrays = (lists.raw_items, lists.scores, Rows(), lists.list_weights)
+        return read(_rank_softly(*arrays, lists.relax))
+    if lists.few_relevant:
+        try:
+            return read(rank_few(lists))
+        except UnknownPlaceError:
+            pass  # a metric needs the places of other items too
+    return read(_rank_rows(lists))
 
-    Args:
-        pool: The items, `[*lists, items]`.
-        list_weights: `[*lists]`, or None where items weigh the list.
-        ranks: How many ranks to order; see `ScoredLists`.
-    """
-    raw_items, layout, items_axis = pool.items, pool.layout, pool.items_axis
-    size, dtype = pool.scores.shape[-1], pool.scores.dtype
+
+def _rank_rows(lists: ScoredLists) -> RankingData:
+    """Ranks rows, of which this device has all items or a part."""
+    raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
+    layout = Rows() if items_axis is None else Sharded(items_axis)
+    ties, size, dtype = lists.policy.name, lists.scores.shape[-1], lists.scores.dtype
+    pool = ScoredPool(raw_items, layout, lists.scores, lists.seeds, ties, items_axis)
     if items_axis is not None:
         # The size of whole lists, not of the part of this device.
         size = size * lax.axis_size(items_axis)
@@ -136,9 +125,9 @@ def _rank_rows(
         pool=pool,
         length=length,
         list_exists=pool_size > 0,
-        list_weights=list_weights,
+        list_weights=lists.list_weights,
         cut=cut,
-        ties=pool.ties,
+        ties=ties,
         has_nan=nan_found,
         label_dtype=raw_items.label_dtype,
     )

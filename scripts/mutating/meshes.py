@@ -96,9 +96,9 @@ MUTANTS = (
     ),
     Mutant(
         "a list that a mesh cuts keeps the items of its first device",
-        "_shards.py",
-        "return fn(cut.over_items or None, per_item, per_list)",
-        "return fn(None, per_item, per_list)",
+        "_sources/rank.py",
+        "items_axis=cut.over_items or lists.items_axis",
+        "items_axis=lists.items_axis",
         "tests/test_transforms.py::test_mesh[rankings-items]",
     ),
     Mutant(

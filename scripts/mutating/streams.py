@@ -230,8 +230,8 @@ MUTANTS = (
     Mutant(
         "devices keep no candidate below the cutoff",
         "_ordering/order.py",
-        "_order_local(raw, order, min(depth + 1, size))[0]",
-        "_order_local(raw, order, min(depth, size))[0]",
+        "order_rows(raw, order, min(depth + 1, size))[0]",
+        "order_rows(raw, order, min(depth, size))[0]",
         "tests/test_streams.py::test_ties_that_devices_cut",
     ),
 )

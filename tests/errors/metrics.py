@@ -9,7 +9,7 @@ import numpy as np
 import jax_rank_metrics as jrm
 from errors.calls import IDS, S, Y, cut, packed, sharded
 from jax_rank_metrics._metrics.metric import NAMES
-from jax_rank_metrics._ranking import data_of, with_labels
+from jax_rank_metrics._ranking import Memo, data_of, with_labels
 
 ONES, RISING = np.ones(3, np.float32), np.arange(3, dtype=np.float32)
 TWO, GROUPS = (
@@ -211,7 +211,7 @@ CASES = {
     "soft hit rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(Y, S, relax=SOFT)),
     "soft chances": (ValueError, "first item that stops", lambda: uncompiled(lambda: jrm.rank(Y, S, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,)))),
     "soft order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(Y, S, denominator="hits", relax=SOFT)),
-    "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own")),
+    "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own", Memo())),
     "soft items": (ValueError, "soft places have no order; rank without relax", lambda: soft().items),
     "soft ties": (ValueError, "relax and ties are both given", lambda: jrm.ndcg(Y, S, relax=SOFT, ties="stable")),
     "class for relax": (TypeError, "relax is <class .*jrm.sigmoid_ranks(0.1)", lambda: jrm.ndcg(Y, S, relax=jrm.sigmoid_ranks)),
