@@ -44,6 +44,13 @@ def ratio(numerators, denominators):
     return lists_of(numerators).over(lists_of(denominators))
 
 
+def ratio_of(numerator, denominator):
+    """Makes the `PerList` of a ratio of positive weights without a program."""
+    values, weights = numerator / np.asarray(denominator), np.asarray(denominator)
+    how = {"cutoff_weights": values.ndim > 1, "is_ratio": True}
+    return jrm.PerList(values, weights, np.ones(values.shape, bool), **how)
+
+
 def drawn(rng, shape=(), dtype=np.float32):
     """Draws `MANY` values in [0, 1], both ends among them; some do not count.
 
@@ -97,6 +104,14 @@ def exact(values, weights, ids=None):
     scores = np.bincount(clusters, weights * (values - mean))
     n = weights.sum() ** 2 / (np.bincount(clusters, weights) ** 2).sum()
     return mean, np.sqrt((scores**2).sum() * n / (n - 1)) / weights.sum(), n
+
+
+def measured(values, weights=None, gaps=(), undefined="zero"):
+    """Makes the result of a driver from values, and weights, by id; gaps are undefined."""
+    defined = [name not in gaps for name in values]
+    weights = None if weights is None else [weights[name] for name in values]
+    lists = lists_of(np.where(defined, [*values.values()], 0), weights, defined)
+    return evaluation_of({"mrr": lists}, None, [*values], undefined)
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):
