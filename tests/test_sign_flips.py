@@ -8,7 +8,7 @@ import pytest
 from marks import long_rows_but
 
 from jax_rank_metrics._results.inference.p_values import mcnemar_test
-from jax_rank_metrics._results.inference.randomised import sign_flip_test
+from jax_rank_metrics._results.inference.randomised import flipped_sums, sign_flip_test
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)
@@ -94,6 +94,9 @@ def test_random_patterns(rng, alternative, mid_p):
     # Every sample counts once, or half.
     counts = drawn.p * samples * (2 if mid_p else 1)
     np.testing.assert_allclose(counts, counts.round())
+    # No two patterns are alike: sums of powers of 2 tell them apart.
+    sums = flipped_sums(2.0 ** np.arange(23, dtype=np.float32)[:, None], KEY, 64)
+    assert len(np.unique(sums)) == 64
 
 
 def test_a_largest_t_of_one_is_p(rng):

@@ -325,7 +325,7 @@ MUTANTS = (
         "_results/comparisons/leaderboard.py",
         "squares[:, None] + squares - 2 * covariance",
         "squares[:, None] + squares - covariance",
-        "tests/test_leaderboard.py::test_seeds_of_two_systems",
+        "tests/test_leaderboard.py::test_weights_that_differ_have_one_error",
     ),
     Mutant(
         "resamples taken for lists",
