@@ -41,13 +41,8 @@ def by_loops(ids, num_items, discount=lambda rank: 1):
 @jax.jit
 def numbers(state):
     """Stacks all numbers that an `Exposure` computes."""
-    computed = (
-        state.coverage(),
-        state.gini(),
-        state.entropy(),
-        state.personalization(),
-    )
-    return jnp.stack(computed, -1)
+    names = "coverage", "gini", "entropy", "personalization"
+    return jnp.stack([getattr(state, name)() for name in names], -1)
 
 
 def test_exposure_is_that_of_loops(rng):
