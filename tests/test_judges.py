@@ -24,8 +24,8 @@ SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]
 
 def labelled(rng, shift=0.1):
     """Returns values of people by id, for 12 lists, and those of a judge, for 40."""
-    values = rng.random(40)
-    judge = 0.7 * values + 0.3 * rng.random(40) + shift
+    values, noise = rng.random((2, 40), np.float32)
+    judge = 0.7 * values + 0.3 * noise + shift
     human = {IDS[i]: float(values[i]) for i in SAMPLE}
     return human, dict(zip(IDS, judge.tolist(), strict=True))
 
@@ -111,29 +111,22 @@ def test_loops(rng, has_weights, has_clusters):
     assert len(
         {clusters[x] for x in human} & {clusters[x] for x in judge if x not in human}
     )
-    options = {"clusters": clusters} if has_clusters else {}
+    clusters = clusters if has_clusters else None
     if has_weights:
-        human, judge = (
-            {name: float(np.float32(x)) for name, x in y.items()}
-            for y in (human, judge)
-        )
-        values = [measured(x, weights) for x in (human, judge)]
-        result = jrm.prediction_powered(*values, **options)["mrr"]
+        sides = [measured(x, weights) for x in (human, judge)]
+        result = jrm.prediction_powered(*sides, clusters=clusters)["mrr"]
     else:
-        result = jrm.prediction_powered(human, judge, **options)
-    mean, tuning, error, error_alone, n = by_loops(
-        human, judge, weights if has_weights else None, options.get("clusters")
-    )
+        weights, result = None, jrm.prediction_powered(human, judge, clusters=clusters)
+    mean, tuning, error, error_alone, n = by_loops(human, judge, weights, clusters)
+    worth = n * (error_alone / error) ** 2
     assert 0 < tuning <= 1
-    assert result.mean == pytest.approx(mean, rel=1e-10)
-    assert result.std_error == pytest.approx(error, rel=1e-10)
-    assert result.tuning == pytest.approx(tuning, rel=1e-10)
-    assert result.worth == pytest.approx(n * (error_alone / error) ** 2, rel=1e-10)
+    numbers = result.mean, result.std_error, result.tuning, result.worth
+    assert numbers == pytest.approx((mean, error, tuning, worth), rel=1e-10)
     assert (result.lists, result.other_lists) == (12, 28)
     low, high = result.confidence_interval(0.9)
     reach = stats.t.ppf(0.95, result.n_eff - 2) * error
     assert (low, high) == pytest.approx((mean - reach, mean + reach))
-    if not options and not has_weights:
+    if not clusters and not weights:
         y, f = list(human.values()), [judge[name] for name in human]
         assert result.judge_mean == pytest.approx(np.mean(list(judge.values())))
         assert result.judge_bias == pytest.approx(np.mean(f) - np.mean(y))
