@@ -142,19 +142,14 @@ def of_lists(ids, counts, embeddings):
     }
 
 
-def lists_of_ids(rng):
-    """Makes lists with gaps and repeats, two of one item or none; a vector holds NaN."""
+def test_lists_are_those_of_loops(rng):
+    """They equal loops over the definitions, pair by pair for diversity."""
+    # Lists have gaps and repeats, two have one item or none, and a vector holds NaN.
     ids = rng.integers(-3, ITEMS + 2, (8, 6)).astype(np.int32)
     ids[0], ids[1, 1:] = -1, 99
     ids[1, 0] = 3
     vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
     vectors[4], vectors[7], vectors[9, 1] = 0, vectors[6] * 1e25, np.nan
-    return ids, vectors
-
-
-def test_lists_are_those_of_loops(rng):
-    """They equal loops over the definitions, pair by pair for diversity."""
-    ids, vectors = lists_of_ids(rng)
     actual = of_lists(ids, TRAINING, vectors)
     seen, total = np.maximum(TRAINING, 1), TRAINING.sum()
     wide = vectors.astype(np.float64)

@@ -65,16 +65,6 @@ def estimate_of(y, f, w, g, v):
     return mean, tuning, pulls_of(rest, w, 2), tuning * pulls_of(g, v, 1)
 
 
-def joined(values, weights, clusters):
-    """Returns the mean and the weight of each cluster by its id."""
-    values, weights, clusters = map(np.array, (values, weights, clusters))
-    cells = {name: clusters == name for name in clusters.tolist()}
-    return {
-        name: (mean_of(values[cell], weights[cell]), weights[cell].sum())
-        for name, cell in cells.items()
-    }
-
-
 def by_loops(human, judge, weights=None, clusters=None):
     """Returns the estimate, λ, its error, the error of people alone, and n, by loops."""
     weights = weights or dict.fromkeys(judge, 1.0)
@@ -82,8 +72,12 @@ def by_loops(human, judge, weights=None, clusters=None):
     others = [name for name in judge if name not in human]
 
     def rows(values, names):
-        lists = [values[name] for name in names], [weights[name] for name in names]
-        return joined(*lists, [clusters[name] for name in names])
+        """Returns the mean and the weight of each cluster by its id."""
+        cells = {clusters[name]: [] for name in names}
+        for name in names:
+            cells[clusters[name]].append((values[name], weights[name]))
+        columns = {cluster: np.transpose(cell) for cluster, cell in cells.items()}
+        return {cluster: (mean_of(*x), x[1].sum()) for cluster, x in columns.items()}
 
     y, f, g = rows(human, human), rows(judge, human), rows(judge, others)
     (ys, w), (fs, _), (gs, v) = (np.transpose([*x.values()]) for x in (y, f, g))

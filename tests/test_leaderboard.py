@@ -39,18 +39,6 @@ def ranks_of(means):
     return stats.rankdata(-np.round(means, 9), axis=-1)
 
 
-def errors_of(values, weights):
-    """Returns the covariance of weighted means of `[systems, lists]`, and their freedom.
-
-    It is that of the means without single lists.
-    """
-    n_eff = weights.sum() ** 2 / (weights**2).sum()
-    means = np.average(values, axis=1, weights=weights)
-    kept = 1 - np.eye(len(weights))
-    changes = (kept * weights) @ values.T / (kept @ weights)[:, None] - means
-    return changes.T @ changes * (n_eff - 1) / n_eff, n_eff - 1
-
-
 def near(share, expected, samples):
     """Whether shares of random samples, also of `samples`, are as close as they should."""
     slack = 5 * np.sqrt(2 * np.maximum(expected * (1 - expected), 1e-3) / samples)
@@ -70,7 +58,11 @@ def test_draws_are_those_of_a_multivariate_t(rng, lists):
     means = np.average(table, axis=1, weights=weights)
     np.testing.assert_allclose(board.means, means, rtol=1e-6)
     assert board.ranks.tolist() == ranks_of(means).tolist() and board.lists == lists
-    shape, freedom = errors_of(table, weights)
+    # The covariance of the means is that of the means without single lists.
+    n_eff = weights.sum() ** 2 / (weights**2).sum()
+    kept = 1 - np.eye(lists)
+    changes = (kept * weights) @ table.T / (kept @ weights)[:, None] - means
+    shape, freedom = changes.T @ changes * (n_eff - 1) / n_eff, n_eff - 1
     t = stats.multivariate_t(means, shape, freedom, allow_singular=True, seed=1)
     drawn = t.rvs(4000)
     same = [names.index(x) for x in ("s1", "same")]

@@ -40,15 +40,11 @@ def by_group():
     return {"a": A.by(GROUPS, 3), "b": B.by(GROUPS, 3)}
 
 
-@functools.cache
-def by_users():
-    """Returns states as `UserEvaluation.by` does."""
-    return {
-        True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
-        "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
-    }
-
-
+# As `UserEvaluation.by` returns them.
+BY_USERS = {
+    True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
+    "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
+}
 UNKNOWN = changed(difference=0.3, low=-np.inf, high=np.inf, p=1.0, p_corrected=1.0)
 LOWER = changed(lower_is_better=True)
 FAR = changed(difference=-30.0, low=-45.0, high=np.inf, margin=20.0)
@@ -154,8 +150,8 @@ SHOWN = [
     # A cluster is a list, with the mean of its lists.
     (lambda ax: plots.by_group(A.cluster(np.array([0, 0, 1, 2]), undefined="skip").by(np.array([0, 0, 1]), 2), ax=ax), {
         "points": [[(0, (0.75 * 2 + 0.25) / 3)]], "ticks": ["0\n2 lists", "1\n0 lists"]}),
-    (lambda ax: plots.by_group(by_users(), metric="p@5", ax=ax), {"points": [[(0, 1), (1, 0.5)]], "ticks": ["True\n2 lists", "warm\n2 lists"]}),
-    (lambda ax: plots.by_group(dict.fromkeys("ab", by_users()), metric="mrr", ax=ax), {"legend": ["a", "b"]}),
+    (lambda ax: plots.by_group(BY_USERS, metric="p@5", ax=ax), {"points": [[(0, 1), (1, 0.5)]], "ticks": ["True\n2 lists", "warm\n2 lists"]}),
+    (lambda ax: plots.by_group(dict.fromkeys("ab", BY_USERS), metric="mrr", ax=ax), {"legend": ["a", "b"]}),
     # Significant differences first, then the others; an end that is open is an arrow.
     (lambda ax: plots.forest(MANY, names=("BM25", "system"), ax=ax), {"rows": ["dense", "mrr", "ndcg@1", "ndcg@5", "rerank, mrr"],
         "labels": ("system − BM25, 95 % intervals\nsystem better →", ""), "texts": ["", "≤ 3e-05", "≤ 3e-05", "1", "0.2", "p (Holm)"],

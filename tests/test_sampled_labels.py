@@ -43,20 +43,6 @@ def all_labels(name):
     return values, np.asarray(lists.defined), chances
 
 
-def expected(name, undefined):
-    """Returns mean and variance over all labels, and whether a list is ever defined."""
-    values, defined, chances = all_labels(name)
-    if undefined == "one":
-        values = np.where(defined[..., None], values, 1)
-    if undefined == "skip":
-        chances = chances * defined
-    known = (chances * defined).sum(0) > 0
-    chances = (chances / np.maximum(chances.sum(0), 1e-30))[..., None]
-    mean = (chances * values).sum(0)
-    variance = (chances * (values - mean) ** 2).sum(0)
-    return mean, variance, known
-
-
 # What counts where a metric is undefined is told apart for one metric of each kind.
 @pytest.mark.parametrize(
     "name, undefined",
@@ -72,7 +58,15 @@ def test_all_labels_of_a_list(name, undefined):
 
     Linear metrics are exact, others within five standard errors of draws.
     """
-    mean, variance, known = expected(name, undefined)
+    values, defined, chances = all_labels(name)
+    if undefined == "one":
+        values = np.where(defined[..., None], values, 1)
+    if undefined == "skip":
+        chances = chances * defined
+    known = (chances * defined).sum(0) > 0
+    chances = (chances / np.maximum(chances.sum(0), 1e-30))[..., None]
+    mean = (chances * values).sum(0)
+    variance = (chances * (values - mean) ** 2).sum(0)
     arguments = METRICS[name], *drawn(), jax.random.key(3), DRAWS
     lists, actual = jrm.sampled_labels(*arguments, undefined=undefined)
     # Values in [0, 1]: their squared distance to the mean has at most this variance.

@@ -227,7 +227,7 @@ MUTANTS = (
         "_results/comparisons/outcomes.py",
         "True: (below[column], above[column]),",
         "True: (above[column], below[column]),",
-        "tests/test_pairing.py::test_lower_is_better",
+        "tests/test_compare.py::test_lower_is_better",
     ),
     Mutant(
         "wins and losses change places",
