@@ -115,10 +115,8 @@ def test_certain_labels_and_weights():
     mask, weights = np.ones(labels.shape, bool), np.array([2.0, 1, 0])
     mask[0, 3] = False
     uncertain = np.where(mask, labels, 7)  # what is masked is never read
-    for name in ("map", "p@3"):
-        exact = getattr(jrm, {"map": "average_precision", "p@3": "precision"}[name])
-        k = {} if name == "map" else {"k": 3}
-        of = exact.per_list(labels, scores, mask, list_weights=weights, **k)
+    ranking = jrm.rank(labels, scores, mask, list_weights=weights)
+    for name, of in jrm.measure(("map", "p@3"), ranking).items():
         lists, variance = jrm.sampled_labels(
             name, uncertain, scores, jax.random.PRNGKey(0), 5,
             mask=mask, list_weights=weights,
