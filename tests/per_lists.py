@@ -6,9 +6,12 @@ lists, or write down a `FEW` and leave the rest without weight.
 
 import jax
 import numpy as np
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
+
+stats = LateImport("scipy.stats")
 
 FEW, MANY = 4, 40
 
@@ -112,6 +115,13 @@ def measured(values, weights=None, gaps=(), undefined="zero"):
     weights = None if weights is None else [weights[name] for name in values]
     lists = lists_of(np.where(defined, [*values.values()], 0), weights, defined)
     return evaluation_of({"mrr": lists}, None, [*values], undefined)
+
+
+def power_of(shift, freedom, sides=2):
+    """Returns the power of a t test at 0.05 of a mean that is as many errors above 0."""
+    limit = stats.t.isf(0.05 / sides, freedom)
+    below = np.nan_to_num(stats.nct.cdf(-limit, freedom, shift)) if sides == 2 else 0
+    return stats.nct.sf(limit, freedom, shift) + below
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):

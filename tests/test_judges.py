@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from late_imports import LateImport
-from per_lists import evaluation_of, lists_of, measured
+from per_lists import evaluation_of, lists_of, measured, power_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import resample
@@ -437,11 +437,7 @@ def test_lists_needed(rng, alternative):
         tuning = np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)
         of_rest = np.var(y - tuning * f) * 12 / 10
         error = np.sqrt(of_rest / n + tuning**2 * spread / others)
-        limit = stats.t.isf(0.05 / sides, n - 2)
-        detects = stats.nct.sf(limit, n - 2, 0.12 / error)
-        if sides == 2:
-            detects += np.nan_to_num(stats.nct.cdf(-limit, n - 2, 0.12 / error))
-        return detects
+        return power_of(0.12 / error, n - 2, sides)
 
     needed = []
     for others in (30, 3000):

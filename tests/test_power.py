@@ -4,20 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from late_imports import LateImport
-from per_lists import lists_of
+from per_lists import lists_of, power_of
 
 import jax_rank_metrics as jrm
 
 stats = LateImport("scipy.stats")
 
 PILOT = np.array([0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1])
-
-
-def power_of(size, spread, lists):
-    """Power of a t test of two sides, by the noncentral t distribution."""
-    freedom, shift = lists - 1, size / spread * np.sqrt(lists)
-    limit = stats.t.isf(0.025, freedom)
-    return stats.nct.sf(limit, freedom, shift) + stats.nct.cdf(-limit, freedom, shift)
 
 
 def test_weights():
@@ -27,11 +20,12 @@ def test_weights():
     lists = lists_of(PILOT, weights)
     compared = jrm.compare(lists_of(np.zeros(8), weights), lists, test="t").only
     reach = compared.high - compared.difference
-    spread = reach / stats.t.isf(0.025, n_eff - 1) * np.sqrt(n_eff)
+    error = reach / stats.t.isf(0.025, n_eff - 1)
     size = jrm.minimum_detectable(lists)
-    assert power_of(size, spread, n_eff) == pytest.approx(0.8, abs=1e-4)
+    assert power_of(size / error, n_eff - 1) == pytest.approx(0.8, abs=1e-4)
     size = jrm.minimum_detectable(lists, lists=80)
-    assert power_of(size, spread, 10 * n_eff) == pytest.approx(0.8, abs=1e-4)
+    power = power_of(size / error * np.sqrt(10), 10 * n_eff - 1)
+    assert power == pytest.approx(0.8, abs=1e-4)
     assert jrm.lists_needed(lists, size) == 80
     heavier = lists_of(PILOT, 3 * np.ones(8))
     assert jrm.minimum_detectable(heavier) == pytest.approx(
@@ -91,7 +85,7 @@ def test_seeds_are_part_of_a_plan(rng):
         total = of_means + plan - of_pairs / count
         freedom = total**2 / (of_means**2 / (count - 1) + plan**2 / 4)
         sizes.append(jrm.minimum_detectable(seeds, lists=count))
-        power = power_of(sizes[-1], np.sqrt(total * (freedom + 1)), freedom + 1)
+        power = power_of(sizes[-1] / np.sqrt(total), freedom)
         assert power == pytest.approx(0.8, abs=1e-3)
     assert sizes[0] == jrm.minimum_detectable(seeds) > sizes[1] > sizes[2]
     assert jrm.lists_needed(seeds, sizes[1]) == 400
