@@ -4,10 +4,19 @@ import dataclasses
 import functools
 
 import numpy as np
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.comparisons.standings import Stability
 
+
+def known(values, weights=None):
+    """Makes the values of four lists, of which the last is undefined."""
+    return lists_of(values, weights, [True, True, True, False])
+
+
+A, B = known([1.0, 0.5, 0.25, 0.0]), known([0.0, 0.5, 0.5, 0.0])
+CUTS = known([[0.0, 1.0], [0.5, 1.0], [0.5, 1.0], [0.0, 0.0]])
 COMPARISON = jrm.Comparison(
     difference=0.2, low=0.1, high=0.3, p=1e-5, p_corrected=3e-5, effect_size=0.5,
     wins=3, ties=0, losses=1, lists=4, n_eff=4.0, test="permutation", correction="holm",

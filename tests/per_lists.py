@@ -6,9 +6,12 @@ lists, or write down a `FEW` and leave the rest without weight.
 
 import jax
 import numpy as np
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
+
+stats = LateImport("scipy.stats")
 
 FEW, MANY = 4, 40
 
@@ -42,6 +45,13 @@ def padded(values, weights=None, defined=None, size=FEW):
 def ratio(numerators, denominators):
     """Makes the `PerList` of a ratio."""
     return lists_of(numerators).over(lists_of(denominators))
+
+
+def ratio_of(numerator, denominator):
+    """Makes the `PerList` of a ratio of positive weights without a program."""
+    values, weights = numerator / np.asarray(denominator), np.asarray(denominator)
+    how = {"cutoff_weights": values.ndim > 1, "is_ratio": True}
+    return jrm.PerList(values, weights, np.ones(values.shape, bool), **how)
 
 
 def drawn(rng, shape=(), dtype=np.float32):
@@ -97,6 +107,21 @@ def exact(values, weights, ids=None):
     scores = np.bincount(clusters, weights * (values - mean))
     n = weights.sum() ** 2 / (np.bincount(clusters, weights) ** 2).sum()
     return mean, np.sqrt((scores**2).sum() * n / (n - 1)) / weights.sum(), n
+
+
+def measured(values, weights=None, gaps=(), undefined="zero"):
+    """Makes the result of a driver from values, and weights, by id; gaps are undefined."""
+    defined = [name not in gaps for name in values]
+    weights = None if weights is None else [weights[name] for name in values]
+    lists = lists_of(np.where(defined, [*values.values()], 0), weights, defined)
+    return evaluation_of({"mrr": lists}, None, [*values], undefined)
+
+
+def power_of(shift, freedom, sides=2):
+    """Returns the power of a t test at 0.05 of a mean that is as many errors above 0."""
+    limit = stats.t.isf(0.05 / sides, freedom)
+    below = np.nan_to_num(stats.nct.cdf(-limit, freedom, shift)) if sides == 2 else 0
+    return stats.nct.sf(limit, freedom, shift) + below
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):

@@ -1,6 +1,7 @@
 """States other than the mean: geometric means, also by name, and distributions."""
 
 import functools
+import json
 
 import chex
 import jax
@@ -10,7 +11,7 @@ import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from marks import long
-from per_lists import MANY, drawn, lists_of, padded, stacked
+from per_lists import MANY, drawn, lists_of, mean_of, padded, stacked
 
 import jax_rank_metrics as jrm
 
@@ -217,7 +218,7 @@ def test_how_they_are_shown():
 
 
 def test_numbers_under_names(rng):
-    """`compute` reads every kind of state, flat and on the host, with cutoffs and without."""
+    """`compute` reads every kind of state for JSON, with cutoffs and without."""
     first, second = drawn(rng), drawn(rng, KS["cutoffs"])
     states = {
         "map": first.geometric_mean(),
@@ -225,12 +226,19 @@ def test_numbers_under_names(rng):
         "mrr": first.quantiles(bins=BINS),
         "r@1,5": second.quantiles(bins=BINS),
         "b@1,5": jrm.bootstrap(second, jnp.arange(MANY), samples=20),
+        "hits@1,5": mean_of(second),
+        "ndcg": mean_of(first),
     }
     flat = jrm.compute(states, flat=True, host=True)
-    assert list(flat) == ["map", "p@1", "p@5", "mrr", "r@1", "r@5", "b@1", "b@5"]
+    assert [*flat] == "map p@1 p@5 mrr r@1 r@5 b@1 b@5 hits@1 hits@5 ndcg".split()
     assert {type(value) for value in flat.values()} == {float}
-    assert jrm.compute(states, host=True)["r@1,5"] == [flat["r@1"], flat["r@5"]]
     assert flat["mrr"] == float(states["mrr"])
+    runs = jrm.compute({"b": states, "a": states}, host=True)
+    assert json.loads(json.dumps(runs)) == runs
+    assert [*runs] == ["b", "a"] and [*runs["a"]] == [*states]
+    assert runs["a"]["r@1,5"] == [flat["r@1"], flat["r@5"]]
+    stack = {"x": stacked([states["ndcg"], jrm.Mean.empty()])}
+    assert jrm.compute([states["ndcg"], stack], host=True)[1]["x"] == [flat["ndcg"], 0]
 
 
 RUN = {

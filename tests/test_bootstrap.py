@@ -131,24 +131,6 @@ def test_metrics_share_draws(rng):
     assert not np.isclose(rekeyed.replicates(), together["a"].replicates()).any()
 
 
-@pytest.mark.long
-def test_errors_are_those_of_the_mean(rng):
-    """Errors and intervals of many weighted lists are near those of a `Mean`."""
-    a, b = rng.random(400), rng.random(400)
-    weights, ids = rng.gamma(4, size=400), jnp.arange(400)
-    a, b = lists_of(a, weights), lists_of(0.5 * a + 0.5 * b, weights)
-    lists = {"a": a, "b": b, "b - a": jrm.paired(a, b)}
-    states = jrm.bootstrap(lists, ids, samples=2000, key=KEY)
-    for name, metric in lists.items():
-        error = metric.mean().std_error()
-        np.testing.assert_allclose(states[name].std_error(), error, rtol=0.06)
-        ends = metric.mean().confidence_interval(0.9)
-        result = states[name].confidence_interval(0.9)
-        np.testing.assert_allclose(result, ends, atol=0.3 * float(error))
-    a, b, difference = (state.replicates() for state in states.values())
-    np.testing.assert_allclose(difference, b - a, atol=1e-6)
-
-
 def test_few_lists():
     """The mean of no list is 0, of one list its value; neither has an interval or NaN."""
     with jax.debug_nans(True):

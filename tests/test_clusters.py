@@ -93,19 +93,3 @@ def test_lists_without_weight_join_nothing():
     assert joined.undefined == "skip" and mean_of(joined).lists == 2
     none = jrm.PerList(np.zeros(0), np.zeros(0), np.zeros(0, bool)).cluster([])
     assert len(none) == 0 and none.mean().compute() == 0
-
-
-def test_errors_of_clustered_lists(rng):
-    """Where sessions of a user are alike, means of users vary as their errors say."""
-    trials, users, sessions = 400, 40, 10
-    of_user = rng.normal(0, np.sqrt(0.3), (trials, users, 1))
-    values = of_user + rng.normal(0, np.sqrt(0.7), (trials, users, sessions))
-    ids = np.arange(users * sessions) // sessions
-    ones = np.ones(users * sessions), np.ones(users * sessions, bool)
-    misses = np.zeros(2)
-    for row in values.reshape(trials, -1):
-        lists = jrm.PerList(row, *ones)
-        for index, x in enumerate((lists, lists.cluster(ids))):
-            mean, spread = x.values.mean(), x.values.std(ddof=1)
-            misses[index] += abs(mean) > 2.02 * spread / np.sqrt(len(x))
-    assert misses[0] / trials > 0.2 and misses[1] / trials < 0.08

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import MANY, lists_of, mean_of
+from per_lists import MANY, evaluation_of, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values, randomised
+from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._states.on_host import HostSums
 
 SAMPLES = 9999
@@ -56,25 +56,6 @@ def test_random_patterns_are_those_of_a_key(rng):
     default = jrm.compare(systems, samples=SAMPLES, key=jax.random.key(0)).only
     assert default == jrm.compare(systems, samples=SAMPLES).only
     assert default.p != drawn.only.p
-
-
-@pytest.mark.long
-def test_signs_are_fair(rng):
-    """Over more lists than fit one block, flipped sums have mean 0 and variance Σ x²."""
-    x = rng.normal(size=(1500, 1)).astype(np.float32)
-    padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
-    key, flips = jax.random.key(0), randomised.flipped_sums
-    sums = randomised.random_sums(jnp.asarray(padded), key, 5024, flips)
-    sums = np.asarray(sums)[:5000, 0]
-    scale = np.sqrt((x.astype(np.float64) ** 2).sum())
-    assert sums.shape == (5000,) and len(np.unique(sums)) > 4900
-    assert abs(sums.mean()) < 5 * scale / np.sqrt(5000)
-    assert abs(sums.std() / scale - 1) < 5 / np.sqrt(2 * 5000)
-    near = (
-        np.corrcoef(sums[:-1], sums[1:])[0, 1],
-        np.corrcoef(sums[:-32], sums[32:])[0, 1],
-    )
-    assert np.abs(near).max() < 5 / np.sqrt(5000)
 
 
 def test_the_tests_agree(rng):
@@ -134,14 +115,6 @@ def test_structures(rng):
     assert result == pytest.approx(alone["p@5"].difference, rel=1e-5)
 
 
-def test_holm_by_hand():
-    """The smallest p is 0.01 · 4, the next 0.02 · 3; none is smaller than one before."""
-    result = p_values.holm(np.array([0.02, 0.9, 0.01, 0.025]))
-    np.testing.assert_allclose(result, [0.06, 0.9, 0.04, 0.06])
-    np.testing.assert_allclose(p_values.holm(np.array([0.3, 0.3])), [0.6, 0.6])
-    np.testing.assert_allclose(p_values.holm(np.array([0.5, 0.6])), [1, 1])
-
-
 @pytest.mark.parametrize(
     "make", [np.array, list, jnp.asarray], ids=["np", "list", "jnp"]
 )
@@ -159,6 +132,9 @@ def test_ids(rng, make):
             ids=(make(names), shuffled),
         )
         assert result == expected
+    # Lists may be called by one letter, as metrics are abbreviated.
+    letters = {"p": 0.1, "q": 0.2}, {"q": 0.5, "p": 0.2}
+    assert jrm.compare(*letters).only.difference == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -269,3 +245,47 @@ def test_lists_that_do_not_count_are_not_drawn(count):
             (expected.p, expected.low, expected.high),
             rtol=1e-5,
         )
+
+
+def test_users_are_paired_and_undefined_is_remembered():
+    """`compare` counts undefined users as `evaluate_users` did, unless told otherwise."""
+    known = [True, False, True]
+    a = evaluation_of(
+        {"mrr": lists_of([0.5, 0, 0.25], None, known)}, None, [7, 8, 9], "skip"
+    )
+    b = evaluation_of({"mrr": lists_of([0.5, 1, 1], None)}, None, [9, 7, 8], "skip")
+    assert jrm.compare(a, b)["mrr"].difference == pytest.approx((0.5 + 0.25) / 2)
+    assert jrm.compare(a, b)["mrr"].lists == 2
+    counted = jrm.compare(a, b, undefined="zero")["mrr"]
+    assert counted.difference == pytest.approx((0.5 + 1 + 0.25) / 3)
+    assert jrm.compare(a, {"x": b, "y": a})["y"].ties == 2
+
+
+def test_lower_is_better():
+    """The smaller value wins, and a count has no wins."""
+    bad, good = np.full(5, 3.0), np.array([1.0, 1, 1, 2, 4])
+    for name in ("arp", "fall_out(rel=2)@5", "coverage_error", "miscalibration@3"):
+        result = jrm.compare({name: bad}, {"good": {name: good}})[name]
+        assert (result.wins, result.losses) == (4, 1) and result.difference < 0
+        assert "4 wins 0 ties 1 loss, 5 lists, lower is better)" in repr(result)
+    # Popularity is not a registered metric: evaluate_users adds it.
+    for name in ("num_ret", "popularity@10"):
+        result = jrm.compare({name: bad}, {name: good})[name]
+        assert result.wins is result.losses is None and "win" not in repr(result)
+    assert jrm.compare({"ndcg": bad}, {"ndcg": good})["ndcg"].wins == 1
+    for lower in (("latency",), "latency@3", True):
+        result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
+        assert result["latency"].wins == 4
+    assert jrm.compare(bad, good, lower=True).only.wins == 4
+
+
+def test_values_remember_what_is_undefined():
+    """`compare` and `paired` count such lists as values say."""
+    known = [True, False, True]
+    a = lists_of([0.5, 0, 0.25], None, known)
+    b = lists_of([0.75, 1, 0.5], None, known)
+    skipped = [dataclasses.replace(x, undefined="skip") for x in (a, b)]
+    assert jrm.compare(*skipped).only.lists == 2 and jrm.compare(a, b).only.lists == 3
+    assert mean_of(jrm.paired(*skipped)).lists == 2
+    for call in (jrm.compare, jrm.paired):
+        call(a, skipped[1], undefined="one")

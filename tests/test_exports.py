@@ -14,19 +14,13 @@ from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
-
-def lists(*values):
-    """Values of lists, which weigh the same."""
-    return lists_of(values)
-
-
 SHIFTS = np.array([0.14, 0.12, 0.2, 0.15, 0.11, 0.3, 0.21, 0.13])
 LOW = np.array([0.1, 0.5, 0.3, 0.2, 0.6, 0.4, 0.35, 0.26])
 NOISY = LOW + 0.1 * np.array([1, -1, 1, -1, 1, -1, 1, -1])
 RUNS = {
-    "bm25": {"mrr": lists(*LOW), "map": lists(*LOW / 2)},
-    "noisy": {"mrr": lists(*NOISY), "map": lists(*NOISY / 2)},
-    "good_1": {"mrr": lists(*LOW + SHIFTS), "map": lists(*LOW / 2)},
+    "bm25": {"mrr": lists_of(LOW), "map": lists_of(LOW / 2)},
+    "noisy": {"mrr": lists_of(NOISY), "map": lists_of(NOISY / 2)},
+    "good_1": {"mrr": lists_of(LOW + SHIFTS), "map": lists_of(LOW / 2)},
 }
 LEGEND = "† differs from bm25 (permutation test, Holm-corrected, p ≤ 0.05)"
 SYSTEMS = {name: RUNS[name] for name in ("noisy", "good_1")}
@@ -183,7 +177,7 @@ def test_a_baseline_is_named_where_it_is_in_the_table():
     """A run without a comparison is not the baseline unless its means say so."""
     runs = {name: RUNS[name] for name in ("bm25", "good_1")}
     assert "differs from bm25 (" in jrm.table(runs, compare=COMPARISONS)
-    runs = {"oracle": {"mrr": lists(*LOW + 0.3)}, "good_1": RUNS["good_1"]}
+    runs = {"oracle": {"mrr": lists_of(LOW + 0.3)}, "good_1": RUNS["good_1"]}
     assert "differs from the baseline (" in jrm.table(runs, compare=COMPARISONS)
     runs = {"good_1": RUNS["good_1"]}
     assert "differs from the baseline (" in jrm.table(runs, compare=COMPARISONS)
@@ -205,7 +199,7 @@ def test_comparisons():
         "Difference with 95 % interval; permutation test, Holm-corrected; 8 lists; d is "
         "Cohen's effect size"
     )
-    many = lists(*np.linspace(0, 1, 30)), lists(*np.linspace(0.1, 1.2, 30))
+    many = lists_of(np.linspace(0, 1, 30)), lists_of(np.linspace(0.1, 1.2, 30))
     comparison = jrm.compare(*many, samples=999)
     for format, bound in (
         *(("text", "≤ 0.001"), ("markdown", "≤ 0.001"), ("html", "≤ 0.001")),
@@ -225,7 +219,7 @@ def test_records_have_all_fields():
     (_, _, row, _) = csv.DictReader(io.StringIO(jrm.table(COMPARISONS, format="csv")))
     assert list(row) == list(records[0]) and float(row["p"]) == records[2]["p"]
     assert row["margin"] == ""  # None
-    (mean, *_) = json.loads(jrm.table({"a": {"mrr": lists(0.3)}}, format="json"))
+    (mean, *_) = json.loads(jrm.table({"a": {"mrr": lists_of([0.3])}}, format="json"))
     assert mean["low"] is None and mean["mean"] == pytest.approx(0.3)
 
 
@@ -234,7 +228,7 @@ def test_records_have_all_fields():
 def test_seeds():
     """Seeds stand for a run; the probability of a better run has a column, or several."""
     seeds = [
-        {"mrr": lists(*LOW + SHIFTS + noise)} for noise in (0.01, 0.02, 0.03, 0.05)
+        {"mrr": lists_of(LOW + SHIFTS + noise)} for noise in (0.01, 0.02, 0.03, 0.05)
     ]
     runs = {"bm25": {"mrr": RUNS["bm25"]["mrr"]}, "tuned": jrm.Seeds(seeds)}
     bm25, tuned = rows_of(jrm.table(runs, compare="bm25"))
@@ -253,7 +247,7 @@ def test_seeds():
 
 def test_names_that_lead_to_comparisons():
     """They are metrics or runs, and cutoffs have names of their own."""
-    first, second = lists(*LOW), lists(*LOW + SHIFTS)
+    first, second = lists_of(LOW), lists_of(LOW + SHIFTS)
     cutoffs = [
         {"recall@1,5": jrm.PerList(jnp.stack([x.values] * 2, 1), x.weights, x.defined)}
         for x in (first, second)
@@ -297,7 +291,10 @@ def cells_of(row):
 
 TABLES = {
     "means": (RUNS, {"compare": "bm25", "caption": r"Of \emph{runs}.", "label": "t:a"}),
-    "holes": ({"a": {"mrr": lists(0.5, 1.0)}, "b": {"p@1": lists(1.0, 0.0)}}, {}),
+    "holes": (
+        {"a": {"mrr": lists_of([0.5, 1.0])}, "b": {"p@1": lists_of([1.0, 0.0])}},
+        {},
+    ),
     "whole": (RUNS, {"digits": 0, "compare": "bm25"}),
     "one": (RUNS["bm25"], {"rows": "metrics"}),
     "collections": ({"A": RUNS, "B": RUNS}, {"rows": "metrics"}),

@@ -41,13 +41,8 @@ def by_loops(ids, num_items, discount=lambda rank: 1):
 @jax.jit
 def numbers(state):
     """Stacks all numbers that an `Exposure` computes."""
-    computed = (
-        state.coverage(),
-        state.gini(),
-        state.entropy(),
-        state.personalization(),
-    )
-    return jnp.stack(computed, -1)
+    names = "coverage", "gini", "entropy", "personalization"
+    return jnp.stack([getattr(state, name)() for name in names], -1)
 
 
 def test_exposure_is_that_of_loops(rng):
@@ -136,31 +131,20 @@ TRAINING = np.array([4, 0, 12, 1, 7, 0, 3, 90, 2, 1, 30, 8])
 KS = (1, 3, None)
 
 
-@jax.jit
-def of_lists(ids, counts, embeddings):
-    """Computes the metrics that read each list by itself."""
-    return {
-        "log": jrm.popularity(ids, counts, KS),
-        "plain": jrm.popularity(ids, counts, k=KS, log=False),
-        "novelty": jrm.novelty(ids, counts, KS),
-        "diversity": jrm.intra_list_diversity(ids, embeddings, k=(2, 3, None)),
-    }
-
-
-def lists_of_ids(rng):
-    """Makes lists with gaps and repeats, two of one item or none; a vector holds NaN."""
+def test_lists_are_those_of_loops(rng):
+    """They equal loops over the definitions, pair by pair for diversity."""
+    # Lists have gaps and repeats, two have one item or none, and a vector holds NaN.
     ids = rng.integers(-3, ITEMS + 2, (8, 6)).astype(np.int32)
     ids[0], ids[1, 1:] = -1, 99
     ids[1, 0] = 3
     vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
     vectors[4], vectors[7], vectors[9, 1] = 0, vectors[6] * 1e25, np.nan
-    return ids, vectors
-
-
-def test_lists_are_those_of_loops(rng):
-    """They equal loops over the definitions, pair by pair for diversity."""
-    ids, vectors = lists_of_ids(rng)
-    actual = of_lists(ids, TRAINING, vectors)
+    actual = {
+        "log": jrm.popularity(ids, TRAINING, KS),
+        "plain": jrm.popularity(ids, TRAINING, KS, log=False),
+        "novelty": jrm.novelty(ids, TRAINING, KS),
+        "diversity": jrm.intra_list_diversity(ids, vectors, k=(2, 3, None)),
+    }
     seen, total = np.maximum(TRAINING, 1), TRAINING.sum()
     wide = vectors.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=-1, keepdims=True)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from late_imports import LateImport
-from per_lists import evaluation_of, lists_of
+from per_lists import evaluation_of, lists_of, measured, power_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import resample
@@ -24,8 +24,8 @@ SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]
 
 def labelled(rng, shift=0.1):
     """Returns values of people by id, for 12 lists, and those of a judge, for 40."""
-    values = rng.random(40)
-    judge = 0.7 * values + 0.3 * rng.random(40) + shift
+    values, noise = rng.random((2, 40), np.float32)
+    judge = 0.7 * values + 0.3 * noise + shift
     human = {IDS[i]: float(values[i]) for i in SAMPLE}
     return human, dict(zip(IDS, judge.tolist(), strict=True))
 
@@ -47,65 +47,46 @@ def product_of(x, y, weights):
     return mean_of(terms, weights) * n / (n - 1)
 
 
-def joined(values, weights, clusters):
-    """Returns the mean and the weight of each cluster by its id."""
-    values, weights, clusters = map(np.array, (values, weights, clusters))
-    cells = {name: clusters == name for name in clusters.tolist()}
-    return {
-        name: (mean_of(values[cell], weights[cell]), weights[cell].sum())
-        for name, cell in cells.items()
-    }
+def pulls_of(x, weights, freedom):
+    """Returns how far each row pulls the mean, which loses some degrees of freedom."""
+    share, n = weights / weights.sum(), size_of(weights)
+    # HC3: the residual from the mean of all other rows.
+    changes = share * (x - share @ x) / (1 - share)
+    return changes * (n - 1) / np.sqrt(n * (n - freedom))
+
+
+def estimate_of(y, f, w, g, v):
+    """Returns the estimate, λ, and the pulls of the rows of people and of others."""
+    ratio = 1 + size_of(w) / size_of(v)
+    spread = product_of(np.r_[f, g], np.r_[f, g], np.r_[w, v])
+    tuning = np.clip(product_of(y, f, w) / (ratio * spread), 0, 1)
+    rest = y - tuning * f
+    mean = mean_of(rest, w) + tuning * mean_of(g, v)
+    return mean, tuning, pulls_of(rest, w, 2), tuning * pulls_of(g, v, 1)
 
 
 def by_loops(human, judge, weights=None, clusters=None):
-    """Returns the estimate, its error, λ, the error of people alone, and n, by loops."""
+    """Returns the estimate, λ, its error, the error of people alone, and n, by loops."""
     weights = weights or dict.fromkeys(judge, 1.0)
     clusters = clusters or {name: name for name in judge}
     others = [name for name in judge if name not in human]
 
     def rows(values, names):
-        lists = [values[name] for name in names], [weights[name] for name in names]
-        return joined(*lists, [clusters[name] for name in names])
+        """Returns the mean and the weight of each cluster by its id."""
+        cells = {clusters[name]: [] for name in names}
+        for name in names:
+            cells[clusters[name]].append((values[name], weights[name]))
+        columns = {cluster: np.transpose(cell) for cluster, cell in cells.items()}
+        return {cluster: (mean_of(*x), x[1].sum()) for cluster, x in columns.items()}
 
     y, f, g = rows(human, human), rows(judge, human), rows(judge, others)
-    w, v = [x for _, x in y.values()], [x for _, x in g.values()]
-    ys, fs, gs = ([x for x, _ in z.values()] for z in (y, f, g))
-    n, m = size_of(w), size_of(v)
-    spread = product_of(fs + gs, fs + gs, w + v)
-    tuning = min(max(product_of(ys, fs, w) / ((1 + n / m) * spread), 0), 1)
-    rest = [a - tuning * b for a, b in zip(ys, fs, strict=True)]
-    mean, other_mean = mean_of(rest, w), mean_of(gs, v)
-
-    def pull(x, weight, mean, weights, freedom):
-        share = weight / sum(weights)
-        size = size_of(weights)
-        # HC3: the residual from the mean of all other rows.
-        change = share * (x - mean) / (1 - share)
-        return change * (size - 1) / np.sqrt(size * freedom)
-
-    pulls = {}
-    for name, x, weight in zip(y, rest, w, strict=True):
-        pulls[name] = pull(x, weight, mean, w, n - 2)
-    for name, x, weight in zip(g, gs, v, strict=True):
-        of_others = tuning * pull(x, weight, other_mean, v, m - 1)
-        pulls[name] = pulls.get(name, 0) + of_others
-    error = np.sqrt(sum(x * x for x in pulls.values()))
-    alone = [pull(x, u, mean_of(ys, w), w, n - 1) for x, u in zip(ys, w, strict=True)]
-    error_alone = np.sqrt(sum(x * x for x in alone))
-    return mean + tuning * other_mean, error, tuning, error_alone, len(y)
-
-
-def weighted(values, weights):
-    """Returns the values of a metric with ids and weights, as a driver returns them."""
-    lists = lists_of(list(values.values()), [weights[name] for name in values])
-    return evaluation_of({"mrr": lists}, users=list(values))
-
-
-def with_gaps(values, gaps):
-    """Returns values of a metric with ids, some of which are undefined."""
-    known = [name not in gaps for name in values]
-    lists = lists_of(np.where(known, list(values.values()), 0), defined=known)
-    return evaluation_of({"mrr": lists}, users=list(values))
+    (ys, w), (fs, _), (gs, v) = (np.transpose([*x.values()]) for x in (y, f, g))
+    mean, tuning, of_people, of_others = estimate_of(ys, fs, w, gs, v)
+    pulls = dict(zip(y, of_people, strict=True))
+    for name, x in zip(g, of_others, strict=True):
+        pulls[name] = pulls.get(name, 0) + x
+    errors = map(np.linalg.norm, ([*pulls.values()], pulls_of(ys, w, 1)))
+    return mean, tuning, *errors, len(y)
 
 
 def without(values, gaps):
@@ -124,29 +105,22 @@ def test_loops(rng, has_weights, has_clusters):
     assert len(
         {clusters[x] for x in human} & {clusters[x] for x in judge if x not in human}
     )
-    options = {"clusters": clusters} if has_clusters else {}
+    clusters = clusters if has_clusters else None
     if has_weights:
-        human, judge = (
-            {name: float(np.float32(x)) for name, x in y.items()}
-            for y in (human, judge)
-        )
-        values = [weighted(x, weights) for x in (human, judge)]
-        result = jrm.prediction_powered(*values, **options)["mrr"]
+        sides = [measured(x, weights) for x in (human, judge)]
+        result = jrm.prediction_powered(*sides, clusters=clusters)["mrr"]
     else:
-        result = jrm.prediction_powered(human, judge, **options)
-    mean, error, tuning, error_alone, n = by_loops(
-        human, judge, weights if has_weights else None, options.get("clusters")
-    )
+        weights, result = None, jrm.prediction_powered(human, judge, clusters=clusters)
+    mean, tuning, error, error_alone, n = by_loops(human, judge, weights, clusters)
+    worth = n * (error_alone / error) ** 2
     assert 0 < tuning <= 1
-    assert result.mean == pytest.approx(mean, rel=1e-10)
-    assert result.std_error == pytest.approx(error, rel=1e-10)
-    assert result.tuning == pytest.approx(tuning, rel=1e-10)
-    assert result.worth == pytest.approx(n * (error_alone / error) ** 2, rel=1e-10)
+    numbers = result.mean, result.std_error, result.tuning, result.worth
+    assert numbers == pytest.approx((mean, error, tuning, worth), rel=1e-10)
     assert (result.lists, result.other_lists) == (12, 28)
     low, high = result.confidence_interval(0.9)
     reach = stats.t.ppf(0.95, result.n_eff - 2) * error
     assert (low, high) == pytest.approx((mean - reach, mean + reach))
-    if not options and not has_weights:
+    if not clusters and not weights:
         y, f = list(human.values()), [judge[name] for name in human]
         assert result.judge_mean == pytest.approx(np.mean(list(judge.values())))
         assert result.judge_bias == pytest.approx(np.mean(f) - np.mean(y))
@@ -211,7 +185,7 @@ def test_equal_ways_to_say_it(rng):
     mixed = dict(reversed(judge.items()))
     assert agrees(jrm.prediction_powered(dict(sorted(human.items())), mixed))
     unit = dict.fromkeys(IDS, 1.0)
-    values = [weighted(x, unit) for x in (human, judge)]
+    values = [measured(x, unit) for x in (human, judge)]
     assert agrees(jrm.prediction_powered(*values)["mrr"])
     on_devices = [
         dataclasses.replace(x, lists=jax.tree.map(jnp.asarray, x.lists)) for x in values
@@ -256,7 +230,7 @@ def test_cutoffs_have_a_tuning_each(rng):
 def test_undefined_lists(rng):
     """Lists that are undefined count as 0, or leave both parts with "skip"."""
     both, gaps = labelled(rng), ("q2", "q3")  # a labelled list, and another
-    sides = [with_gaps(x, gaps) for x in both]
+    sides = [measured(x, gaps=gaps) for x in both]
     zero = jrm.prediction_powered(*sides)["mrr"]
     skip = jrm.prediction_powered(*sides, undefined="skip")["mrr"]
     expected = jrm.prediction_powered(*(without(x, gaps) for x in both))
@@ -357,8 +331,8 @@ def test_bootstrap_of_people_and_judge(rng):
     """p and the interval are those of resamples in loops, each with a λ of its own."""
     human, judge = (differences_of(x) for x in two_systems(rng))
     weights = {name: 0.5 + rng.random() for name in IDS}
-    zero = [weighted(dict.fromkeys(x, 0.0), weights) for x in (human, judge)]
-    sides = [weighted(x, weights) for x in (human, judge)]
+    zero = [measured(dict.fromkeys(x, 0.0), weights) for x in (human, judge)]
+    sides = [measured(x, weights) for x in (human, judge)]
     samples = 199
     how = {"judge": (zero[1], sides[1]), "samples": samples, "level": 0.8}
     result = jrm.compare(zero[0], sides[0], test="bootstrap", **how)["mrr"]
@@ -377,19 +351,12 @@ def test_bootstrap_of_people_and_judge(rng):
 
     def estimate(a, b):
         """Of resamples in which the lists are drawn a and b times."""
-        y1, f1, w1 = (np.repeat(x, a) for x in (y, f, w))
-        g1, v1 = np.repeat(g, b), np.repeat(v, b)
-        n, m = size_of(w1), size_of(v1)
-        spread = product_of([*f1, *g1], [*f1, *g1], [*w1, *v1])
-        tuning = np.clip(product_of(y1, f1, w1) / ((1 + n / m) * spread), 0, 1)
-        rest, share, of_judge = y1 - tuning * f1, w1 / w1.sum(), v1 / v1.sum()
-        delta, mu = share @ rest, of_judge @ g1
-        pulls = share * (rest - delta) / (1 - share) * (n - 1) / np.sqrt(n * (n - 2))
+        drawn_g, drawn_v = np.repeat(g, b), np.repeat(v, b)
+        rows = *(np.repeat(x, a) for x in (y, f, w)), drawn_g, drawn_v
+        mean, _, pulls, other = estimate_of(*rows)
         # The leverage of the judge's lists is that of the sample.
-        leverage = 1 - np.repeat(v / v.sum(), b)
-        other = of_judge * (g1 - mu) / leverage * np.sqrt((m - 1) / m)
-        variance = pulls @ pulls + tuning**2 * other @ other
-        return delta + tuning * mu, np.sqrt(variance)
+        other *= (1 - drawn_v / drawn_v.sum()) / (1 - np.repeat(v / v.sum(), b))
+        return mean, np.sqrt(pulls @ pulls + other @ other)
 
     mean, error = estimate(np.ones(12, int), np.ones(28, int))
     drawn = [estimate(a, b) for a, b in zip(counts[0].T, counts[1].T, strict=True)]
@@ -470,11 +437,7 @@ def test_lists_needed(rng, alternative):
         tuning = np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)
         of_rest = np.var(y - tuning * f) * 12 / 10
         error = np.sqrt(of_rest / n + tuning**2 * spread / others)
-        limit = stats.t.isf(0.05 / sides, n - 2)
-        detects = stats.nct.sf(limit, n - 2, 0.12 / error)
-        if sides == 2:
-            detects += np.nan_to_num(stats.nct.cdf(-limit, n - 2, 0.12 / error))
-        return detects
+        return power_of(0.12 / error, n - 2, sides)
 
     needed = []
     for others in (30, 3000):
@@ -519,7 +482,7 @@ def test_compare_leaves_out_lists_that_do_not_count(rng):
     human, judge = two_systems(rng)
     gaps = {"old": ["q2"], "new": []}, {"old": ["q3"], "new": ["q8"]}
     people, judged = (
-        {x: with_gaps(values, of_systems[x]) for x, values in systems.items()}
+        {x: measured(values, gaps=of_systems[x]) for x, values in systems.items()}
         for systems, of_systems in zip((human, judge), gaps, strict=True)
     )
     result = jrm.compare(people, judge=judged, undefined="skip").only

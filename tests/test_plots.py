@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from late_imports import LateImport
-from made_results import COMPARISON, board, changed, comparisons
+from made_results import COMPARISON, CUTS, A, B, board, changed, comparisons, known
 from per_lists import evaluation_of, mean_of
 
 import jax_rank_metrics as jrm
@@ -17,17 +17,8 @@ patches = LateImport("matplotlib.patches")
 plt = LateImport("matplotlib.pyplot")
 
 plots = jrm.plots
-KNOWN = np.array([True, True, True, False])
-
-
-def lists(*values, weights=(1, 1, 1, 1)):
-    return jrm.PerList(np.float32(values), np.float32(weights), KNOWN)
-
-
-A, B = lists(1.0, 0.5, 0.25, 0.0), lists(0.0, 0.5, 0.5, 0.0)
-HALF = [lists(*x.values, weights=(0, 3, 1, 0)) for x in (A, B)]
+HALF = [known(x.values, [0, 3, 1, 0]) for x in (A, B)]
 GROUPS = np.array([0, 0, 2, 2])
-CUTS = lists([0.0, 1.0], [0.5, 1.0], [0.5, 1.0], [0.0, 0.0])
 RUNS = {
     "a": {"p@1,5": CUTS, "p@20": A, "recall@1,5": CUTS},
     "b": {"p@1": B, "recall@1": A, "mine": CUTS},
@@ -49,22 +40,14 @@ def by_group():
     return {"a": A.by(GROUPS, 3), "b": B.by(GROUPS, 3)}
 
 
-@functools.cache
-def by_users():
-    """Returns states as `UserEvaluation.by` does."""
-    return {
-        True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
-        "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
-    }
-
-
+# As `UserEvaluation.by` returns them.
+BY_USERS = {
+    True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
+    "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
+}
 UNKNOWN = changed(difference=0.3, low=-np.inf, high=np.inf, p=1.0, p_corrected=1.0)
 LOWER = changed(lower_is_better=True)
 FAR = changed(difference=-30.0, low=-45.0, high=np.inf, margin=20.0)
-
-
-def _of(metrics):
-    return comparisons({None: metrics})
 
 
 MANY = comparisons(
@@ -167,22 +150,22 @@ SHOWN = [
     # A cluster is a list, with the mean of its lists.
     (lambda ax: plots.by_group(A.cluster(np.array([0, 0, 1, 2]), undefined="skip").by(np.array([0, 0, 1]), 2), ax=ax), {
         "points": [[(0, (0.75 * 2 + 0.25) / 3)]], "ticks": ["0\n2 lists", "1\n0 lists"]}),
-    (lambda ax: plots.by_group(by_users(), metric="p@5", ax=ax), {"points": [[(0, 1), (1, 0.5)]], "ticks": ["True\n2 lists", "warm\n2 lists"]}),
-    (lambda ax: plots.by_group(dict.fromkeys("ab", by_users()), metric="mrr", ax=ax), {"legend": ["a", "b"]}),
+    (lambda ax: plots.by_group(BY_USERS, metric="p@5", ax=ax), {"points": [[(0, 1), (1, 0.5)]], "ticks": ["True\n2 lists", "warm\n2 lists"]}),
+    (lambda ax: plots.by_group(dict.fromkeys("ab", BY_USERS), metric="mrr", ax=ax), {"legend": ["a", "b"]}),
     # Significant differences first, then the others; an end that is open is an arrow.
     (lambda ax: plots.forest(MANY, names=("BM25", "system"), ax=ax), {"rows": ["dense", "mrr", "ndcg@1", "ndcg@5", "rerank, mrr"],
         "labels": ("system − BM25, 95 % intervals\nsystem better →", ""), "texts": ["", "≤ 3e-05", "≤ 3e-05", "1", "0.2", "p (Holm)"],
         "legend": ["p ≤ 0.05 (Holm)", "p > 0.05 (Holm)"], "points": [[(0.2, 1), (0.2, 2)], [(0.3, 3), (0.2, 4)]], "intervals": [[(0.1, 1), (0.3, 1)], [(0.1, 2), (0.3, 2)],
         [(0.3, 3), (0.3, 3)], [(0.1, 4), (0.3, 4)]], "arrows": [[(0.3, 3), (-0.024, 3)], [(0.3, 3), (0.324, 3)]]}),
     (lambda ax: plots.forest(LOWER, ax=ax), {"labels": ("b − a, 95 % intervals\n← b better", "")}),
-    (lambda ax: plots.forest(_of({"map": COMPARISON, "arp": LOWER}), ax=ax), {"rows": ["map", "arp ↓"], "labels": ("b − a, 95 % intervals\n↓: lower is better", "")}),
+    (lambda ax: plots.forest(comparisons({None: {"map": COMPARISON, "arp": LOWER}}), ax=ax), {"rows": ["map", "arp ↓"], "labels": ("b − a, 95 % intervals\n↓: lower is better", "")}),
     (lambda ax: plots.forest(PAIRS, ax=ax), {"rows": ["b − a", "c − a", "c − b"], "labels": ("difference, map, 95 % intervals\nfirst better →", "")}),
     # A margin is shaded on the side that the question allows.
-    (lambda ax: plots.forest(_of(QUESTIONS), ax=ax), {"bands": [[(-0.05, 0.5), (0, -0.5)], [(-0.04, 1.5), (0.04, 0.5)]],
+    (lambda ax: plots.forest(comparisons({None: QUESTIONS}), ax=ax), {"bands": [[(-0.05, 0.5), (0, -0.5)], [(-0.04, 1.5), (0.04, 0.5)]],
         "legend": ["p ≤ 0.05 (Holm)", "margin"], "arrows": [[(0.2, 0), (0.328, 0)]]}),
     # Large differences are divided by a power of ten, but not where they are alone.
     (lambda ax: plots.forest(SCALES, ax=ax), {"rows": ["a", "ndcg@5", "arp / 1000", "b", "ndcg@5", "arp / 1000"], "points": [[(0.2, 1), (-0.03, 2), (0.2, 4), (-0.03, 5)]]}),
-    *((lambda ax, same=same: plots.forest(_of(same), ax=ax), {"rows": list(same)}) for same in ({"arp": FAR}, {"ndcg": FAR, "arp": FAR}, {"new": FAR, "old": COMPARISON})),
+    *((lambda ax, same=same: plots.forest(comparisons({None: same}), ax=ax), {"rows": list(same)}) for same in ({"arp": FAR}, {"ndcg": FAR, "arp": FAR}, {"new": FAR, "old": COMPARISON})),
     (lambda ax: plots.forest(jrm.compare({"p@1,5": CUTS}, {"new": {"p@1,5": CUTS}}), ax=ax), {"rows": ["new", "p@1", "p@5"]}),
     # Bars of groups that overlap stand side by side.
     (lambda ax: plots.ranks(board("abcd", ((0, 2), (1, 3), (3, 4))), ax=ax), {"rows": ["a", "b", "c", "d"], "texts": ["0.25"] * 4 + ["P(first)"],

@@ -31,7 +31,10 @@ def compared(a, b, **options):
 
 @pytest.mark.long
 def test_the_difference_is_that_of_means_over_seeds_and_lists(rng):
-    """Difference, wins and effect size are those of means over seeds."""
+    """Difference, wins and effect size are those of means over seeds.
+
+    A system of one model is fixed: only the seeds of the other are drawn.
+    """
     a, b = runs_of(rng), runs_of(rng, seeds=6, gain=0.1)
     result = compared(jrm.Seeds(a), jrm.Seeds(b))
     means = jrm.compare(a.mean(0), b.mean(0), test="t").only
@@ -44,6 +47,14 @@ def test_the_difference_is_that_of_means_over_seeds_and_lists(rng):
     # Seeds that vary make the difference less certain than its lists do.
     assert result.high - result.low > means.high - means.low
     assert json.loads(json.dumps(result.to_dict()))["seeds"]["seeds_b"] == 6
+    fixed, scores = compared(a[0], jrm.Seeds(b), test="t").seeds, b.mean(1)
+    assert (fixed.seeds_a, fixed.seeds_b) == (None, 6)
+    assert fixed.iqm_a == pytest.approx((a[0].mean(),) * 3)
+    assert fixed.b_beats_a.value == np.mean(scores > a[0].mean())
+    systems = {"a": a[0], "b": jrm.Seeds(b), "c": a[0] + 0.1}
+    ab, ac, bc = jrm.compare(systems, pairs="all", samples=SAMPLES)
+    assert ab.seeds and bc.seeds and not ac.seeds
+    assert (ab.test, ac.test) == ("bootstrap", "permutation")
 
 
 def t_by_loops(a, b, weights, lists, seeds_a, seeds_b):
@@ -207,21 +218,6 @@ def test_clusters_join_the_lists_of_every_seed(rng):
     result = compared(jrm.Seeds(a), jrm.Seeds(b), clusters=clusters, test="t")
     assert result.p == pytest.approx(compared(*joined, test="t").p)
     assert (result.lists, result.clusters) == (30, 10)
-
-
-@pytest.mark.long
-def test_a_fixed_system_has_no_seeds(rng):
-    """A system of one model is fixed: only the seeds of the other are drawn."""
-    a, b = runs_of(rng)[0], runs_of(rng, spread=0.3)
-    result = compared(a, jrm.Seeds(b), test="t")
-    scores = b.mean(1)
-    assert (result.seeds.seeds_a, result.seeds.seeds_b) == (None, 5)
-    assert result.seeds.iqm_a == pytest.approx((a.mean(),) * 3)
-    assert result.seeds.b_beats_a.value == np.mean(scores > a.mean())
-    systems = {"a": a, "b": jrm.Seeds(b), "c": a + 0.1}
-    ab, ac, bc = jrm.compare(systems, pairs="all", samples=SAMPLES)
-    assert ab.seeds and bc.seeds and not ac.seeds
-    assert (ab.test, ac.test) == ("bootstrap", "permutation")
 
 
 def test_scores_follow_the_direction_of_the_metric(rng):

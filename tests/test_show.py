@@ -1,7 +1,6 @@
 """The text of states and lists; indexing, groups, and numbers for json."""
 
 import dataclasses
-import json
 import math
 
 import jax
@@ -216,17 +215,3 @@ def test_sums_of_groups_do_not_drift():
     state = lists.by(jnp.zeros(number, int), 1)
     np.testing.assert_allclose(state.compute(), [1000.25], rtol=1e-7)
     np.testing.assert_allclose(state.std_error(), [0.25 / number**0.5], rtol=1e-4)
-
-
-def test_numbers_for_json():
-    states = {"recall@1,5": STATES, "mrr": STATE}
-    plain = jrm.compute(states, host=True)
-    assert json.loads(json.dumps(plain)) == plain
-    assert list(plain) == ["recall@1,5", "mrr"] and type(plain["mrr"]) is float
-    flat = jrm.compute(states, flat=True, host=True)
-    assert list(flat) == ["recall@1", "recall@5", "mrr"]
-    assert {type(value) for value in flat.values()} == {float}
-    runs = jrm.compute({"b": states, "a": states}, host=True)
-    assert [list(run) for run in runs.values()] == [["recall@1,5", "mrr"]] * 2
-    assert list(runs) == ["b", "a"]
-    assert jrm.compute([STATE, {"x": STACKED}], host=True)[1]["x"] == [0.75, 0.0]

@@ -5,12 +5,10 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from late_imports import LateImport
 from marks import long_rows_but
 
-from jax_rank_metrics._results.inference.randomised import sign_flip_test
-
-stats = LateImport("scipy.stats")
+from jax_rank_metrics._results.inference.p_values import mcnemar_test
+from jax_rank_metrics._results.inference.randomised import flipped_sums, sign_flip_test
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)
@@ -52,36 +50,31 @@ def terms_of(rng, lists=8):
 @pytest.mark.parametrize("mid_p", [False, True])
 @pytest.mark.parametrize("alternative", SIDES)
 def test_p_by_brute_force(rng, alternative, mid_p):
-    """p is the share of all patterns; equal sums count half with mid-p."""
+    """p is the share of all patterns; equal sums count half with mid-p.
+
+    p_max steps down through the largest t of all patterns, from the largest t on.
+    """
     terms = terms_of(rng)
-    sums = directed(all_flips(terms).sum(1), alternative)
-    expected = [shares(column, mid_p) for column in sums.T]
-    expected[6] = 1
-    result = sign_flip_test(terms, KEY, 256, alternative, mid_p)
-    np.testing.assert_allclose(result.p, expected)
-    assert result.samples == 0 and result.p_max is None
-
-
-@pytest.mark.parametrize("mid_p", [False, True])
-@pytest.mark.parametrize("alternative", SIDES)
-def test_largest_t_by_brute_force(rng, alternative, mid_p):
-    """p_max steps down through the largest t of all patterns, from the largest t on."""
-    terms = terms_of(rng)[:, :6]
     flipped = all_flips(terms)
+    sums = directed(flipped.sum(1), alternative)
+    p = [shares(column, mid_p) for column in sums.T]
+    p[6] = 1
+    result = sign_flip_test(terms, KEY, 256, alternative, mid_p)
+    np.testing.assert_allclose(result.p, p)
+    assert result.samples == 0 and result.p_max is None
+    terms, flipped = terms[:, :6], flipped[..., :6]
     t = flipped.mean(1) / flipped.std(1, ddof=1) * np.sqrt(len(terms))
     t = directed(t, alternative)
     order = sorted(range(6), key=lambda column: -t[0, column])
-    expected, bound = np.empty(6), 0
+    p_max, bound = np.empty(6), 0
     for place, column in enumerate(order):
         largest = t[:, order[place:]].max(1)
         assert largest[0] == t[0, column]
         bound = max(bound, shares(largest, mid_p))
-        expected[column] = bound
+        p_max[column] = bound
     result = sign_flip_test(terms, KEY, 256, alternative, mid_p, with_max=True)
-    np.testing.assert_allclose(result.p_max, expected)
-    np.testing.assert_allclose(
-        result.p, sign_flip_test(terms, KEY, 256, alternative, mid_p).p
-    )
+    np.testing.assert_allclose(result.p_max, p_max)
+    np.testing.assert_allclose(result.p, p[:6])
 
 
 @pytest.mark.parametrize(
@@ -101,6 +94,9 @@ def test_random_patterns(rng, alternative, mid_p):
     # Every sample counts once, or half.
     counts = drawn.p * samples * (2 if mid_p else 1)
     np.testing.assert_allclose(counts, counts.round())
+    # No two patterns are alike: sums of powers of 2 tell them apart.
+    sums = flipped_sums(2.0 ** np.arange(23, dtype=np.float32)[:, None], KEY, 64)
+    assert len(np.unique(sums)) == 64
 
 
 def test_a_largest_t_of_one_is_p(rng):
@@ -110,16 +106,6 @@ def test_a_largest_t_of_one_is_p(rng):
     assert len({*result.p, *result.p_max}) == 1 and 0 < result.p[0] < 1
 
 
-@pytest.mark.long
-def test_few_lists_do_not_set_the_largest_t(rng):
-    """A comparison of three lists has a fourth of its patterns on one side, but is small."""
-    terms = rng.normal(0.5, 1, (60, 2))
-    terms[3:, 1] = 0
-    result = sign_flip_test(terms, KEY, 5000, with_max=True)
-    alone = sign_flip_test(terms[:, :1], KEY, 5000)
-    assert alone.p[0] <= result.p_max[0] <= alone.p[0] + 0.001 < 0.05
-
-
 @pytest.mark.parametrize("lists", [0, 1])
 def test_no_evidence(lists):
     """No list and one list say nothing, nor do differences of 0."""
@@ -127,18 +113,5 @@ def test_no_evidence(lists):
         for mid_p in (False, True) if not terms.any() else (False,):
             result = sign_flip_test(terms, KEY, 100, mid_p=mid_p, with_max=True)
             assert (result.p == 1).all() and (result.p_max == 1).all()
-
-
-@pytest.mark.parametrize("alternative", SIDES)
-def test_hits(rng, alternative):
-    """Signs of equal size are binomial, as McNemar's are."""
-    from jax_rank_metrics._results.inference.p_values import mcnemar_test
-
-    wins, losses = np.array([9, 4, 0, 3, 0]), np.array([2, 4, 0, 10, 1])
-    index = np.arange(13)[:, None]
-    differences = np.where(index < wins, 1, np.where(index < wins + losses, -1, 0))
-    tails = {"greater": wins, "less": losses}.get(alternative, np.maximum(wins, losses))
-    sides = 2 if alternative == "two-sided" else 1
-    expected = sides * stats.binom.sf(tails - 1, wins + losses, 0.5)
-    p = mcnemar_test(differences, alternative)
-    np.testing.assert_allclose(p, np.minimum(expected, 1))
+    for alternative in SIDES:
+        assert mcnemar_test(np.zeros((lists, 1)), alternative) == 1

@@ -77,8 +77,6 @@ def test_forms():
         (record,) = jrm.Systems(array)
         assert record.lists.ids is None and record.metric is None
         np.testing.assert_allclose(record.lists.values[0, :, 0], X, rtol=1e-6)
-    with pytest.raises(ValueError, match="ids of b hold 'a' more than once"):
-        jrm.compare(first, pandas.Series([0.1, 0.2, 0.3], ["a", "a", "b"]))
 
 
 def test_plots_and_plans_take_them():

@@ -78,7 +78,7 @@ MUTANTS = (
         "_results/comparisons/power.py",
         "total_error(error, size - 1,",
         "total_error(error, size,",
-        "tests/test_power.py::test_power_is_reached",
+        "tests/peers/test_scipy.py::test_power",
     ),
     Mutant(
         "groups of systems that stop early",

@@ -36,7 +36,7 @@ MUTANTS = (
         "_calls/sampled_labels.py",
         "of_items = _arithmetic.take(labels, jnp.maximum(index, 0))",
         "of_items = labels[..., : index.shape[-1]]",
-        "tests/test_sampled_labels.py::test_other_metrics_are_drawn",
+        "tests/test_sampled_labels.py::test_all_labels_of_a_list",
     ),
     Mutant(
         "exposure is weighted off centre",

@@ -78,14 +78,14 @@ MUTANTS = (
         "_results/inference/p_values.py",
         "p[order] * np.arange(len(p), 0, -1)",
         "p[order] * np.arange(1, len(p) + 1)",
-        "tests/test_compare.py::test_holm_by_hand",
+        "tests/test_corrections.py::test_corrections_by_loops",
     ),
     Mutant(
         "Holm leaves corrected p out of order",
         "_results/inference/p_values.py",
         "np.minimum(np.maximum.accumulate(multiplied), 1)",
         "np.minimum(multiplied, 1)",
-        "tests/test_compare.py::test_holm_by_hand",
+        "tests/test_corrections.py::test_corrections_by_loops",
     ),
     Mutant(
         "a corrected p above 1",
@@ -106,7 +106,7 @@ MUTANTS = (
         "_results/inference/p_values.py",
         '{"greater": losses, "less": wins}',
         '{"greater": wins, "less": losses}',
-        "tests/test_sign_flips.py::test_hits",
+        "tests/test_questions.py::test_mcnemar",
     ),
     Mutant(
         "patterns without the data themselves",
@@ -122,7 +122,7 @@ MUTANTS = (
         "            statistics.append(largest[:, ::-1])",
         "largest = np.maximum.accumulate(scaled, axis=1)\n"
         "            statistics.append(largest)",
-        "tests/test_sign_flips.py::test_largest_t_by_brute_force",
+        "tests/test_sign_flips.py::test_p_by_brute_force",
     ),
     Mutant(
         "a range that is twice the largest mean",
@@ -227,7 +227,7 @@ MUTANTS = (
         "_results/comparisons/outcomes.py",
         "True: (below[column], above[column]),",
         "True: (above[column], below[column]),",
-        "tests/test_pairing.py::test_lower_is_better",
+        "tests/test_compare.py::test_lower_is_better",
     ),
     Mutant(
         "wins and losses change places",
@@ -325,7 +325,7 @@ MUTANTS = (
         "_results/comparisons/leaderboard.py",
         "squares[:, None] + squares - 2 * covariance",
         "squares[:, None] + squares - covariance",
-        "tests/test_leaderboard.py::test_seeds_of_two_systems",
+        "tests/test_leaderboard.py::test_weights_that_differ_have_one_error",
     ),
     Mutant(
         "resamples taken for lists",
@@ -353,7 +353,7 @@ MUTANTS = (
         "_results/comparisons/power.py",
         "return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)",
         "return cls(power, 1 - level, is_two_sided)",
-        "tests/test_power.py::test_power_is_reached",
+        "tests/peers/test_scipy.py::test_power",
     ),
     Mutant(
         "clusters of lists without their weights",

@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 from late_imports import LateImport
-from made_results import COMPARISON, board
+from made_results import COMPARISON, CUTS, A, B, board
 from per_lists import lists_of, state_of
 
 import jax_rank_metrics as jrm
@@ -16,13 +16,6 @@ pandas = LateImport("pandas")
 pyplot = LateImport("matplotlib.pyplot")
 
 
-def known(values):
-    """Values of four lists, of which the last is undefined."""
-    return lists_of(values, defined=[1, 1, 1, 0])
-
-
-A, B = known([1.0, 0.5, 0.25, 0.0]), known([0.0, 0.5, 0.5, 0.0])
-CUTS = known([[0.0, 1.0], [0.5, 1.0], [0.5, 1.0], [0.0, 0.0]])
 RUNS = {"bm25": {"mrr": A}, "noisy": {"mrr": B}}
 SINGLE = {"p@1": A, "recall@1": A}
 OF_TOOLS = dict.fromkeys("ab", {"ndcg@5": {"q1": 0.1}, "mrr": {"q1": 0}})

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from error_rows import rows_of
-from per_lists import lists_of, state_of
+from per_lists import lists_of, ratio_of, state_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
@@ -41,13 +41,6 @@ def per_list(values, weights, defined=None, cutoff_weights=False):
 def mean_of(values, weights, defined=None):
     """Makes a `Mean` of ones from shapes."""
     return jrm.Mean.of(np.ones(values), np.ones(weights), np.ones(defined or weights))
-
-
-def ratio(numerator, denominator):
-    """Makes the values of a ratio, with weights of each cutoff, without a program."""
-    values = np.asarray(numerator) / denominator
-    arrays = values, np.asarray(denominator), np.ones(values.shape, bool)
-    return jrm.PerList(*arrays, cutoff_weights=True)
 
 
 # Of values, weights, and where they are defined.
@@ -132,8 +125,8 @@ CASES = {
     "a denominator of other weights": (ValueError, "list 0 has weight 1 in the numerator and 2 in the denominator", lambda: CUTOFFS.over(lists_of(np.ones((4, 2)), [2] * 4))),
     "a denominator of fewer lists": (ValueError, "numerator has lists of shape (4,)", lambda: CUTOFFS.over(CUTOFFS[:3])),
     "a denominator of fewer cutoffs": (ValueError, "values of the same cutoffs", lambda: CUTOFFS.over(lists_of(np.ones((4, 1))))),
-    "a ratio of ratios of other cutoffs": (ValueError, "values of the same cutoffs", lambda: ratio(np.ones((4, 2)), np.ones((4, 2))).over(ratio(np.ones((4, 3)), np.ones((4, 3))))),
-    "differences of ratios of other denominators": (ValueError, "list 0 has weight 1 in a and 2 in b", lambda: jrm.paired(ratio(np.ones((4, 2)), np.ones((4, 2))), ratio(np.ones((4, 2)), np.full((4, 2), 2)))),
+    "a ratio of ratios of other cutoffs": (ValueError, "values of the same cutoffs", lambda: ratio_of(np.ones((4, 2)), np.ones((4, 2))).over(ratio_of(np.ones((4, 3)), np.ones((4, 3))))),
+    "differences of ratios of other denominators": (ValueError, "list 0 has weight 1 in a and 2 in b", lambda: jrm.paired(ratio_of(np.ones((4, 2)), np.ones((4, 2))), ratio_of(np.ones((4, 2)), np.full((4, 2), 2)))),
     **rows_of("weights that do not fit", ValueError, "weights", lambda x: per_list(*x), *SHAPES),
     **rows_of("weights of a mean that do not fit", ValueError, "weights", lambda x: mean_of(*x), *SHAPES),
     **rows_of("weights of cutoffs", ValueError, "weights", lambda x: per_list(*x, cutoff_weights=True), ((3, 2), (3, 4)), ((3, 2), (3,)), ((3, 2), (3, 2), (3,))),

@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 from error_rows import rows_of
-from per_lists import evaluation_of, lists_of, state_of
+from per_lists import evaluation_of, lists_of, measured, ratio_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -27,27 +27,14 @@ PEOPLE, JUDGES = (
 )
 
 
-def ratio(numerator, denominator):
-    """Makes the values of a ratio without a program."""
-    known = np.ones(len(denominator), bool)
-    return jrm.PerList(numerator / denominator, denominator, known, is_ratio=True)
-
-
 def ratios(count):
     """Makes the values of two ratios that weigh the lists differently, by system."""
     views = np.arange(1.0, count + 1)
-    systems = {"old": ratio(views, 2 * views), "new": ratio(views, views + 1)}
+    systems = {"old": ratio_of(views, 2 * views), "new": ratio_of(views, views + 1)}
     return {name: evaluation_of({"ctr": x}) for name, x in systems.items()}
 
 
-RATIOS = [ratio(X, X + 1), ratio(X, X + 2)]
-
-
-def measured(values, weights=None, name="mrr", undefined="zero"):
-    """Makes the result of a driver from values, and weights, by id."""
-    weights = None if weights is None else [weights[x] for x in values]
-    lists = lists_of(list(values.values()), weights)
-    return evaluation_of({name: lists}, users=list(values), undefined=undefined)
+RATIOS = [ratio_of(X, X + 1), ratio_of(X, X + 2)]
 
 
 @functools.cache
