@@ -184,7 +184,6 @@ CASES = {
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((2, 2)))),
     "groups as a column": (ValueError, "item_groups alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_groups=np.ones((3, 2)))),
     "groups beside attributes": (ValueError, "item_groups is given, and relevant_ids are by attributes", lambda: by(item_groups=np.ones((3, 2)))),
-    "parity of listed items": (ValueError, "pass item_groups", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: jrm.rank_ids(IDS, IDS, columns={"groups": np.ones((2, 1, 2))})), k=2)),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group))
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))
