@@ -12,11 +12,8 @@ import jax_rank_metrics as jrm
 SCORES = np.zeros((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
 PERSON = np.zeros(3, int)
-LABELS, ONES, ABOVE = (
-    np.array([[1, 0, 1]]),
-    np.ones((1, 3), np.int32),
-    np.array([[0, 1, 2]]),
-)
+LABELS, ABOVE = np.array([[1, 0, 1]]), np.array([[0, 1, 2]])
+ONES = np.ones((1, 3), np.int32)
 TOPICS = np.ones((2, 3, 3), np.float32)
 PACKED = {"segment_ids": [0, 0, 2, 1, -1], "num_segments": 2}
 FLAT = np.zeros(5, np.float32)
