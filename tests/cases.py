@@ -244,13 +244,8 @@ def _of_target(options=(), **fields):
     return Case(options, is_mean=False, **fields)
 
 
-def _hits_by_chance(number, k):
-    return 1.0 if k is None else min(k / max(number, 1), 1.0)
-
-
-def _reciprocal_rank_by_chance(number, k):
-    number = max(number, 1)
-    return sum(1 / rank for rank in range(1, min(number, k or number) + 1)) / number
+def _beyond_chance(position):
+    return lambda case, k: 1 - oracle.mean_over_ranks(case, position, k)
 
 
 def _browsing(options, value="utility", **fields):
@@ -419,8 +414,8 @@ CASES: dict[str, Case] = dict(_named({
     "hit_rate-realistic": _of_target({"rank": "realistic"}, loops=oracle.realistic_hit_rate),
     "reciprocal_rank-realistic": _of_target({"rank": "realistic"}, loops=oracle.realistic_reciprocal_rank),
     "adjusted_mean_rank_index": _of_target(bounded=False, defined=functools.partial(has_ranked, threshold=TOP), factor=lambda case, k: max(len(case.pool) - 1, 0) / 2),
-    "adjusted_hit_rate": _of_target(bounded=False, factor=lambda case, k: 1 - _hits_by_chance(len(case.pool), k)),
-    "adjusted_reciprocal_rank": _of_target(bounded=False, factor=lambda case, k: 1 - _reciprocal_rank_by_chance(len(case.pool), k)),
+    "adjusted_hit_rate": _of_target(bounded=False, factor=_beyond_chance(lambda rank: 1.0)),
+    "adjusted_reciprocal_rank": _of_target(bounded=False, factor=_beyond_chance(oracle.reciprocal)),
     # Early recognition.
     "enrichment_factor": Case(bounded=False),
     "rie": Case({"alpha": 3.5}, bounded=False),

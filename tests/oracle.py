@@ -32,17 +32,6 @@ def reciprocal(rank):
     return 1 / rank
 
 
-def existing(labels, mask=None, weights=None):
-    """Returns the indices of the items that exist."""
-    return [
-        i
-        for i in range(len(labels))
-        if labels[i] >= 0
-        and (mask is None or mask[i])
-        and (weights is None or weights[i] > 0)
-    ]
-
-
 def tie_groups(indices, scores):
     """Returns groups of equal scores, best first."""
 
@@ -100,7 +89,11 @@ class List:
         self.labels = [float(y) for y in labels]
         self.weights = None if weights is None else [float(w) for w in weights]
         self.scores, self.columns, self.order = scores, columns or {}, order
-        self.pool = existing(self.labels, mask, self.weights)
+        self.pool = [
+            i
+            for i, label in enumerate(self.labels)
+            if label >= 0 and (mask is None or mask[i]) and self.weight(i) > 0
+        ]
         self.ranked = [i for i in self.pool if retrieved is None or retrieved[i]]
 
     @functools.cached_property
@@ -262,23 +255,13 @@ def reciprocal_rank(case, order, k, threshold=1.0):
 def r_precision(case, order, k, threshold=1.0):
     """Precision at the number of relevant items."""
     relevant = _relevant(case, case.pool, threshold)
-    hits = _relevant(case, order[:relevant], threshold)
-    return hits / relevant if relevant else 0.0
+    return precision(case, order, relevant, "k", threshold)
 
 
 def map_at_r(case, order, k, threshold=1.0):
-    """The sum of the precision at the hits of the first R ranks, weighted, over R."""
+    """Average precision of the first R ranks, where R items are relevant."""
     relevant = _relevant(case, case.pool, threshold)
-    if not relevant:
-        return 0.0
-    scale = case.implied_weight(lambda label: float(label >= threshold))
-    total = 0.0
-    for rank in range(1, min(relevant, len(order)) + 1):
-        i = order[rank - 1]
-        if case.labels[i] >= threshold:
-            hits = _relevant(case, order[:rank], threshold)
-            total += case.weight(i) / scale * hits / rank
-    return total / relevant
+    return average_precision(case, order, relevant, threshold=threshold)
 
 
 def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
@@ -437,10 +420,8 @@ def _pairs(case, groups, differ):
 
 def ordered_pair_accuracy(case, order, k):
     """The share of the pairs of different labels that is in order."""
-    position = {i: offset for offset, i in enumerate(order)}
-    pairs = [(i, j) for i in order for j in order if case.labels[i] > case.labels[j]]
-    in_order = sum(position[i] < position[j] for i, j in pairs)
-    return in_order / len(pairs) if pairs else 0.0
+    in_order, _, total = _pairs(case, [[i] for i in order], lambda x, y: x > y)
+    return in_order / total if total else 0.0
 
 
 def roc_auc(case, order, k, threshold=1.0):
@@ -547,7 +528,7 @@ def realistic_reciprocal_rank(case, groups, k, threshold=1.0, rank="realistic"):
     return 1 / rank if rank <= (k or math.inf) else 0.0
 
 
-def _chance(case, position, k):
+def mean_over_ranks(case, position, k):
     """The mean of a function of ranks, 0 beyond k, over all ranks."""
     ranks = range(1, len(case.pool) + 1)
     values = [position(rank) for rank in ranks if k is None or rank <= k]
@@ -555,7 +536,7 @@ def _chance(case, position, k):
 
 
 def _above_chance(case, value, position, k, threshold):
-    expected = _chance(case, position, k)
+    expected = mean_over_ranks(case, position, k)
     is_defined = _relevant(case, case.pool, threshold) and expected < 1 - 1e-9
     return (value - expected) / (1 - expected) if is_defined else 0.0
 
@@ -586,9 +567,8 @@ def adjusted_mean_rank_index(case, groups, k, threshold=1.0):
 
 def set_average_precision(case, order, k, threshold=1.0):
     """Precision times recall of all that has a rank."""
-    hits = _relevant(case, order, threshold)
-    divisor = len(order) * _relevant(case, case.pool, threshold)
-    return hits**2 / divisor if divisor else 0.0
+    p = precision(case, order, None, threshold=threshold)
+    return p * recall(case, order, None, threshold=threshold)
 
 
 def utility(case, order, k, worth=1.0, cost=1.0, threshold=1.0):
@@ -600,7 +580,7 @@ def utility(case, order, k, worth=1.0, cost=1.0, threshold=1.0):
 def precision_at_multiples(case, order, k, multiples, threshold=1.0):
     """Precision at one multiple of the number of relevant items."""
     rank = math.floor(multiples * _relevant(case, case.pool, threshold) + 0.9)
-    return _relevant(case, order[:rank], threshold) / rank if rank else 0.0
+    return precision(case, order, rank, "k", threshold)
 
 
 def enrichment_factor(case, order, k, threshold=1.0):

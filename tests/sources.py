@@ -150,26 +150,35 @@ def packed(problem, then=lambda ranking: ranking, order=None, **how):
     return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **options))
 
 
+def over_mesh(run, devices, lists_spec, items_spec):
+    """Maps a function of lists, of items and of a key over devices, each with its own key."""
+
+    def of_device(lists, items, key):
+        if key is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        return run(lists, items, key, items_axis="model")
+
+    mesh, in_specs = (
+        make_mesh(devices, ("data", "model")),
+        (lists_spec, items_spec, P()),
+    )
+    mapped = jax.shard_map(of_device, mesh=mesh, in_specs=in_specs, out_specs=P("data"))
+    return jax.jit(mapped)
+
+
 def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
     """Ranks inside shard_map, with items and lists cut over one mesh axis each."""
     arrays, options = problem.rows(**how)
-    mesh = make_mesh(devices, ("data", "model"))
-    key = options.pop("key", None)
+    key, list_weights = options.pop("key", None), options.pop("list_weights")
     of_items = {name: options.pop(name) for name in ("weights", "columns")}
-    list_weights = options.pop("list_weights")
 
-    @jax.jit
-    @jax.shard_map(
-        mesh=mesh, in_specs=(P("data", "model"), P("data"), P()), out_specs=P("data")
-    )
-    def run(items, list_weights, key):
+    def ranked(list_weights, items, key, **axis):
         *arrays, of_items = items
-        if key is not None:
-            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
-        how = options | of_items | {"list_weights": list_weights, "key": key}
-        return then(jrm.rank(*arrays, items_axis="model", **how))
+        how = options | of_items | axis | {"list_weights": list_weights, "key": key}
+        return then(jrm.rank(*arrays, **how))
 
-    return run((*arrays, of_items), list_weights, key)
+    run = over_mesh(ranked, devices, P("data"), P("data", "model"))
+    return run(list_weights, (*arrays, of_items), key)
 
 
 def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
@@ -205,20 +214,9 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         options = options | how | axis | {"item_mask": mask, "key": key}
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
 
-    if devices is None:
-        return ranked(lists, of_items, key)
-    mesh = make_mesh(devices, ("data", "model"))
-
-    @jax.jit
-    @jax.shard_map(
-        mesh=mesh, in_specs=(P("data"), P("model"), P()), out_specs=P("data")
-    )
-    def run(lists, of_items, key):
-        if key is not None:
-            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
-        return ranked(lists, of_items, key, items_axis="model")
-
-    return run(lists, of_items, key)
+    if devices is not None:
+        ranked = over_mesh(ranked, devices, P("data"), P("model"))
+    return ranked(lists, of_items, key)
 
 
 def scored(problem, then=lambda ranking: ranking, **how):
@@ -255,22 +253,14 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, devices=None, 
     def run(lists, items, key, **axis):
         queries, numbers, list_weights = lists
         vectors, attributes, item_mask = items
-        if axis and key is not None:
-            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
         options = {"list_weights": list_weights, "item_mask": item_mask, "key": key}
         relevant = jrm.by_attributes(from_table, numbers, attributes)
         options |= how | axis | {"block_size": block_size}
         return then(jrm.rank_catalog(queries, vectors, relevant, **options))
 
-    if devices is None:
-        return run(lists, items, key)
-    mapped = jax.shard_map(
-        functools.partial(run, items_axis="model"),
-        mesh=make_mesh(devices, ("data", "model")),
-        in_specs=(P("data"), P("model"), P()),
-        out_specs=P("data"),
-    )
-    return jax.jit(mapped)(lists, items, key)
+    if devices is not None:
+        run = over_mesh(run, devices, P("data"), P("model"))
+    return run(lists, items, key)
 
 
 def count_places(scores, has_rank):

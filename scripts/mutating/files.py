@@ -64,7 +64,7 @@ MUTANTS = (
         "_formulas/counts.py",
         "num_judged = ranking.expected_sum(is_judged, positions(), ks)",
         "pass",
-        "tests/peers/test_ir_measures_provider.py::test_judged",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "list weights of keras_rs from all items",

@@ -71,6 +71,6 @@ MUTANTS = (
         "_calls/names.py",
         "n=3, cutoff=0.6",
         "n=3, cutoff=0.99",
-        "tests/test_errors.py::test_bad_calls[errors.results: unknown letters]",
+        "tests/test_errors.py::test_bad_calls[errors.calls: unknown metric]",
     ),
 )

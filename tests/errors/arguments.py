@@ -6,7 +6,6 @@ import jax_rank_metrics as jrm
 
 Y = np.ones((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
-ATTRIBUTES = jrm.by_attributes(lambda x, y: x[:, None] == y[None], [0, 1], [0, 1, 1])
 
 
 def pooled(metric):
@@ -28,10 +27,8 @@ CASES = {
     "excluded for no query": (ValueError, "exclude has queries from -1 to -1", lambda: jrm.evaluate_embeddings("mrr@1", Y, Y, [[0], [1]], exclude={-1: [0]})),
     "retrieved of another shape": (ValueError, "retrieved has shape .*but scores has shape", lambda: jrm.rank_scores(Y, IDS, retrieved=np.ones(3, bool))),
     "retrieved as numbers": (TypeError, "retrieved: dtype is float32.*retrieved != 0", lambda: jrm.rank_scores(Y, IDS, retrieved=Y)),
-    "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by attributes", lambda: jrm.rank_scores(Y, ATTRIBUTES, columns={"judged": Y > 0})),
     "retrieved items that no pool says were judged": (ValueError, "more items of the label 0 were retrieved than pool_labels holds in list 1, .* pass 'judged' in columns and pool_columns", lambda: pooled("bpref")),
     "the same of their number": (ValueError, "more items of the label 0", lambda: pooled("num_nonrel_judged_ret@3")),
     "a cutoff of a metric without": (TypeError, "roc_auc has no option 'k'", lambda: jrm.roc_auc(Y, Y, k=3)),
-    "item weights with a number of relevant items": (ValueError, "weights weighs items, but num_relevant", lambda: jrm.rank_retrieved(Y, weights=Y, num_relevant=[3, 3])),
 }
 # fmt: on

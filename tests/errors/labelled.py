@@ -9,11 +9,8 @@ import jax_rank_metrics as jrm
 pandas, polars = LateImport("pandas"), LateImport("polars")
 
 Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
-COUNTS, IDS, GROUPS = (
-    np.array([9, 1, 4, 2]),
-    np.array([[0, 3], [2, 1]]),
-    np.ones((4, 2)),
-)
+COUNTS, IDS = np.array([9, 1, 4, 2]), np.array([[0, 3], [2, 1]])
+GROUPS = np.ones((4, 2))
 X = np.ma.masked_array([0.1, 0.2, 0.5], [0, 1, 0])
 TOKENS = [np.ma.masked_array(np.ones((2, 3)), np.eye(2, 3))]
 LISTS = jrm.PerList(X.data, np.ones(3), np.ones(3, bool))

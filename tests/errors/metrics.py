@@ -12,10 +12,8 @@ from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._ranking import Memo, data_of, with_labels
 
 ONES, RISING = np.ones(3, np.float32), np.arange(3, dtype=np.float32)
-TWO, GROUPS = (
-    np.ones((3, 2), np.float32),
-    np.float32([[1, 0], [0.5, 0.5], [0, 1], [0, 1]]),
-)
+TWO = np.ones((3, 2), np.float32)
+GROUPS = np.float32([[1, 0], [0.5, 0.5], [0, 1], [0, 1]])
 SOFT = jrm.sigmoid_ranks(0.3)
 JUDGED = {"judged": np.array([True, False, True])}
 RESIDUAL = functools.partial(jrm.residual, ONES, RISING, columns=JUDGED)
@@ -28,20 +26,15 @@ def VALUE(metrics, **columns):
     return jrm.evaluate(metrics, ONES, RISING, columns=columns or None)
 
 
-def uncompiled(make):
-    """Returns the shapes of what a function returns, and compiles nothing."""
-    return jax.eval_shape(make)
-
-
 def soft():
     """Returns a ranking by soft places."""
-    return uncompiled(lambda: jrm.rank(Y, S, relax=SOFT))
+    return jax.eval_shape(lambda: jrm.rank(Y, S, relax=SOFT))
 
 
 def listed_ids():
     """Returns a ranking of ids that knows the groups of relevant items alone."""
     columns = {"groups": GROUPS[1:3]}
-    return uncompiled(
+    return jax.eval_shape(
         lambda: jrm.rank_ids(np.array([2, 0]), np.array([1, 2]), columns=columns)
     )
 
@@ -49,7 +42,7 @@ def listed_ids():
 def listed_scores():
     """Returns a ranking of the places of relevant items, which knows all groups."""
     scores = np.float32([3, 1, 2, 2])
-    return uncompiled(
+    return jax.eval_shape(
         lambda: jrm.rank_scores(scores, np.array([1, 2]), item_groups=GROUPS)
     )
 
@@ -57,7 +50,7 @@ def listed_scores():
 def listed_costs():
     """Returns a cut ranking by scores that knows the costs of relevant items alone."""
     columns = {"costs": ONES[:1]}
-    return uncompiled(
+    return jax.eval_shape(
         lambda: jrm.rank_scores(ONES[:2], IDS[0, :1], k=2, columns=columns)
     )
 
@@ -66,7 +59,9 @@ def one_place():
     """Returns a ranking that holds the place of one judged item of three."""
     columns = {"judged": np.array([True])}
     place = (np.array([1]), np.array([0]), np.array([1]))
-    return uncompiled(lambda: jrm.rank_places(*place, num_retrieved=3, columns=columns))
+    return jax.eval_shape(
+        lambda: jrm.rank_places(*place, num_retrieved=3, columns=columns)
+    )
 
 
 def pooled(ranking, *, k=None):
@@ -91,7 +86,7 @@ def FORMULA(values_of):
     known = dict(NAMES)
     try:
         metric = jrm.metric()(own)
-        uncompiled(lambda: metric.of(jrm.rank_retrieved(ONES), k=1))
+        jax.eval_shape(lambda: metric.of(jrm.rank_retrieved(ONES), k=1))
     finally:
         NAMES.clear()
         NAMES.update(known)
@@ -181,7 +176,7 @@ CASES = {
     "median_gain": (ValueError, "median_gain", lambda: jrm.bejeweled_player_model(Y, S, median_gain=2)),
     "nothing to forage for": (ValueError, "at least one", lambda: jrm.information_foraging(Y, S, target=None, rate=None)),
     "costs of two axes": (ValueError, "'costs' has shape", lambda: jrm.inst(ONES, RISING, columns={"costs": ONES[:, None]})),
-    "browsing listed items": (ValueError, "only the items", lambda: jrm.inst.of(uncompiled(lambda: jrm.rank_scores(S, IDS[:, :1])))),
+    "browsing listed items": (ValueError, "only the items", lambda: jrm.inst.of(jax.eval_shape(lambda: jrm.rank_scores(S, IDS[:, :1])))),
     "costs of listed items": (ValueError, "'costs' is known of the listed items alone", lambda: jrm.inst.of(listed_costs(), k=2)),
     # residuals
     "residual by name": (ValueError, LINEAR, lambda: RESIDUAL(of="ndcg")),
@@ -192,7 +187,7 @@ CASES = {
     "weights of a residual": (ValueError, "weights weighs items, and their mean", lambda: RESIDUAL(weights=ONES, of="dcg")),
     "weights of a residual of cg": (ValueError, "weights weighs items, and their mean", lambda: RESIDUAL(weights=ONES, of="cg")),
     "linear of a column": (ValueError, "linear=True", lambda: jrm.metric(columns=("judged",), linear=True)(pooled)),
-    "ideal of other labels": (ValueError, "does not read ideal_sum", lambda: pooled(with_labels(uncompiled(lambda: jrm.rank_retrieved(ONES)), is_relevant))),
+    "ideal of other labels": (ValueError, "does not read ideal_sum", lambda: pooled(with_labels(jax.eval_shape(lambda: jrm.rank_retrieved(ONES)), is_relevant))),
     "residual of places": (ValueError, "worth 1.0, but this ranking holds only", lambda: jrm.residual.of(one_place(), k=3)),
     # propensities
     "counts below 0": (ValueError, "-1.0 at (1,); .* from 0 to num_points", lambda: PROPENSITIES([1.0, -1.0])),
@@ -209,7 +204,7 @@ CASES = {
     "propensities above 1": (ValueError, "above 1 for a relevant item in list 1; pass", lambda: jrm.propensity_scored_recall([[0, 0], [1, 0]], S[:, :2], k=1, columns={"propensities": np.array([[9, 9], [1.5, 9]])})),
     # soft places
     "soft hit rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(Y, S, relax=SOFT)),
-    "soft chances": (ValueError, "first item that stops", lambda: uncompiled(lambda: jrm.rank(Y, S, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,)))),
+    "soft chances": (ValueError, "first item that stops", lambda: jax.eval_shape(lambda: jrm.rank(Y, S, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,)))),
     "soft order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(Y, S, denominator="hits", relax=SOFT)),
     "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own", Memo())),
     "soft items": (ValueError, "soft places have no order; rank without relax", lambda: soft().items),

@@ -165,7 +165,6 @@ CASES = {
     "mcnemar of weights": (ValueError, "it takes no clusters, and no weights", lambda: jrm.compare(*[lists_of(np.ones(9), np.arange(9) + 1)] * 2, test="mcnemar")),
     "a ratio and weights": (ValueError, "list 0 has weight .*; pass lists of the same", lambda: jrm.compare(lists_of(VALUES + 1).over(lists_of(VALUES + 1)), lists_of(VALUES, VALUES + 2))),
     # names
-    "unknown letters": (ValueError, "is unknown; .*did you mean .*ndcg", lambda: unknown("ndgc@3")),
     "unknown word": (ValueError, "is unknown; .*did you mean recall or", lambda: unknown("recal@3")),
     "unknown without a line": (ValueError, "is unknown; .*did you mean .*hit_rate", lambda: unknown("hitrate@3")),
     "unknown with a line": (ValueError, "is unknown; .*did you mean ndcg@10?", lambda: unknown("NDCG_10")),

@@ -12,11 +12,8 @@ import jax_rank_metrics as jrm
 SCORES = np.zeros((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
 PERSON = np.zeros(3, int)
-LABELS, ONES, ABOVE = (
-    np.array([[1, 0, 1]]),
-    np.ones((1, 3), np.int32),
-    np.array([[0, 1, 2]]),
-)
+LABELS, ABOVE = np.array([[1, 0, 1]]), np.array([[0, 1, 2]])
+ONES = np.ones((1, 3), np.int32)
 TOPICS = np.ones((2, 3, 3), np.float32)
 PACKED = {"segment_ids": [0, 0, 2, 1, -1], "num_segments": 2}
 FLAT = np.zeros(5, np.float32)
@@ -184,7 +181,6 @@ CASES = {
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((2, 2)))),
     "groups as a column": (ValueError, "item_groups alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_groups=np.ones((3, 2)))),
     "groups beside attributes": (ValueError, "item_groups is given, and relevant_ids are by attributes", lambda: by(item_groups=np.ones((3, 2)))),
-    "parity of listed items": (ValueError, "pass item_groups", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: jrm.rank_ids(IDS, IDS, columns={"groups": np.ones((2, 1, 2))})), k=2)),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group))
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))

@@ -39,25 +39,23 @@ QRELS, RUN = (
 )
 
 
-def of_rax(call):
+def of_rax(library, call):
     """Evaluates a function of rax."""
-    library = importlib.import_module("rax")
     call = call.replace("…", "scores, labels, where=mask")
     arguments = {"scores": SCORES, "labels": LABELS, "mask": MASK}
     return eval(f"library.{call}", {"library": library, **arguments})
 
 
-def of_keras_rs(call):
+def of_keras_rs(library, call):
     """Evaluates a metric of keras_rs."""
-    library = importlib.import_module("keras_rs").metrics
     return eval(f"library.{call}", {"library": library})(
         {"labels": LABELS, "mask": MASK}, SCORES
     )
 
 
-def of_metrax(call):
+def of_metrax(library, call):
     """Evaluates a metric of metrax at the cutoff 4."""
-    metric = getattr(importlib.import_module("metrax"), call)
+    metric = getattr(library, call)
     labels = LABELS if call == "NDCGAtK" else RELEVANT
     arguments = {
         "predictions": jnp.array(SCORES[:10]),
@@ -67,10 +65,9 @@ def of_metrax(call):
     return state.compute()[0]
 
 
-def of_torchmetrics(call):
+def of_torchmetrics(library, call):
     """Evaluates a metric of torchmetrics on flat lists."""
     torch = importlib.import_module("torch")
-    library = importlib.import_module("torchmetrics.retrieval")
     is_graded = "NormalizedDCG" in call
     labels = LABELS.astype(int) if is_graded else RELEVANT
     metric = eval(f"library.{call}", {"library": library})
@@ -80,9 +77,8 @@ def of_torchmetrics(call):
     return metric(flat[0], flat[1], indexes=flat[2])
 
 
-def of_sklearn(call):
+def of_sklearn(library, call):
     """Evaluates a function of scikit-learn; those of a single list, list by list."""
-    library = importlib.import_module("sklearn.metrics")
     if "(" in call:
         arguments = {"labels": LABELS[:10], "scores": SCORES[:10]}
         return eval(f"library.{call}", {"library": library, **arguments})
@@ -93,36 +89,34 @@ def of_sklearn(call):
     return function(RELEVANT[:10], SCORES[:10])
 
 
-def of_ranx(call):
+def of_ranx(library, call):
     """Evaluates a name of ranx."""
-    library = importlib.import_module("ranx")
     return library.evaluate(library.Qrels(QRELS), library.Run(RUN), call)
 
 
-def of_trec_eval(call):
+def of_trec_eval(library, call):
     """Evaluates a name of trec_eval by pytrec_eval."""
-    library = importlib.import_module("pytrec_eval")
     values = library.RelevanceEvaluator(QRELS, {call}).evaluate(RUN)
     name = call.replace(".", "_")
     return np.mean([by_name[name] for by_name in values.values()])
 
 
-def of_ir_measures(call):
+def of_ir_measures(library, call):
     """Evaluates a measure of ir_measures."""
-    library = importlib.import_module("ir_measures")
     measure = library.parse_measure(call)
     return library.calc_aggregate([measure], QRELS, RUN)[measure]
 
 
+# The module of each library, and what evaluates a call of it.
 LIBRARIES = {
-    "rax": of_rax,
-    "keras-rs": of_keras_rs,
-    "metrax": of_metrax,
-    "torchmetrics": of_torchmetrics,
-    "scikit-learn": of_sklearn,
-    "ranx": of_ranx,
-    "trec-eval": of_trec_eval,
-    "ir-measures": of_ir_measures,
+    "rax": ("rax", of_rax),
+    "keras-rs": ("keras_rs.metrics", of_keras_rs),
+    "metrax": ("metrax", of_metrax),
+    "torchmetrics": ("torchmetrics.retrieval", of_torchmetrics),
+    "scikit-learn": ("sklearn.metrics", of_sklearn),
+    "ranx": ("ranx", of_ranx),
+    "trec-eval": ("pytrec_eval", of_trec_eval),
+    "ir-measures": ("ir_measures", of_ir_measures),
 }
 
 
@@ -144,7 +138,8 @@ def test_a_row_gives_one_number(library, call, name, options):
     """The call there and the name here agree on lists without ties."""
     lists = [x[:10] if library in WITHOUT_MASK else x for x in (LABELS, SCORES, MASK)]
     ours = jrm.evaluate(name, *lists, **options)
-    theirs = float(np.asarray(LIBRARIES[library](call)))
+    module, evaluate = LIBRARIES[library]
+    theirs = float(np.asarray(evaluate(importlib.import_module(module), call)))
     # ranx and trec_eval hold float64, the others float32.
     np.testing.assert_allclose(float(jrm.compute(ours)[name]), theirs, atol=2e-6)
 

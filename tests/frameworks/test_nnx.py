@@ -81,12 +81,22 @@ def test_train_and_evaluate(lists, agree):
     np.testing.assert_allclose(state.std_error(), plain.std_error(), atol=1e-6)
 
 
-def test_restored_without_a_target(lists, agree, tmp_path):
-    """A pure dict that orbax saved and restored goes into another object."""
+def test_scanned_and_restored_without_a_target(lists, agree, tmp_path):
+    """It is a carry of `nnx.scan`, and a pure dict of it goes into another object.
+
+    Orbax saves and restores the dict.
+    """
     scores = lists.features[..., 0]
     names = (*METRICS, "recall(rel=2)@1,3", "gm_map")
-    metrics, later = RankingMetrics(names), RankingMetrics(names)
-    metrics.update(labels=lists.labels[:8], scores=scores[:8])
+    steps = jax.tree.map(lambda x: x[:8].reshape(2, 4, *x.shape[1:]), lists)
+
+    @nnx.jit
+    @nnx.scan(in_axes=(nnx.Carry, 0), out_axes=nnx.Carry)
+    def run(metrics, batch):
+        metrics.update(labels=batch.labels, scores=batch.features[..., 0])
+        return metrics
+
+    metrics, later = run(RankingMetrics(names), steps), RankingMetrics(names)
     with orbax.checkpoint.StandardCheckpointer() as checkpointer:
         saved = nnx.to_pure_dict(nnx.state(metrics))
         checkpointer.save(tmp_path / "metrics", saved)
@@ -168,24 +178,6 @@ def test_missing_arguments(lists):
         RankingMetrics("mrr").update(scores=lists.labels)
     with pytest.raises(TypeError, match="option k.*ndcg@10"):
         RankingMetrics("ndcg", k=10)
-
-
-def test_scan_and_checkpoint(lists, agree):
-    """It is a carry of `nnx.scan`, and another object continues its state."""
-    scores = lists.features[..., 0]
-    steps = jax.tree.map(lambda x: x[:8].reshape(2, 4, *x.shape[1:]), lists)
-
-    @nnx.jit
-    @nnx.scan(in_axes=(nnx.Carry, 0), out_axes=nnx.Carry)
-    def run(metrics, batch):
-        metrics.update(labels=batch.labels, scores=batch.features[..., 0])
-        return metrics
-
-    metrics = run(RankingMetrics(METRICS), steps)
-    later = RankingMetrics(METRICS)
-    nnx.update(later, nnx.state(metrics))
-    later.update(labels=lists.labels[8:], scores=scores[8:])
-    agree(later.compute(), lists.labels, scores)
 
 
 def test_metrics_of_all_items(lists):

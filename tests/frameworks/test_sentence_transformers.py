@@ -16,32 +16,17 @@ from sentence_transformers import (
     SentenceTransformerTrainingArguments,
     SparseEncoder,
 )
-from sentence_transformers.multi_vector_encoder.evaluation import (
-    MultiVectorInformationRetrievalEvaluator as TheirTokens,
-)
-from sentence_transformers.sentence_transformer.evaluation import (
-    InformationRetrievalEvaluator as Theirs,
-)
-from sentence_transformers.sentence_transformer.losses import (
-    MultipleNegativesRankingLoss,
-)
+from sentence_transformers.multi_vector_encoder import evaluation as theirs_of_tokens
+from sentence_transformers.sentence_transformer import evaluation as theirs_of_texts
+from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-from sentence_transformers.sparse_encoder.evaluation import (
-    SparseInformationRetrievalEvaluator as TheirsOfSparse,
-)
+from sentence_transformers.sparse_encoder import evaluation as theirs_of_sparse
 from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics.adapters.sentence_transformers import (
-    InformationRetrievalEvaluator as Ours,
-)
-from jax_rank_metrics.adapters.sentence_transformers import (
-    MultiVectorInformationRetrievalEvaluator as OurTokens,
-)
-from jax_rank_metrics.adapters.sentence_transformers import (
-    SparseInformationRetrievalEvaluator as OursOfSparse,
-)
+from jax_rank_metrics.adapters import sentence_transformers as adapter
 
+Ours = adapter.InformationRetrievalEvaluator
 WORDS = [f"w{i}" for i in range(40)]
 KS = {
     "mrr_at_k": [3, 10],
@@ -58,8 +43,8 @@ METRICS = {
     "recall": "recall",
     "map": "map(denominator=attainable)",
 }
-METRICS_AND_KS = [
-    (name, k) for name in METRICS.values() for k in sorted({*sum(KS.values(), [])})
+NAMES = [
+    f"{name}@{k}" for name in METRICS.values() for k in sorted({*sum(KS.values(), [])})
 ]
 
 
@@ -112,7 +97,7 @@ def dot(queries, documents):
 def test_equal_to_theirs(model, texts, tmp_path, chunk, functions):
     """Results, primary metric, CSV file and predictions, where no scores tie."""
     results, primary, files = [], [], []
-    for index, kind in enumerate((Theirs, Ours)):
+    for index, kind in enumerate((theirs_of_texts.InformationRetrievalEvaluator, Ours)):
         evaluator = kind(
             *texts,
             **KS,
@@ -173,13 +158,8 @@ def test_ties(model, texts, chunk, digits):
     )
     missing = np.zeros((len(scores), 3))
     retrieved = np.arange(len(ids)) < 50
-    names = [
-        f"{name}@{k}"
-        for name in METRICS.values()
-        for k in sorted({*sum(KS.values(), [])})
-    ]
     expected = jrm.evaluate(
-        names,
+        NAMES,
         labels.astype(np.float32),
         np.concatenate([scores, missing], axis=1).astype(np.float32),
         retrieved=np.broadcast_to(retrieved, labels.shape),
@@ -247,13 +227,15 @@ def test_multi_vector_models(texts, monkeypatch, name):
     """Results are theirs, and those of `evaluate_embeddings`, ids included."""
     queries, corpus, relevant = texts
     model, options = TokenModel(name), {**KS, "corpus_chunk_size": 20}
-    for kind in (TheirTokens, OurTokens):
+    results = []
+    for module in (theirs_of_tokens, adapter):
+        kind = module.MultiVectorInformationRetrievalEvaluator
         monkeypatch.setattr(
             kind, "store_metrics_in_model_card_data", lambda *_, **__: None
         )
-    theirs = TheirTokens(*texts, **options)(model)
-    evaluator = OurTokens(*texts, **options)
-    ours = evaluator(model)
+        evaluator = kind(*texts, **options)
+        results.append(evaluator(model))
+    theirs, ours = results
     assert [*ours] == [*theirs]
     np.testing.assert_allclose([*ours.values()], [*theirs.values()], atol=1e-7)
     found = jrm.evaluate_embeddings(
@@ -316,7 +298,7 @@ def test_trainer(model, texts, tmp_path):
             disable_tqdm=True,
         ),
         train_dataset=Dataset.from_list(pairs),
-        loss=MultipleNegativesRankingLoss(model),
+        loss=losses.MultipleNegativesRankingLoss(model),
         evaluator=evaluator,
     )
     trainer.train()
@@ -366,20 +348,19 @@ def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
     corpus = {f"d{i}": x for i, x in enumerate(texts[12:])}
     ids = [rng.choice(50, 4, replace=False).tolist() for _ in queries]
     relevant = {q: {f"d{i}" for i in row} for q, row in zip(queries, ids, strict=True)}
+    options = {**KS, "corpus_chunk_size": chunk, "name": "dev"}
     results, headers = [], []
-    for index, kind in enumerate((TheirsOfSparse, OursOfSparse)):
-        evaluator = kind(
-            queries, corpus, relevant, **KS, corpus_chunk_size=chunk, name="dev"
-        )
+    for index, module in enumerate((theirs_of_sparse, adapter)):
+        kind = module.SparseInformationRetrievalEvaluator
+        evaluator = kind(queries, corpus, relevant, **options)
         folder = tmp_path / str(index)
         results.append(evaluator(sparse_model, str(folder)))
         headers.append(next(folder.glob("*.csv")).read_text().splitlines()[0])
     theirs, ours = results
     assert [*ours] == [*theirs] and headers[0] == headers[1]
     assert evaluator.primary_metric == "dev_dot_ndcg@10"
-    names = {f"{metric}@{k}" for metric, k in METRICS_AND_KS}
     found = jrm.evaluate_embeddings(
-        sorted(names),
+        NAMES,
         arrays_of(sparse_model.encode_query([*queries.values()])),
         arrays_of(sparse_model.encode_document([*corpus.values()])),
         ids,
@@ -399,15 +380,7 @@ def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
         items = evaluator.evaluations["dot"].items
         np.testing.assert_array_equal(found.items, items)
     # Embeddings of the corpus may be known, and errors are those of the states.
-    evaluator = OursOfSparse(
-        queries,
-        corpus,
-        relevant,
-        **KS,
-        corpus_chunk_size=chunk,
-        name="dev",
-        std_errors=True,
-    )
+    evaluator = kind(queries, corpus, relevant, **options, std_errors=True)
     embeddings = sparse_model.encode_document([*corpus.values()])
     again = evaluator(sparse_model, corpus_embeddings=embeddings)
     assert {key: again[key] for key in ours} == pytest.approx(ours, abs=1e-6)

@@ -22,7 +22,6 @@ BY_DEFAULT = (
     "test_recommenders",
     "test_scipy",
     "test_tf_ranking",
-    "test_top_k",
     "test_torchmetrics",
 )
 

@@ -79,7 +79,6 @@ def lists():
     return labels, scores, mask, costs
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("with_costs", [False, True])
 def test_five_columns(lists, with_costs, recorded):
     """A cutoff cuts the run; unknown costs are 1, as those of the ranks that follow."""
@@ -105,24 +104,6 @@ def test_five_columns(lists, with_costs, recorded):
             np.testing.assert_allclose(
                 values, expected, rtol=2e-6, atol=1e-6, err_msg=name
             )
-
-
-@pytest.mark.long
-def test_deeper_lists(recorded):
-    """Ranks beyond 1000 are not read, as in cwl_eval."""
-    rng = np.random.default_rng(7)
-    labels = (rng.random((1, 1100)) < 0.1).astype(np.float32)
-    scores = np.arange(1100, 0, -1, dtype=np.float32)[None]
-    names = ("insq(target=1.5)", "tbg(half_life=224)")
-    measured = jrm.evaluate(names, labels, scores)
-    peers = {
-        name: METRICS[peer][2]
-        for name, peer in zip(names, ("insq", "tbg"), strict=True)
-    }
-    arrays = labels[0].astype(np.float64), np.full(1100, np.nan)
-    theirs = recorded("deeper", lambda *x: by_cwl_eval(peers, *x), *arrays)
-    for name in names:
-        np.testing.assert_allclose(measured[name].compute(), theirs[name][0], atol=1e-6)
 
 
 DEPTH, LARGEST = 1000, 3.0

@@ -1,12 +1,10 @@
-"""Against FairRankTune, and against the evaluation of TREC's Fair Ranking tracks."""
+"""Against FairRankTune: the exposure of groups."""
 
 import functools
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.spatial import distance
 
 import jax_rank_metrics as jrm
 
@@ -81,43 +79,3 @@ def test_against_fairranktune(data, recorded, agree):
     for name, case in CASES.items():
         theirs = recorded(name, functools.partial(by_fairranktune, case), *data)
         agree(ours[name].values, theirs)
-
-
-def trec_discount(ranks):
-    """Returns the attention that the track gives to ranks."""
-    return 1 / np.log2(np.maximum(ranks, 2))
-
-
-def test_awrf_of_trec(rng, agree):
-    """The formula of the track: one less the square of SciPy's distance.
-
-    Pages whose groups are unknown give no attention to any group.
-    """
-    shape = (LISTS, ITEMS, GROUPS)
-    groups = rng.dirichlet(np.ones(GROUPS), shape[:2])
-    groups[rng.random(shape[:2]) < 0.3] = np.nan
-    target = (0.2, 0.5, 0.3)
-    ranking = jrm.rank_retrieved(np.ones(shape[:2]), columns={"groups": groups})
-    values = jrm.attention_weighted_rank_fairness.of(ranking, target=target).values
-    attention = trec_discount(np.arange(ITEMS) + 1)
-    expected = [
-        1 - distance.jensenshannon(np.nansum(page.T * attention, 1), target) ** 2
-        for page in groups
-    ]
-    agree(values, expected)
-
-
-def test_expected_exposure_of_trec(rng, agree):
-    """The formula of the track, over all 24 orders of a ranking with ties."""
-    groups = rng.dirichlet(np.ones(GROUPS), ITEMS)
-    scores, target = np.float32([4] * 4 + [3, 2, 1] + [0] * 5), (0.2, 0.5, 0.3)
-    ranking = jrm.rank(np.ones(ITEMS), scores, columns={"groups": groups}, k=7)
-    names = [f"{name}(target={target})@7" for name in ("ee_l", "ee_d", "ee_r")]
-    ours = jrm.measure(tuple(names), ranking)
-    attention = trec_discount(np.arange(7) + 1)
-    attention[:4] = attention[:4].mean()
-    exposed = (groups[:7] * attention[:, None]).sum(0)
-    wanted = np.array(target) * trec_discount(np.arange(7) + 1).sum()
-    parts = math.dist(exposed, wanted) ** 2, exposed @ exposed, exposed @ wanted
-    for name, part in zip(names, parts, strict=True):
-        agree(ours[name].values, part)

@@ -12,7 +12,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     irm = pytest.importorskip("ir_measures")
 
-import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics.adapters.ir_measures import Provider, _name_of, provider, register
 
@@ -109,33 +108,6 @@ def test_other_providers(runs, name, measures, rounded):
     assert {*ours} == {*theirs}
     for key, value in theirs.items():
         assert math.isclose(ours[key], value, rel_tol=3e-6, abs_tol=2e-6 + rounded), key
-
-
-def test_judged(runs):
-    """The share of judged documents, which is left to others here, where nothing ties."""
-    qrels, run = runs
-    run = {
-        query: dict(zip(docs, range(len(docs)), strict=True))
-        for query, docs in run.items()
-        if query in qrels
-    }
-    qrels = {q: {d: max(x, 0) for d, x in docs.items()} for q, docs in qrels.items()}
-    joined = jrm.join(qrels, run, missing="skip")
-    for name, measure in {
-        "judged@5": irm.Judged @ 5,
-        "judged@40": irm.Judged @ 40,
-        "judged": irm.Judged,
-    }.items():
-        theirs = values(irm.judged, [measure], qrels, run)
-        ours = joined.measure(name)[name].values
-        expected = [
-            theirs[str(measure), query] for query in joined.query_ids if query in run
-        ]
-        found = [
-            x for x, query in zip(ours, joined.query_ids, strict=True) if query in run
-        ]
-        np.testing.assert_allclose(found, expected, rtol=2e-6)
-        assert len({*expected}) > 3
 
 
 def test_names_of_measures():

@@ -1,4 +1,4 @@
-"""Against keras_rs: batches, masks and weights, and where its result depends on batching.
+"""Against keras_rs: masks and weights, and where its result depends on batching.
 
 keras_rs breaks ties at random whatever `shuffle_ties` says, because it always passes a
 mask on. So scores are distinct here. It gives masked items a score just below the least
@@ -48,17 +48,6 @@ def keras_value(name, *batches, k):
     return metric.result()
 
 
-@pytest.fixture
-def keras_values(recorded):
-    """Returns the means of one batch at every cutoff, by name."""
-
-    def values_of(labels, scores, mask, weights=None):
-        batch = labels, scores, mask, weights
-        return {name: [keras_value(name, batch, k=k) for k in KS] for name in THEIRS}
-
-    return lambda name, *batch: recorded(name, values_of, *batch)
-
-
 def drawn_weights(shape):
     """Returns weights, some of them 0."""
     rng = np.random.default_rng(8)
@@ -66,44 +55,24 @@ def drawn_weights(shape):
     return np.where(rng.random(shape) < 0.15, 0, drawn).astype(np.float32)
 
 
-def means_of(lists, weights, **options):
-    """Returns our means, in a program that tests share: weights are those of items."""
-    weights = np.broadcast_to(weights, lists.labels.shape)
-    ranking = jrm.rank(*lists, weights, **options)
-    return {name: x.mean().compute() for name, x in jrm.measure(OURS, ranking).items()}
-
-
-def test_one_batch(lists, keras_values, agree):
-    """Without weights, with one for all, and with negative labels in place of masks."""
-    everything = np.ones_like(lists.mask)
-    labels = np.where(lists.mask, lists.labels, np.float32(-1))
-    for name, batch, weight in (
-        ("no weights", lists, None),
-        ("one weight", lists, np.float32(2.5)),
-        ("negative labels", lists._replace(labels=labels, mask=everything), None),
-    ):
-        theirs = keras_values(name, *batch, *([] if weight is None else [weight]))
-        ours = means_of(batch, np.float32(1) if weight is None else weight)
-        for metric in OURS:
-            agree(ours[metric], theirs[metric])
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["lists", "items"])
-def test_weights_with_its_list_weights(kind, lists, keras_values, agree):
+def test_weights_with_its_list_weights(kind, lists, recorded, agree):
+    def by_keras_rs(*batch):
+        return {name: [keras_value(name, batch, k=k) for k in KS] for name in THEIRS}
+
     weights = drawn_weights(lists.labels.shape[: 2 if kind == "items" else 1])
     assert (weights == 0).any()
     per_item = weights if kind == "items" else weights[:, None]
     per_item = np.broadcast_to(per_item, lists.labels.shape)
-    theirs = keras_values(f"weights of {kind}", *lists, weights)
+    theirs = recorded(f"weights of {kind}", by_keras_rs, *lists, weights)
     for gain_fn in {gain_fn for *_, gain_fn in THEIRS.values()}:
         list_weights = jrm.compat.keras_rs_list_weights(
             lists.labels, per_item, lists.mask, gain_fn=gain_fn
         )
-        ours = means_of(lists, per_item, list_weights=list_weights)
-        for name in THEIRS:
+        ranking = jrm.rank(*lists, per_item, list_weights=list_weights)
+        for name, ours in jrm.measure(OURS, ranking).items():
             if THEIRS[name][-1] is gain_fn:
-                agree(ours[name], theirs[name])
+                agree(ours.mean().compute(), theirs[name])
 
 
 # Three lists of two items with nDCG 1/log2(3), 1, and 0, having no relevant item.

@@ -1,4 +1,4 @@
-"""The evaluator in place of pytrec_eval's, on dicts with every edge case, against it."""
+"""The evaluator in place of pytrec_eval's, and the command's lines, with every edge case."""
 
 import math
 import re
@@ -6,9 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters import pytrec_eval as ours
+from jax_rank_metrics.cli import app
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,6 +22,7 @@ LEVELLED = (
     *("map", "bpref", "infAP", "num_rel", "num_rel_ret", "Rprec", "set_F"),
     *("relative_P", "recip_rank", "set_P", "set_recall"),
 )
+COUNTS = ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
 
 
 def level_of(name):
@@ -27,7 +30,7 @@ def level_of(name):
     return float(name[-4:]) if name.startswith("iprec") else None
 
 
-def dicts(seed, num_queries=16, num_documents=40):
+def dicts(seed, values=(-1.5, 0.1, 0.1 + 1e-12, 2, 1e39, np.inf)):
     """Returns judgements and a run with few distinct scores; queries differ in both.
 
     The run names queries in another order, lacks some of them and holds one that was not
@@ -35,12 +38,12 @@ def dicts(seed, num_queries=16, num_documents=40):
     """
     rng = np.random.default_rng(seed)
     # Neither in the order of numbers nor of UTF-16: bytes decide.
-    ids = [f"d{i}" for i in range(num_documents - 3)] + ["é", "\U0001f600", "\ufb03"]
+    ids = [f"d{i}" for i in range(37)] + ["é", "\U0001f600", "\ufb03"]
     qrels, run = {}, {}
-    for query in (f"q{i}" for i in range(num_queries)):
-        levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 3], num_documents).tolist()
-        scores = rng.choice([-1.5, 0.1, 0.1 + 1e-12, 2, 1e39, np.inf], num_documents)
-        kept = rng.random((2, num_documents)) < rng.choice([0.1, 0.5, 1], (2, 1))
+    for query in (f"q{i}" for i in range(16)):
+        levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 3], 40).tolist()
+        scores = rng.choice(values, 40)
+        kept = rng.random((2, 40)) < rng.choice([0.1, 0.5, 1], (2, 1))
         qrels[query] = {d: x for d, x, k in zip(ids, levels, kept[0], strict=True) if k}
         run[query] = {
             d: x for d, x, k in zip(ids, scores.tolist(), kept[1], strict=True) if k
@@ -148,6 +151,49 @@ def test_values_over_all_queries(evaluator):
     assert evaluator.lists["ndcg_cut_5"].values.tolist() == [
         x["ndcg_cut_5"] for x in actual.values()
     ]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_lines_of_the_command(tmp_path, level):
+    """The command prints the official measures as trec_eval does, topic by topic and overall.
+
+    Scores are exact in float32, since pytrec_eval rounds those of lines so.
+    """
+    qrels, run = dicts(3, [-3, -1.5, 1e-3, 0.25, 2])
+    for name, side, line in (
+        ("qrels", qrels, "{} 0 {} {}\n"),
+        ("run", run, "{}\tQ0 {}  1 {!r} mine\n"),
+    ):
+        triples = ((q, doc, x) for q, docs in side.items() for doc, x in docs.items())
+        (tmp_path / name).write_text("".join(line.format(*x) for x in triples))
+    with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as lines:
+        sides = theirs.parse_qrel(judged), theirs.parse_run(lines)
+    measures = {*theirs.supported_nicknames["official"]} - {"runid", "num_q"}
+    evaluator = theirs.RelevanceEvaluator(sides[0], measures, relevance_level=level)
+    expected = evaluator.evaluate(sides[1])
+    words = ["evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), "--trec"]
+    options = ["-q", "--format", "trec", "-l", str(level)]
+    done = CliRunner().invoke(app(), [*words, *options])
+    assert done.exit_code == 0, done.output
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    printed = {(name.strip(), topic): value for name, topic, value in lines}
+    assert printed.pop(("runid", "all")) == "mine"  # the tag of its lines
+    assert printed.pop(("num_q", "all")) == str(len(expected))
+    checked = 0
+    for (name, topic), text in printed.items():
+        if level_of(name) is not None:  # which differs by version
+            continue
+        values = [of_topic[name] for of_topic in expected.values()]
+        value = expected[topic][name] if topic != "all" else np.mean(values)
+        if name == "gm_map":
+            value = np.exp(value)
+        elif name in COUNTS:
+            assert text == f"{sum(values) if topic == 'all' else value:.0f}"
+        if name not in COUNTS:
+            assert text == f"{value:6.4f}".strip(), (name, topic)
+        checked += 1
+    names = len({name for name, _ in printed}) - 11
+    assert names == 17 and checked == names * (len(expected) + 1) - len(expected)
 
 
 def test_runs_without_results():

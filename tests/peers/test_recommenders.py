@@ -1,12 +1,15 @@
-"""Against recorded numbers of RecTools, LensKit, recmetrics; see `record_recommenders.py`."""
+"""Against recorded numbers of recommender libraries; see `record_recommenders.py`."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+
+PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
 
 RECORDED = json.loads(Path(__file__).with_name("recommenders.json").read_text())
 KS = tuple(RECORDED["ks"])
@@ -49,3 +52,18 @@ def test_personalization_is_that_of_recmetrics(agree):
     """For lists of one length, the mean cosine of pairs is the share in common."""
     state = jrm.exposure(np.array(LISTS["full_ids"]), ITEMS)
     agree(state.personalization(), RECORDED["together"]["personalization"])
+
+
+@pytest.mark.parametrize("library", ["recbole", "rectools"])
+def test_rows_of_the_page_give_one_number(library):
+    """Every call that was recorded is a row, and the name beside it gives its number."""
+    page = (PAGES / f"{library}.md").read_text()
+    rows = dict(re.findall(r'^\| `([^`]+)` \| `"([^"]+)"`', page, re.M))
+    lists, recorded = (RECORDED["top_k"][key] for key in ("lists", library))
+    assert recorded["version"] in page
+    relevant = jrm.pad_lists(lists["relevant"], lists=len(lists["ids"]), fill=-1)[0]
+    ranking = jrm.rank_ids(np.array(lists["ids"]), relevant)
+    names = tuple(rows[call] for call in recorded["values"])
+    ours = jrm.measure(names, ranking)
+    for name, theirs in zip(names, recorded["values"].values(), strict=True):
+        np.testing.assert_allclose(np.mean(ours[name].values), theirs, atol=2e-7)

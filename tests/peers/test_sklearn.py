@@ -47,15 +47,6 @@ def test_cumulated_gain_of_every_list(name, width, lists, agree):
     assert compared >= 10
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_sample_weights_are_list_weights(name, lists, agree):
-    weights = np.linspace(0, 2, len(lists.labels), dtype=np.float32)
-    args = lists.labels, tied(lists.scores, 2)
-    ours = jrm.measure(OURS, jrm.rank(*args, weights=weights))[name].mean()
-    theirs = [THEIRS[name](*args, k=k, sample_weight=weights) for k in KS]
-    agree(ours.compute(), theirs)
-
-
 @pytest.mark.parametrize("k", [1, 2])
 def test_ignored_ties_depend_on_item_order_and_ours_are_their_mean(k, agree):
     labels, scores = np.float32([[1, 0]]), np.float32([[7, 7]])
@@ -66,31 +57,6 @@ def test_ignored_ties_depend_on_item_order_and_ours_are_their_mean(k, agree):
     assert theirs[0] != theirs[1]
     for order in (labels, labels[:, ::-1]):
         agree(jrm.ndcg(order, scores, k=k).compute(), np.mean(theirs))
-
-
-@pytest.mark.parametrize("threshold", [1, 2])
-def test_average_precision_of_every_list(threshold, lists, agree):
-    ours = jrm.average_precision.per_list(*lists, relevance_threshold=threshold)
-    theirs = [
-        sklearn_metrics.average_precision_score(
-            labels[exists] >= threshold, scores[exists]
-        )
-        if exists.any()
-        else 0.0
-        for labels, scores, exists in zip(*lists, strict=True)
-    ]
-    agree(ours.values, theirs)
-
-
-def test_label_ranking_average_precision_is_map_with_undefined_one(lists, agree):
-    # scikit-learn divides by the relevant items too, and gives 1 where there are none.
-    weights = np.linspace(0.5, 2, len(lists.labels), dtype=np.float32)
-    theirs = sklearn_metrics.label_ranking_average_precision_score(
-        lists.labels >= 1, lists.scores, sample_weight=weights
-    )
-    args = lists.labels, lists.scores
-    ours = jrm.average_precision(*args, weights=weights, undefined="one")
-    agree(ours.compute(), theirs)
 
 
 def test_tied_average_precision_is_of_thresholds_there_and_of_orders_here(agree):
