@@ -1,8 +1,6 @@
 """Columns and formats of other programs, other compressions, open files, and subtopics."""
 
 import gzip
-import io
-import json
 import sys
 from pathlib import Path
 
@@ -53,41 +51,6 @@ def test_columns_of_other_programs(tmp_path, value, triple):
         assert joined.retrieved.sum() == 3
 
 
-def test_columns_of_two_programs(tmp_path):
-    """Only an argument tells which of them are meant."""
-    names = ("query_id", "doc_id", "relevance", "qid", "docno", "label")
-    frame = pl.DataFrame([("q", "a", 1, "q", "a", 0)], names, orient="row")
-    frame.write_csv(tmp_path / "qrels.csv")
-    chosen = jrm.read_qrels(tmp_path / "qrels.csv", columns=names[3:])
-    assert chosen.rows() == [("q", "a", 0)]
-
-
-def test_files_of_ms_marco(tmp_path):
-    """Judgements without a header are told from tables; ranks are a format of their own."""
-    qrels, run = tmp_path / "qrels.tsv", tmp_path / "run.tsv"
-    qrels.write_text("7\t0\t3\t1\r\n7\t0\t4\t0\r\n")
-    assert jrm.read_qrels(qrels).rows() == [("7", "3", 1), ("7", "4", 0)]
-    qrels.write_text("query_id\tQ0\tdoc_id\trelevance\n7\t0\t3\t1\n")
-    assert jrm.read_qrels(qrels).rows() == [("7", "3", 1)]
-    run.write_text("7\t4\t1\n7\t3\t2\n")
-    rows = [("7", "4", -1), ("7", "3", -2)]
-    assert jrm.read_run(run, format="msmarco").rows() == rows
-    run.write_text("7 Q0 4 1 0.5 tag\n".replace(" ", "\t"))
-    assert jrm.read_run(run).rows() == [("7", "4", 0.5)]
-
-
-def test_json_by_query(tmp_path):
-    """Dicts as pytrec_eval and ranx write them, packed or not."""
-    path = tmp_path / "qrels.json"
-    text = json.dumps({"q1": {"a": 2, "b": -1}, "q2": {}, "q3": {"a": 0}})
-    path.write_text(text)
-    expected = [("q1", "a", 2), ("q1", "b", -1), ("q3", "a", 0)]
-    assert jrm.read_qrels(path).rows() == expected
-    packed = tmp_path / "run.json.gz"
-    packed.write_bytes(gzip.compress(b'{"q1": {"a": 0.25, "b": -Infinity, "c": 3}}'))
-    assert [row[2] for row in jrm.read_run(packed).rows()] == [0.25, -np.inf, 3]
-
-
 def test_zstd(tmp_path):
     """Text of every format may be packed by zstd, in several frames."""
     pack = zstandard.ZstdCompressor().compress
@@ -132,22 +95,6 @@ def test_packed_parquet(tmp_path, name):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"run\.parquet.*truncated or corrupt"):
         jrm.read_run(path)
-
-
-def test_open_files(tmp_path):
-    """Files that are open are read to their end, and named if they have a name."""
-    data = b"q1 0 a 1\n"
-    assert jrm.read_qrels(io.BytesIO(data)).rows() == [("q1", "a", 1)]
-    path = tmp_path / "qrels.csv"
-    path.write_bytes(b"query_id,doc_id,relevance\nq1,a,1\n")
-    with path.open("rb") as file:  # its name tells the format
-        assert jrm.read_qrels(file).rows() == [("q1", "a", 1)]
-        assert not file.closed
-    frame = pl.DataFrame(ROWS, NAMES, orient="row")
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    buffer.seek(0)
-    assert jrm.read_run(buffer, format="parquet").rows() == ROWS
 
 
 SUBTOPICS = [  # query, subtopic, document, relevance
@@ -198,16 +145,8 @@ def test_judgements_of_subtopics(tmp_path):
     assert {*joined.arguments("strec")["columns"]} == {"subtopics"}
 
 
-def test_subtopics_that_repeat(tmp_path):
-    """A document may be judged once for each subtopic."""
-    path = tmp_path / "qrels"
-    path.write_text("q 1 a 1\nq 2 a 1\nq 1 a 0\n")
-    kept = jrm.read_qrels(path, format="subtopics", duplicates="last")
-    assert kept.rows() == [("q", "a", 1, "2"), ("q", "a", 0, "1")]
-    nothing = kept.with_columns(relevance=pl.lit(0))
-    joined = jrm.join(nothing, {"q": {"a": 1.0}})
-    subtopics = joined.columns["subtopics"]
+def test_subtopics_of_nothing_relevant():
+    """One column stands for the subtopics, to which nothing is relevant."""
+    judged = {"qid": ["q"], "docno": ["a"], "label": [0], "subtopic": ["1"]}
+    subtopics = jrm.join(pl.DataFrame(judged), {"q": {"a": 1.0}}).columns["subtopics"]
     assert not subtopics.any() and subtopics.shape[1] == 1
-    names = "pass three names, of query, document and score$"
-    with pytest.raises(ValueError, match=names):
-        jrm.read_run(tmp_path / "x.csv", columns=("a", "b", "c", "d"))

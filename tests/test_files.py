@@ -1,6 +1,7 @@
 """Files are read as they are written, and anything wrong is an error that says where."""
 
 import gzip
+import io
 import json
 import re
 
@@ -10,9 +11,14 @@ import pytest
 from arrow_tables import ArrowTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from late_imports import LateImport
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
 from jax_rank_metrics._files import text
+
+pd = LateImport("pandas")
 
 FUZZ = settings(
     max_examples=60,
@@ -108,29 +114,57 @@ def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
         assert frame.height and not frame.null_count().sum_horizontal().item()
 
 
-RESEMBLING = {
-    "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9": [("q1", "a", 0.9)],
-    "q1 Q0 a 1.0 11 my tag\nq1 Q0 doc -1 9 9.5": [
-        ("q1", "a", 11.0),
-        ("q1", "doc", 9.0),
-    ],
-    "# of today\nq #0 a 1 0.5 my tag": [("q", "a", 0.5)],
-}
+SAME_PAIR = "q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n"
+TWO_PROGRAMS = "query_id,doc_id,relevance,qid,docno,label\nq,a,1,q,a,0\n"
+BESIDE_RANKS = "qid,docno,rank,score\nq,a,1,0.5\nq,b,2,0.7\n"
+NANOSECONDS = 1_700_000_000_000_000_001  # which no double holds
+TWO_SCORES = {"run": "q Q0 a 1 {} t\nq Q0 b 2 {} t\n", "run.csv": "qid,docno,score\nq,a,{}\nq,b,{}\n", "run.json": '{{"q": {{"a": {}, "b": {}}}}}'}  # fmt: skip
+
+# Files: what reads them, their names, what they hold, options, and the rows.
+FILES = {
+    # Text after the tag and comments are not read, and ranks need not count from 1.
+    "words after the tag": (jrm.read_run, "run", "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n", {}, [("q1", "a", 0.9)]),
+    "ranks of any kind": (jrm.read_run, "run", "q1 Q0 a 1.0 11 my tag\nq1 Q0 doc -1 9 9.5\r\n", {}, [("q1", "a", 11.0), ("q1", "doc", 9.0)]),
+    "a comment": (jrm.read_run, "run", "# of today\nq #0 a 1 0.5 my tag\r\n", {}, [("q", "a", 0.5)]),
+    "keys elsewhere in an object": (jrm.read_run, "run.jsonl", '{"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}}\n', {}, [("query_id", "A", 2.0)]),
+    "the first of duplicates": (jrm.read_run, "run", SAME_PAIR, {"duplicates": "first"}, [("q", "a", 1.0), ("q", "b", 2.0)]),
+    "the last of duplicates": (jrm.read_run, "run", SAME_PAIR, {"duplicates": "last"}, [("q", "b", 2.0), ("q", "a", -np.inf)]),
+    "the best of duplicates": (jrm.read_qrels, "qrels.txt", "q1 0 a 1\nq2 0 z 1\nq1 0 a 3\nq1 0 a 2\n", {"duplicates": "max"}, [("q1", "a", 3), ("q2", "z", 1)]),
+    "ids of JSON": (jrm.read_run, "run.ndjson", '{"user": 1, "item": "x", "score": 2, "other": [1]}\n', {"columns": ("user", "item", "score")}, [(1, "x", 2.0)]),
+    "ids of packed text": (jrm.read_qrels, "qrels.tsv.gz", gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"), {}, [("007", "x", 0.5)]),
+    # These begin with the first bytes of zlib.
+    **{f"{text!r}": (jrm.read_qrels, "qrels", f"{text}0 a 1\n", {}, [(text.strip(), "a", 1)]) for text in ("x^1 ", "x^1  ", "x\x011 ", "x\x011  ")},
+    # MS MARCO: judgements without a header, and ranks.
+    "judgements of MS MARCO": (jrm.read_qrels, "qrels.tsv", "7\t0\t3\t1\r\n7\t0\t4\t0\r\n", {}, [("7", "3", 1), ("7", "4", 0)]),
+    "judgements with a header": (jrm.read_qrels, "qrels.tsv", "query_id\tQ0\tdoc_id\trelevance\n7\t0\t3\t1\n", {}, [("7", "3", 1)]),
+    "ranks of MS MARCO": (jrm.read_run, "run.tsv", "7\t4\t1\n7\t3\t2\n", {"format": "msmarco"}, [("7", "4", -1), ("7", "3", -2)]),
+    "a run between tabs": (jrm.read_run, "run.tsv", "7\tQ0\t4\t1\t0.5\ttag\n", {}, [("7", "4", 0.5)]),
+    # Dicts as pytrec_eval and ranx write them, packed or not.
+    "judgements by query": (jrm.read_qrels, "qrels.json", '{"q1": {"a": 2, "b": -1}, "q2": {}, "q3": {"a": 0}}', {}, [("q1", "a", 2), ("q1", "b", -1), ("q3", "a", 0)]),
+    "a run by query": (jrm.read_run, "run.json.gz", gzip.compress(b'{"q1": {"a": 0.25, "b": -Infinity, "c": 3}}'), {}, [("q1", "a", 0.25), ("q1", "b", -np.inf), ("q1", "c", 3)]),
+    # Only an argument tells which columns of two programs are meant.
+    "columns of two programs": (jrm.read_qrels, "qrels.csv", TWO_PROGRAMS, {"columns": ("qid", "docno", "label")}, [("q", "a", 0)]),
+    # The score decides beside a rank, as in files of TREC; a rank that is named is read.
+    "a score beside a rank": (jrm.read_run, "x.csv", BESIDE_RANKS, {}, [("q", "a", 0.5), ("q", "b", 0.7)]),
+    "a rank beside a score": (jrm.read_run, "x.csv", BESIDE_RANKS, {"columns": ("qid", "docno", "rank")}, [("q", "a", -1), ("q", "b", -2)]),
+    # A document may be judged once for each subtopic.
+    "subtopics that repeat": (jrm.read_qrels, "qrels", "q 1 a 1\nq 2 a 1\nq 1 a 0\n", {"format": "subtopics", "duplicates": "last"}, [("q", "a", 1, "2"), ("q", "a", 0, "1")]),
+    # Long integers stay apart; one score that is no integer makes doubles of all.
+    **{f"{score} in {name}": (jrm.read_run, name, lines.format(NANOSECONDS, score), {}, [("q", "a", type(score)(NANOSECONDS)), ("q", "b", score)]) for name, lines in TWO_SCORES.items() for score in (NANOSECONDS + 1, 0.5)},
+}  # fmt: skip
 
 
-def test_lines_that_resemble_bad_ones(tmp_path):
-    """Comments and text after the tag are not read, and ranks need not count from 1."""
-    for lines, rows in RESEMBLING.items():
-        (tmp_path / "run").write_text(f"{lines}\r\n")
-        assert jrm.read_run(tmp_path / "run").rows() == rows
-
-
-def test_keys_elsewhere_in_an_object_are_no_repeats(tmp_path):
-    """A value or a nested key may equal the name of a column."""
-    path = tmp_path / "run.jsonl"
-    text = '"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}'
-    path.write_text(f"{{{text}}}\n")
-    assert jrm.read_run(path).rows() == [("query_id", "A", 2.0)]
+@pytest.mark.parametrize("case", FILES)
+def test_rows_of_files(tmp_path, case):
+    """Paths and open files, which are named and stay open, give the same rows."""
+    read, name, data, options, rows = FILES[case]
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    frame = read(path, **options)
+    assert frame.rows() == rows and frame.columns[:2] == [*NAMES[:2]]
+    with path.open("rb") as file:
+        assert read(file, **options).rows() == rows
+        assert not file.closed
 
 
 def test_missing_files_are_named(tmp_path):
@@ -139,32 +173,6 @@ def test_missing_files_are_named(tmp_path):
         jrm.read_qrels(tmp_path / "qrels.csv")
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         jrm.read_qrels(tmp_path)
-
-
-def test_duplicates_and_kinds_of_ids(tmp_path):
-    """The first or last line is kept; ids are strings in text, integers in JSON."""
-    path = tmp_path / "run"
-    path.write_text("q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n")
-    first, last = (jrm.read_run(path, duplicates=x).rows() for x in ("first", "last"))
-    assert first == [("q", "a", 1.0), ("q", "b", 2.0)]
-    assert last == [("q", "b", 2.0), ("q", "a", -np.inf)]
-    lines = '{"user": 1, "item": "x", "score": 2, "other": [1]}\n'
-    path = tmp_path / "run.ndjson"
-    path.write_text(lines)
-    frame = jrm.read_run(path, columns=("user", "item", "score"))
-    assert frame.rows() == [(1, "x", 2.0)] and frame.columns == [*NAMES]
-    path = tmp_path / "qrels.tsv.gz"
-    path.write_bytes(gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"))
-    assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
-
-
-@pytest.mark.parametrize("start", ["x^", "x\x01"])
-@pytest.mark.parametrize("blank", [" ", "  "])
-def test_text_that_begins_like_a_compressed_file(tmp_path, start, blank):
-    """These are the first bytes of zlib, too."""
-    path = tmp_path / "qrels"
-    path.write_text(f"{start}1{blank}0 a 1\n")
-    assert jrm.read_qrels(path).rows() == [(f"{start}1", "a", 1)]
 
 
 PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
@@ -209,6 +217,93 @@ def test_plain_lines_are_read_like_all_lines(tmp_path, monkeypatch, name):
     assert is_plain == (name in [*CHANGES][:5] or name in ("NaN", "an id with #"))
     monkeypatch.setattr(text, "_plain_fields", lambda data, form: None)
     assert fast == result()
+
+
+HASH_RUN = "#metoo Q0 #d 1 17 t\n#metoo Q0 b 2 16 t\n# Q0 d 3 -inf t\nq Q0 # 1 1e-3 t\n"
+HASH_QRELS = "#metoo 0 b 1\n#metoo 0 #d 0\n# 0 d 1\nq 0 # 2\n"
+COMMENTS = "# of today\n#\n#bm25 with k1 and b 0.4\n## a b c\n"
+
+
+def read(reader, data, name="run", **options):
+    """Reads text as a file of this name."""
+    file = io.BytesIO(data if isinstance(data, bytes) else data.encode())
+    file.name = name
+    return reader(file, **options).rows()
+
+
+@pytest.mark.parametrize("change", [str, COMMENTS.__add__, "{}\n\n#\n".format])
+def test_ids_may_begin_with_a_hash(monkeypatch, change):
+    """Lines of data are never comments, with the quick reader or the pattern."""
+    for _ in range(2):
+        assert read(jrm.read_run, change(HASH_RUN)) == [
+            ("#metoo", "#d", 17), ("#metoo", "b", 16), ("#", "d", -float("inf")),
+            ("q", "#", 0.001),
+        ]  # fmt: skip
+        rows = [("#metoo", "b", 1), ("#metoo", "#d", 0), ("#", "d", 1), ("q", "#", 2)]
+        assert read(jrm.read_qrels, change(HASH_QRELS)) == rows
+        of_topics = read(jrm.read_qrels, change(HASH_QRELS), format="subtopics")
+        assert of_topics == [(*row, "0") for row in rows]
+        ranks = change("#a\td\t1\n#a\t#e\t2\n")
+        expected = [("#a", "d", -1), ("#a", "#e", -2)]
+        assert read(jrm.read_run, ranks, format="msmarco") == expected
+        svm = change("1 qid:7 # 0\n#2 qid:7\n")
+        assert read(jrm.read_qrels, svm, format="svmlight") == [(7, 0, 1)]
+        monkeypatch.setattr(text, "_plain_fields", lambda data, form: None)
+
+
+def test_hashes_beside_trec_eval(tmp_path):
+    """Its reader sees the same documents, and the command gives it the same numbers."""
+    trec_eval = pytest.importorskip("pytrec_eval")
+    paths = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    for path, lines in zip(paths, (HASH_QRELS, HASH_RUN), strict=True):
+        path.write_text(lines)
+    with paths[0].open() as qrels, paths[1].open() as run:
+        qrels, run = trec_eval.parse_qrel(qrels), trec_eval.parse_run(run)
+    assert {(q, d, s) for q, docs in run.items() for d, s in docs.items()} == {
+        *jrm.read_run(paths[1]).rows()
+    }
+    values = trec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
+    words = ["evaluate", *map(str, paths), "--trec", "-m", "recip_rank", "-q"]
+    output = CliRunner().invoke(cli.app(), [*words, "--format", "trec"]).stdout
+    for query, value in values.items():
+        assert f"\t{query}\t{value['recip_rank']:.4f}\n" in output
+
+
+RANKS = {
+    "query,document,rank": {"columns": ("query", "document", "rank")},
+    "query,document,Position": {"columns": ("query", "document", "Position")},
+    "a,b,place": {"columns": ("a", "b", "place"), "format": "msmarco"},
+    "qid,docno,rank": {},
+    "q_id,doc_id,position": {},
+    "query-id,corpus-id,rank": {"format": "csv"},
+}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("header", RANKS)
+def test_a_column_of_ranks_is_read_as_ranks(tmp_path, header, first):
+    """In every table lower ranks are better, whether they begin with 0 or 1."""
+    table, options = f"{header}\nq,b,{first + 1}\nq,a,{first}\n", RANKS[header]
+    expected = [("q", "b", -1.0 - first), ("q", "a", -first)]
+    assert read(jrm.read_run, table, "run.csv", **options) == expected
+    frame = pl.read_csv(table.encode())
+    of_any = {name: x for name, x in options.items() if name != "format" or x != "csv"}
+    tabs = frame.write_csv(separator="\t")
+    name = "run.tsv" if options.get("format") != "msmarco" else "dev.small"
+    assert read(jrm.read_run, tabs, name, **of_any) == expected
+    assert read(jrm.read_run, frame.write_ndjson(), "run.jsonl", **of_any) == expected
+    frame.write_parquet(tmp_path / "run.parquet")
+    assert jrm.read_run(tmp_path / "run.parquet", **of_any).rows() == expected
+    if not options:
+        for run in (frame, pd.DataFrame(frame.to_dict(as_series=False))):
+            joined = jrm.join({"q": {"a": 1}}, run)
+            assert joined._places.above.tolist() == [0]
+
+
+def test_the_score_decides_beside_a_rank():
+    """In frames, too."""
+    joined = jrm.join({"q": {"a": 1}}, pl.read_csv(BESIDE_RANKS.encode()))
+    assert joined._places.above.tolist() == [1]
 
 
 def test_svmlight_and_its_scores(tmp_path):

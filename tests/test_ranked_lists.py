@@ -251,9 +251,3 @@ def test_documents_of_chunks(is_dict):
             joined = jrm.join({"q": [doc_id]}, {"q": run}, document=document)
             assert joined.measure("mrr")["mrr"].values == np.float32(1 / rank)
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
-
-
-def test_the_best_judgement_stays(tmp_path):
-    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 z 1\nq1 0 a 3\nq1 0 a 2\n")
-    qrels = jrm.read_qrels(tmp_path / "qrels.txt", duplicates="max")
-    assert qrels.rows() == [("q1", "a", 3), ("q2", "z", 1)]

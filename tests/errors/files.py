@@ -157,6 +157,18 @@ CASES = {
     "a bomb": (ValueError, "unpacks to more than 128 MiB, over 100 times its size", lambda: qrels(gzip.compress(bytes(2**20 + 1)) * 2**7)),
     "a header of more fields than bytes": (ValueError, "run.csv, line 1 .*: 20003 fields, far more than other lines have", lambda: run("query_id,doc_id,score" + ",x" * 20_000 + "\nq,d,1" * 2000, name="run.csv")),
     "a long message": (ValueError, " … ", lambda: run("x" * 70 + " " + "y" * 10_000, columns=("q" * 1000, "d" * 1000, "s"), name="run.csv")),
+    # keys that repeat, and columns that are no ranks
+    "a repeated query of JSON": (ValueError, "run.json: the key 'q1' is there twice; put all documents of a query into one object", lambda: run('{"q1": {"a": 1}, "q1": {"b": 2}}', name="run.json")),
+    "a repeated query, the first kept": (ValueError, "the key 'q1' is there twice", lambda: run('{"q1": {}, "q2": {"a": 1}, "q1": {"b": 2}}', name="run.json", duplicates="first")),
+    "a repeated query of judgements": (ValueError, "the key 'q' is there twice", lambda: qrels('{"q": {"a": 1}, "q": {"a": 1}}', "json")),
+    "a repeated query, escaped": (ValueError, "the key 'A' is there twice", lambda: run('{"A": {"a": 1}, "\\u0041": {"b": 2}}', name="run.json")),
+    "a negative rank": (ValueError, "run.csv, line 2 ('q,a,-1'): the rank is -1; pass integers, counted from 0 or 1", lambda: run("qid,docno,rank\nq,a,-1\n", name="run.csv")),
+    "half a rank of a frame": (ValueError, "run, row 1: the rank is 1.5; pass integers", lambda: jrm.join({"q": {"a": 1}}, pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "rank": [1.0, 1.5]}))),
+    "a missing rank": (ValueError, "the rank is None", lambda: run("qid,docno,rank\nq,a,\n", name="run.csv")),
+    "a rank that is a word": (ValueError, "the rank is first", lambda: run("a,b,c\nq,a,first\n", "msmarco", "run.csv", columns=("a", "b", "c"))),
+    "two columns of ranks": (ValueError, "the columns may be qid, docno, rank or qid, docno, position; pass columns=", lambda: run("qid,docno,rank,position\nq,a,1,1\n", name="run.csv")),
+    "columns of ranks that are not there": (ValueError, "the column 'd' is not among a, b, c", lambda: run("a\tb\tc\nq\ta\t1\n", format="msmarco", columns=("a", "d", "c"))),
+    "a hash before a bad rank": (ValueError, "line 1 ('#q Q0 d x 1 t'): the rank is 'x', which is not a number", lambda: run("#q Q0 d x 1 t\n")),
     # weights of queries
     "a weight that is a word": (ValueError, "weights, line 2 ('q2 x'): pass a query and its weight", lambda: weights("q1 1\nq2 x\n")),
     "an infinite weight": (ValueError, "line 1 ('q1,inf'): pass finite weights", lambda: weights("q1,inf\n")),
