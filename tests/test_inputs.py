@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from array_likes import Tensor, Variable
 from marks import long_but
 
 import jax_rank_metrics as jrm
@@ -33,30 +34,6 @@ def test_narrow_segment_ids(dtype, number):
     for state in (call(ids), call(jnp.asarray(ids)), jax.jit(call)(ids)):
         assert state.lists == 2
         np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
-
-
-class Tensor:
-    """Behaves like a torch tensor or a pandas column: NumPy converts it by `__array__`."""
-
-    def __init__(self, values):
-        """Takes anything that NumPy converts."""
-        self.values = np.asarray(values)
-
-    def __array__(self, dtype=None, copy=None):
-        """Returns the array for NumPy."""
-        return self.values
-
-
-class Variable:
-    """Behaves like a parameter of a model: JAX converts it by `__jax_array__`."""
-
-    def __init__(self, values):
-        """Takes anything that JAX converts."""
-        self.values = jnp.asarray(values)
-
-    def __jax_array__(self):
-        """Returns the array for JAX."""
-        return self.values
 
 
 KINDS = {

@@ -5,6 +5,7 @@ import array
 import jax
 import jax.numpy as jnp
 import numpy as np
+from array_likes import Tensor
 from cases import CASES as METRICS
 
 import jax_rank_metrics as jrm
@@ -79,18 +80,6 @@ def in_32_bits(call):
     """Calls a function where integers have 32 bits."""
     with jax.enable_x64(False):
         return call()
-
-
-class Tensor:
-    """Behaves like a tensor of torch, which NumPy converts by `__array__`."""
-
-    def __init__(self, values):
-        """Takes an array."""
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        """Returns the array for NumPy."""
-        return self.values
 
 
 # Calls that take the ids of packed lists.
