@@ -306,6 +306,7 @@ CASES = {
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
+    "a cutoff of a metric without": (TypeError, "roc_auc has no option 'k'", lambda: jrm.roc_auc(Y, Y, k=3)),
     "joined beside scores": (ValueError, "labels is a Joined, which has all arrays, but scores is given; leave it out", lambda: jrm.check(jrm.join({"q": {"a": 1}}, {"q": {"a": 0.5}}), [0.5])),
     "relevant beside labels": (ValueError, "relevant and labels are both given", lambda: jrm.check([1, 0], relevant=[[0]])),
     "arguments of two drivers": (ValueError, "seen is no argument of evaluate_embeddings; pass the arguments of one driver", lambda: jrm.check(queries=[[1.0]], items=[[1.0]], relevant=[[0]], seen=[[0]])),

@@ -100,8 +100,21 @@ WIDE_FORMS = {
     "list": WIDE.tolist(),
 }
 
+
 # fmt: off
+def pooled(metric):
+    """Of the second list, two items of the label 0 are retrieved, and one was judged."""
+    labels, pool = [[1, 0, 0, 1], [1, 0, 0, 1]], [[1, 1, 0, 0], [1, 1, 0, -1]]
+    return jrm.measure(metric, jrm.rank_retrieved(labels, pool_labels=pool))
+
+
 CASES = {
+    """Scores of any user."""
+    "retrieved of another shape": (ValueError, "retrieved has shape .*but scores has shape", lambda: scores(retrieved=np.ones(3, bool))),
+    "retrieved as numbers": (TypeError, "retrieved: dtype is float32.*retrieved != 0", lambda: scores(retrieved=SCORES)),
+    "retrieved items that no pool says were judged": (ValueError, "more items of the label 0 were retrieved than pool_labels holds in list 1, .* pass 'judged' in columns and pool_columns", lambda: pooled("bpref")),
+    "the same of their number": (ValueError, "more items of the label 0", lambda: pooled("num_nonrel_judged_ret@3")),
+    "item weights with a number of relevant items": (ValueError, "weights weighs items, but num_relevant", lambda: jrm.rank_retrieved(np.ones((2, 3)), weights=np.ones((2, 3)), num_relevant=[3, 3])),
     # scores
     "a score": (ValueError, "scores has shape", lambda: scores(np.float32(1))),
     "scores of no items": (ValueError, "at least one item", lambda: scores(SCORES[:, :0])),
