@@ -105,16 +105,13 @@ def catalog(**how):
 
 
 EVERYWHERE = ("bpref", "num_nonrel_judged_ret@3", "judged@3")
+CUT = (*EVERYWHERE[1:], "residual@3")
 SOURCES = {
     "ids": (retrieved_ids, "stable", (*EVERYWHERE, "infap", "residual@3")),
     "scores": (lambda: jrm.rank_scores(SCORES, IDS, LISTED), None, EVERYWHERE),
-    "first scores": (
-        lambda: jrm.rank_scores(SCORES, IDS, LISTED, k=3),
-        None,
-        (*EVERYWHERE[1:], "residual@3"),
-    ),
+    "first scores": (lambda: jrm.rank_scores(SCORES, IDS, LISTED, k=3), None, CUT),
     "catalog": (lambda: catalog(k=None), None, EVERYWHERE),
-    "first items": (lambda: catalog(k=3), None, (*EVERYWHERE[1:], "residual@3")),
+    "first items": (lambda: catalog(k=3), None, CUT),
     "places": (counted_places, None, EVERYWHERE),
 }
 

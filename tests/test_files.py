@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import re
 
 import numpy as np
 import polars as pl
@@ -165,14 +164,6 @@ def test_rows_of_files(tmp_path, case):
     with path.open("rb") as file:
         assert read(file, **options).rows() == rows
         assert not file.closed
-
-
-def test_missing_files_are_named(tmp_path):
-    """So are folders."""
-    with pytest.raises(FileNotFoundError, match="qrels"):
-        jrm.read_qrels(tmp_path / "qrels.csv")
-    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
-        jrm.read_qrels(tmp_path)
 
 
 PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
@@ -370,13 +361,10 @@ def test_join():
 
 
 def test_join_takes_tables_of_arrow():
-    """A table is read by its column names, and errors do not quote its data."""
+    """A table is read by its column names."""
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
     joined = jrm.join(ArrowTable(frame), {"q": {"secret": 0.5}})
     assert items_of(joined, "q") == {"secret": (1, True, True, True)}
-    message = "no column 'relevance', only query_id, doc_id;"
-    with pytest.raises(ValueError, match=message):
-        jrm.join(ArrowTable(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
 def test_join_takes_kinds_of_ids():

@@ -5,6 +5,7 @@ import io
 import tempfile
 from pathlib import Path
 
+from arrow_tables import ArrowTable
 from error_rows import rows_of
 from late_imports import LateImport
 
@@ -17,6 +18,7 @@ pandas, pl = LateImport("pandas"), LateImport("polars")
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"x": 0}}
 RUN = {"q1": {"a": 0.5}, "q3": {"x": 0.0}}
 JUDGED = b'{"query_id":1,"doc_id":2,"relevance":3}\n'
+FOLDER, PAIR = Path(__file__).parent, {"query_id": ["q"], "doc_id": ["a"]}
 HEADER = b"query_id,doc_id,relevance\n"
 TWICE = {"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "qid": ["q"], "docno": ["a"], "label": [0]}  # fmt: skip
 
@@ -175,6 +177,8 @@ CASES = {
     "two weights of a query": (ValueError, "line 3 ('q1 2'): query 'q1' has a weight already", lambda: weights("query weight\nq1 1\nq1 2\n")),
     "no weights": (ValueError, "weights is empty", lambda: weights("query,weight\n\n")),
     # options of files
+    "a missing file": (FileNotFoundError, "qrels.csv", lambda: jrm.read_qrels(FOLDER / "qrels.csv")),
+    "a folder": (OSError, str(FOLDER), lambda: jrm.read_qrels(FOLDER)),
     "columns of letters": (ValueError, "columns is 'abc'; pass three names", lambda: jrm.read_qrels("qrels.csv", columns="abc")),
     "columns of TREC": (ValueError, "have no names", lambda: jrm.read_qrels("qrels.csv", columns=("a", "b", "c"), format="trec")),
     "judgements of scores": (ValueError, "format is 'scores'; pass None or one of trec", lambda: jrm.read_qrels("qrels.csv", format="scores")),
@@ -199,7 +203,7 @@ CASES = {
     "a column twice": (ValueError, "several columns 'doc_id'; drop or rename", series_of_two_columns),
     "a query without documents": (ValueError, "query 'q' has no documents in run; pass missing='zero'", lambda: jrm.join({"q": {"a": 1}}, {"q": {}})),
     "an integer of 131 bits": (ValueError, "an integer beyond 128 bits; pass floats", lambda: jrm.join(QRELS, {"q": {"a": 2**130}})),
-    "no relevance": (ValueError, "no column 'relevance'", lambda: jrm.join(pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN)),
+    **rows_of("no relevance", ValueError, "no column 'relevance', only query_id, doc_id;", lambda x: jrm.join(x, RUN), pl.DataFrame(PAIR), ArrowTable(pl.DataFrame(PAIR))),
     "a frame of two programs": (ValueError, "qrels: the columns may be query_id, doc_id, relevance or qid, docno, label; drop the others", lambda: jrm.join(pl.DataFrame(TWICE), RUN)),
     "two subtopics": (ValueError, "the subtopic may be subtopic or subtopic_id", lambda: jrm.join(pl.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1], "subtopic": ["1"], "subtopic_id": ["1"]}), RUN)),
     "scores of fewer items": (ValueError, "run has 1 scores without query_id, and qrels 3", svmlight),
