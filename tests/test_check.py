@@ -3,6 +3,7 @@
 Sound data trigger no remark.
 """
 
+import json
 import re
 import warnings
 
@@ -150,12 +151,9 @@ def test_join_and_the_command(tmp_path, name, condensed):
     joined, warned = remarks_of(lambda: jrm.join(qrels, run, condensed=condensed))
     assert len(warned) == 1 and warned[0].startswith(text)
     assert joined.remarks == (warned[0],) and jrm.check(joined)[:1] == warned
-    paths = tmp_path / "qrels", tmp_path / "run"
-    for path, queries, form in zip(
-        paths, (qrels, run), ("{} 0 {} {}", "{} 0 {} 1 {} t"), strict=True
-    ):
-        rows = [(q, d, x) for q, docs in queries.items() for d, x in docs.items()]
-        path.write_text("".join(form.format(*row) + "\n" for row in rows))
+    paths = tmp_path / "qrels.json", tmp_path / "run.json"
+    for path, queries in zip(paths, (qrels, run), strict=True):
+        path.write_text(json.dumps(queries))
     words = ["evaluate", *map(str, paths), "-m", "mrr"]
     done = CliRunner().invoke(cli.app(), words)
     assert done.stderr == f"jax-rank-metrics: run: {warned[0]}\n"
