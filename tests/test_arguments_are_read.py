@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from cases import CASES
 from marks import long, long_but
+from sources import count_places
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
@@ -90,10 +91,8 @@ def retrieved_ids():
 
 def counted_places():
     """Counts the places of judged items."""
-    above = (SCORES[:, None] > SCORES[..., None]).sum(-1)
-    tied = (SCORES[:, None] == SCORES[..., None]).sum(-1)
-    safe = np.maximum(IDS, 0)
-    above, tied = (np.take_along_axis(x, safe, -1) for x in (above, tied))
+    counts, safe = count_places(SCORES, LABELS >= 0), np.maximum(IDS, 0)
+    above, tied = (np.take_along_axis(x, safe, -1) for x in counts)
     return jrm.rank_places(LISTED, above, tied, IDS >= 0, num_retrieved=[6, 6])
 
 

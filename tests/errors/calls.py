@@ -37,25 +37,21 @@ def at(array, index, value):
     return copy
 
 
+ITEMS = jax.sharding.PartitionSpec(None, "model")
+
+
+def sharded(kind=jax.sharding.AxisType.Explicit):
+    """Returns lists whose items are sharded over two devices, by their type."""
+    mesh = jax.make_mesh((2,), ("model",), (kind,), devices=jax.devices()[:2])
+    lists = np.zeros((2, 4), np.float32)
+    return jax.device_put(lists, jax.sharding.NamedSharding(mesh, ITEMS))
+
+
 def over_items(call):
     """Calls a function inside shard_map, with labels whose items lie on two devices."""
-    mesh = jax.make_mesh((2,), ("model",), devices=jax.devices()[:2])
-    spec = jax.sharding.PartitionSpec(None, "model")
-    arrays = jax.device_put(
-        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
-    )
-    out = jax.sharding.PartitionSpec()
-    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=spec, out_specs=out))(arrays)
-
-
-def sharded():
-    """Returns lists whose items are sharded over two devices by their type."""
-    kinds = (jax.sharding.AxisType.Explicit,)
-    mesh = jax.make_mesh((2,), ("model",), kinds, devices=jax.devices()[:2])
-    spec = jax.sharding.PartitionSpec(None, "model")
-    return jax.device_put(
-        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
-    )
+    labels, out = sharded(jax.sharding.AxisType.Auto), jax.sharding.PartitionSpec()
+    how = {"mesh": labels.sharding.mesh, "in_specs": ITEMS, "out_specs": out}
+    return jax.jit(jax.shard_map(call, **how))(labels)
 
 
 # The shapes of rankings are enough for what they refuse, and compile nothing.

@@ -108,7 +108,32 @@ def pooled(metric):
     return jrm.measure(metric, jrm.rank_retrieved(labels, pool_labels=pool))
 
 
+LIMIT = 2**24
+
+
+def turned(queries, items):
+    """Scores of complex numbers."""
+    return jax.lax.complex(queries @ items.T, queries @ items.T)
+
+
+def long_lists(length):
+    """A ranking of lists so long that their arrays are better not made."""
+    x = jax.ShapeDtypeStruct((1, length), jnp.float32)
+    return jax.eval_shape(lambda x: jrm.rank(x, x), x)
+
+
+def beyond(ranks):
+    """A place beyond the limit, among so many ranks."""
+    return jrm.rank_places([[1]], [[LIMIT + 99]], [[1]], num_retrieved=[ranks])
+
+
 CASES = {
+    # scores and cutoffs that no dtype of the devices holds
+    "complex similarity": (TypeError, "similarity gives complex64 scores; return real numbers", lambda: jrm.rank_catalog(SCORES, SCORES, IDS, k=1, similarity=turned)),
+    "a cutoff beyond float32": (ValueError, f"k is {LIMIT + 1}, but ranks beyond {LIMIT} are not told apart in float32; pass at most {LIMIT}, or None", lambda: jax.eval_shape(lambda x: jrm.recall.of(x, k=(5, LIMIT + 1)).values, long_lists(LIMIT + 9))),
+    "a cutoff of places": (ValueError, f"k is {LIMIT + 100}, but ranks beyond", lambda: jrm.recall.of(beyond(LIMIT + 200), k=LIMIT + 100)),
+    "a cutoff of scores": (ValueError, f"k is {LIMIT + 100}, but ranks beyond", lambda: jax.eval_shape(lambda x: jrm.measure(f"hit_rate@{LIMIT + 100}", jrm.rank_scores(x, IDS[:1])), jax.ShapeDtypeStruct((1, LIMIT + 200), jnp.float32))),
+    # arguments that would be accepted and not read
     """Scores of any user."""
     "retrieved of another shape": (ValueError, "retrieved has shape .*but scores has shape", lambda: scores(retrieved=np.ones(3, bool))),
     "retrieved as numbers": (TypeError, "retrieved: dtype is float32.*retrieved != 0", lambda: scores(retrieved=SCORES)),
