@@ -65,9 +65,8 @@ def test_no_remarks_on_packed_lists_and_ids(rng):
     packing = {"segment_ids": ids, "num_segments": LISTS + 3}
     assert jrm.check(*flat, **packing) == []
     item_ids = rng.permuted(np.tile(np.arange(40), (LISTS, 1)), axis=-1)
-    relevant = {
-        "relevant_ids": np.where(rng.random((LISTS, 5)) < 0.3, -1, item_ids[:, :5])
-    }
+    is_padding = rng.random((LISTS, 5)) < 0.3
+    relevant = {"relevant_ids": np.where(is_padding, -1, item_ids[:, :5])}
     retrieved = rng.permuted(item_ids, axis=-1)
     assert jrm.check(**relevant, retrieved_ids=retrieved, num_items=40) == []
     excluded = np.where(item_ids[:, 5:9] % 3 == 0, -1, item_ids[:, 5:9])
