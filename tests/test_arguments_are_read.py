@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from cases import CASES
 from marks import long, long_but
+from sources import count_places
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
@@ -90,10 +91,8 @@ def retrieved_ids():
 
 def counted_places():
     """Counts the places of judged items."""
-    above = (SCORES[:, None] > SCORES[..., None]).sum(-1)
-    tied = (SCORES[:, None] == SCORES[..., None]).sum(-1)
-    safe = np.maximum(IDS, 0)
-    above, tied = (np.take_along_axis(x, safe, -1) for x in (above, tied))
+    counts, safe = count_places(SCORES, LABELS >= 0), np.maximum(IDS, 0)
+    above, tied = (np.take_along_axis(x, safe, -1) for x in counts)
     return jrm.rank_places(LISTED, above, tied, IDS >= 0, num_retrieved=[6, 6])
 
 
@@ -105,16 +104,13 @@ def catalog(**how):
 
 
 EVERYWHERE = ("bpref", "num_nonrel_judged_ret@3", "judged@3")
+CUT = (*EVERYWHERE[1:], "residual@3")
 SOURCES = {
     "ids": (retrieved_ids, "stable", (*EVERYWHERE, "infap", "residual@3")),
     "scores": (lambda: jrm.rank_scores(SCORES, IDS, LISTED), None, EVERYWHERE),
-    "first scores": (
-        lambda: jrm.rank_scores(SCORES, IDS, LISTED, k=3),
-        None,
-        (*EVERYWHERE[1:], "residual@3"),
-    ),
+    "first scores": (lambda: jrm.rank_scores(SCORES, IDS, LISTED, k=3), None, CUT),
     "catalog": (lambda: catalog(k=None), None, EVERYWHERE),
-    "first items": (lambda: catalog(k=3), None, (*EVERYWHERE[1:], "residual@3")),
+    "first items": (lambda: catalog(k=3), None, CUT),
     "places": (counted_places, None, EVERYWHERE),
 }
 
@@ -185,43 +181,24 @@ def test_drivers_know_what_is_judged():
     check(evaluation.lists, jrm.measure(metrics, rows))
 
 
-class TestSeen:
-    """Users that are named beside those that are evaluated."""
+def evaluate(seen, model=lambda users: np.tile(-np.float32(range(6)), (len(users), 1))):
+    """Evaluates users 4 and 5; the first items are best for any user."""
+    relevant = {4: [1], 5: [2]}
+    return jrm.evaluate_users("recall@2", model, relevant, seen=seen)
 
-    @staticmethod
-    def scores(users):
-        """Scores that prefer the first items, for any user."""
-        return -np.arange(6, dtype=np.float32)[None] - np.float32(users[:, None] * 0)
 
-    def evaluate(self, seen, model=None, **how):
-        """Evaluates users 4 and 5."""
-        relevant = {4: [1], 5: [2]}
-        model = self.scores if model is None else model
-        return jrm.evaluate_users("recall@2", model, relevant, seen=seen, **how)
+def test_seen_of_other_users():
+    """They exclude nothing: an error where the model says of no user that it exists."""
+    with pytest.raises(ValueError, match="seen names none of the users"):
+        evaluate(pd.DataFrame({"user": [0, 1], "item": [0, 0]}))
+    # Rows of a model are known to be users, whose counts make items popular: here 2
+    # of item 0, and none of item 1.
+    evaluation = evaluate({7: [0], 6: [0]}, np.tile(-np.float32(range(6)), (8, 1)))
+    popularity = evaluation.lists["popularity@2"].values
+    np.testing.assert_allclose(popularity, [np.log(2) / 2] * 2, rtol=1e-6)
 
-    def test_of_other_users_alone(self):
-        """They exclude nothing: an error where the model says of no user that it exists."""
-        with pytest.raises(ValueError, match="seen names none of the users"):
-            self.evaluate({7: [0]})
-        with pytest.raises(ValueError, match="seen names none of the users"):
-            self.evaluate(pd.DataFrame({"user": [0, 1], "item": [0, 0]}))
-        # Rows of a model are known to be users, whose counts make items popular: here 2
-        # of item 0, and none of item 1.
-        evaluation = self.evaluate({7: [0], 6: [0]}, self.scores(np.arange(8)))
-        popularity = evaluation.lists["popularity@2"].values
-        np.testing.assert_allclose(popularity, [np.log(2) / 2] * 2, rtol=1e-6)
 
-    def test_of_some_users(self):
-        """Others may be named too, for popularity, and users who have seen nothing."""
-        evaluation = self.evaluate({7: [0], 4: []})
-        assert evaluation.items.tolist() == [[0, 1], [0, 1]]
-        evaluation = self.evaluate({7: [0], 4: [0]})
-        assert evaluation.items.tolist() == [[1, 2], [0, 1]]
-
-    @pytest.mark.parametrize("name", ["seen", "relevant"])
-    def test_a_name_below_zero(self, name):
-        """−1 is no user, whoever is evaluated."""
-        arguments = {"relevant": {4: [1]}, "seen": {4: [0]}, "users": [4]}
-        arguments[name] = {-1: [0]} | arguments[name]
-        with pytest.raises(ValueError, match=f"{name} has the user -1"):
-            jrm.evaluate_users("recall@2", self.scores, **arguments)
+def test_seen_of_some_users():
+    """Others may be named too, for popularity, and users who have seen nothing."""
+    assert evaluate({7: [0], 4: []}).items.tolist() == [[0, 1], [0, 1]]
+    assert evaluate({7: [0], 4: [0]}).items.tolist() == [[1, 2], [0, 1]]

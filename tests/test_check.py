@@ -1,12 +1,22 @@
-"""The remarks of `check`, and that sound data trigger none."""
+"""What is likely unintended: `check`, drivers, `join` and the command say the same.
 
+Sound data trigger no remark.
+"""
+
+import json
 import re
+import warnings
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import polars as pl
 import pytest
+from marks import long
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
 
 LISTS, ITEMS = 60, 12
 
@@ -55,9 +65,8 @@ def test_no_remarks_on_packed_lists_and_ids(rng):
     packing = {"segment_ids": ids, "num_segments": LISTS + 3}
     assert jrm.check(*flat, **packing) == []
     item_ids = rng.permuted(np.tile(np.arange(40), (LISTS, 1)), axis=-1)
-    relevant = {
-        "relevant_ids": np.where(rng.random((LISTS, 5)) < 0.3, -1, item_ids[:, :5])
-    }
+    is_padding = rng.random((LISTS, 5)) < 0.3
+    relevant = {"relevant_ids": np.where(is_padding, -1, item_ids[:, :5])}
     retrieved = rng.permuted(item_ids, axis=-1)
     assert jrm.check(**relevant, retrieved_ids=retrieved, num_items=40) == []
     excluded = np.where(item_ids[:, 5:9] % 3 == 0, -1, item_ids[:, 5:9])
@@ -97,56 +106,193 @@ def test_one_remark(name, rng):
         assert re.match(text, remark), remark
 
 
-def test_remarks_on_packed_lists(rng):
-    """Remarks name a packed list by its number."""
-    labels, scores, _ = [x.reshape(-1) for x in sound_data(rng)]
-    ids = np.repeat(np.arange(LISTS), ITEMS)
-    packing = {"segment_ids": ids, "num_segments": LISTS}
-    [remark] = jrm.check(labels, np.where(ids == 4, 1, scores), **packing)
-    assert remark.startswith("all scores are equal in 1 of 60 lists, as in list 4;")
+GRADES = (
+    "none of 2 items is relevant: the largest label is 0.9, and relevance_threshold"
+)
+INFINITE = "-inf is the lowest score, and such items are ranked and may be found"
+COLLIDING = (
+    "scores that differ become equal in float32, in which they are compared, and"
+)
+IDS = "0 of 3 retrieved documents are judged, and none is relevant: of query 'q1', the "
+
+
+def remarks_of(call):
+    """The result of a call, and the warnings about the caller's line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    assert {x.filename for x in caught} <= {__file__}
+    return result, [str(x.message) for x in caught]
+
+
+JOINS = {
+    "ids": ({"q1": {"0007": 1, "0008": 0}, "q2": {"01": 1}}, {"q1": {"7": 2, "8": 1}, "q2": {"1": 1}}, f"{IDS}judgements hold '0007', '0008', and the run '7', '8'"),
+    "integers": ({"q1": {"0007": 1}}, {"q1": {7: 2, 8: 1, 9: 0}}, f"{IDS}judgements hold '0007', and the run '7', '8'"),
+    "grades": ({"q1": {"a": 0.9, "b": 0.2}}, {"q1": {"a": 1}}, GRADES),
+    "hardly any": ({"q": {"0": 0, "x1": 1}}, {"q": {str(i): i for i in range(200)}}, "1 of 200 retrieved documents are judged"),
+}  # fmt: skip
+SILENT = {
+    "one hit": ({"q": {"0": 1}}, {"q": {str(i): i for i in range(200)}}, {}),
+    "judged": ({"q": {"0": 0, "1": 0, "z": 1}}, {"q": {str(i): i for i in range(200)}}, {}),
+    "pooled": ({"q": {"0": -1, "z": 1}}, {"q": {"0": 1, "1": 2}}, {}),
+    "found below the depth": ({"q": {"0": 1}}, {"q": {"0": 1, "1": 2}}, {"depth": 1}),
+    "nothing retrieved": ({"q": {"0": 1}}, {"q": {}}, {"missing": "zero"}),
+    "nothing relevant": ({"q": {"0": 0}}, {"q": {"0": 1}}, {}),
+    "doubles": ({"q": {"0": 1}}, {"q": {"0": 1 + 1e-12, "1": 1.0}}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOINS)
+@pytest.mark.parametrize("condensed", [False, *long(True)])
+def test_join_and_the_command(tmp_path, name, condensed):
+    """Each says it once, and the result keeps it for `check`."""
+    qrels, run, text = JOINS[name]
+    joined, warned = remarks_of(lambda: jrm.join(qrels, run, condensed=condensed))
+    assert len(warned) == 1 and warned[0].startswith(text)
+    assert joined.remarks == (warned[0],) and jrm.check(joined)[:1] == warned
+    paths = tmp_path / "qrels.json", tmp_path / "run.json"
+    for path, queries in zip(paths, (qrels, run), strict=True):
+        path.write_text(json.dumps(queries))
+    words = ["evaluate", *map(str, paths), "-m", "mrr"]
+    done = CliRunner().invoke(cli.app(), words)
+    assert done.stderr == f"jax-rank-metrics: run: {warned[0]}\n"
+    # What no metric of the call reads is no reason for a note.
+    for more in ([*words[:3], "-m", "ndcg@5"], [*words, "--level", "0.5"]):
+        assert (name == "grades") == (not CliRunner().invoke(cli.app(), more).stderr)
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_sound_judgements_and_runs(name):
+    """Sparse judgements, bad runs and doubles that differ are no mistakes."""
+    qrels, run, options = SILENT[name]
+    joined = jrm.join(qrels, run, **options)
+    assert joined.remarks == ()
+
+
+def test_integers_that_trec_eval_cannot_tell_apart():
+    """Only under its rules, and only if relevant and other documents collide."""
+    rows = {"query_id": ["q", "q", "p"], "doc_id": ["a", "b", "a"]}
+    run = pl.DataFrame({**rows, "score": [2**60, 2**60 + 1, 5]})
+    for second, count in ((0, 1), (1, 0)):
+        qrels = {"q": {"a": 1, "b": second}, "p": {"a": 1}}
+        for ties, number in (("trec", count), ("expected", 0)):
+            _, warned = remarks_of(lambda t=ties, y=qrels: jrm.join(y, run, ties=t))
+            assert len(warned) == number
+
+
+VECTORS = np.float32([[1, 0], [0, 1], [1, 1]])
+
+
+def forbidding(queries, items):
+    """Products, and −inf above 1."""
+    scores = queries @ items.T
+    return jnp.where(scores > 1, -jnp.inf, scores)
+
+
+TIMES = 1.7e9 + np.arange(12.0).reshape(2, 6)
+FALLING, FIVES = [5, 4, 3, 2, 1], [0] * 5 + [1] * 5
+RELEVANT = np.array([[3, 5], [7, -1], [-1, -1]])
+EXCLUDED = np.array([[3, 1], [7, 2], [0, 1]])
+DRAWN = np.arange(LISTS)[:, None] * 7 % 10
+SPREAD = np.arange(LISTS * 10).reshape(LISTS, 10) * 7 % 11 / 11
+TENTHS = np.array([[0.7]], np.float32)
+EXCLUDED_TENTHS = {
+    "relevant_ids": [[3]],
+    "exclude_ids": [[3]],
+    "relevant_labels": TENTHS,
+}
+CHECKS = {
+    "a constant list, packed": (lambda: jrm.check([1, 0, 0, 0, 0] * 2, [*FALLING, *[1] * 5], segment_ids=FIVES, num_segments=2), "all scores are equal in 1 of 2 lists, as in list 1;"),
     # One list after the other, no label needs to be padding.
-    [remark] = jrm.check(np.where(ids == 4, -1, labels), scores, **packing)
-    assert remark.startswith("12 of 720 labels are negative, as -1 at (48,)")
-    rows = {"segment_ids": ids.reshape(2, -1) % 30, "num_segments": 30}
-    odd = np.where(ids == 34, 1, scores).reshape(2, -1)
-    [remark] = jrm.check(labels.reshape(2, -1), odd, **rows)
-    assert "in 1 of 60 lists, as in list (1, 4);" in remark
+    "padding, packed": (lambda: jrm.check([1, 0, -1, -1], [2, 1, 2, 1], segment_ids=[0, 0, 1, 1], num_segments=2), "2 of 4 labels are negative, as -1 at (2,)"),
+    "rows of packed lists": (lambda: jrm.check([[1, 0, 0, 0, 0] * 2] * 2, [FALLING * 2, FALLING + [1] * 5], segment_ids=[FIVES] * 2, num_segments=2), "all scores are equal in 1 of 4 lists, as in list (1, 1);"),
+    "excluded ids": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED), "every relevant id is excluded in 1 of 2 lists, as in list 1, 7 among them"),
+    "excluded ids, graded": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED, relevant_labels=[[2, 0], [1, 0], [0, 0]]), "every relevant id is excluded in 2 of 2 lists, as in list 0, 3 among them"),
+    "an id twice": (lambda: jrm.check(relevant_ids=RELEVANT, retrieved_ids=[[1, 3, 1, -1], [2, 4, 6, 8], [-1] * 4]), "retrieved_ids hold an id twice in 1 of 2 lists, as in list 0, 1 there; pass each once"),
+    "no hit": (lambda: jrm.check(relevant_ids=DRAWN, retrieved_ids=DRAWN + 10), "none of the relevant ids was retrieved in any of 60 lists"),
+    "distances of ids": (lambda: jrm.check(scores=(np.arange(10) != DRAWN) + SPREAD, relevant_ids=DRAWN), "relevant items score below the others in 60 of 60 lists"),
+    "excluded ids of a threshold": (lambda: jrm.check(**EXCLUDED_TENTHS, relevance_threshold=0.7), "every relevant id is excluded in 1 of 1 lists"),
+    "tenths of ids": (lambda: jrm.check(**EXCLUDED_TENTHS), "none of 1 items is relevant: the largest label is 0.7"),
+    "float64": (lambda: jrm.check([[1, 0, 0]] * 2, TIMES[:, :3]), f"{COLLIDING} relevant items tie with others, in 2 of 2 lists, as in list 0; subtract"),
+    "a list of floats": (lambda: jrm.check([1, 0, 0], [0.5, 0.5 + 1e-12, 0.1]), COLLIDING),
+    "probabilities": (lambda: jrm.check([1, 0, 0], [1e-50, 1e-60, 0.1]), COLLIDING),
+    "only one list": (lambda: jrm.check([[1, 0], [0, 1]], [[0.1, 0.2], [1, 1 + 1e-9]]), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists, as in list 1"),
+    "packed": (lambda: jrm.check([1, 0, 1, 0], [1, 2, 1, 1 + 1e-9], segment_ids=[0, 0, 1, 1], num_segments=2), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists, as in list 1"),
+    "scores and ids": (lambda: jrm.check(scores=TIMES, relevant_ids=[[2], [-1]]), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists"),
+    "a model": (lambda: jrm.check(relevant={1: [3]}, model=TIMES), f"{COLLIDING} relevant items tie with others, in 1 of 1 lists"),
+    "infinite": (lambda: jrm.check([[1, 0, 0], [1, 0, 0]], [[3, 2, 1], [1, 0, -np.inf]]), f"scores are -inf in 1 of 2 lists, as in list 1; {INFINITE}"),
+    "infinite, ids": (lambda: jrm.check(scores=[[1, -np.inf]], relevant_ids=[[0]]), f"scores are -inf in 1 of 1 lists, as in list 0; {INFINITE}"),
+    "grades of ids": (lambda: jrm.check(relevant_ids=[[0, 1]], relevant_labels=[[0.9, 0.1]]), GRADES),
+    "grades of users": (lambda: jrm.check(relevant=pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})), GRADES),
+    "embeddings": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], similarity=forbidding, exclude=[[], [], [0]]), f"scores are -inf in 1 of 3 lists, as in list 2; {INFINITE}"),
+    "all excluded": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], exclude=[[0], [], []]), "every relevant id is excluded in 1 of 3 lists, as in list 0, 0 among them, so that metrics are undefined there; take relevant ids out of exclude"),
+    "all seen": (lambda: jrm.check(relevant=[[0], [1]], seen=[[], [1]]), "every relevant item was seen by 1 of 2 users, such as user 1"),
+}  # fmt: skip
 
 
-def test_remarks_on_ids(rng):
-    """Excluded relevant ids, repeated ids and ids without any hit are remarked on."""
-    relevant = np.array([[3, 5], [7, -1], [-1, -1]])
-    ids = {"relevant_ids": relevant, "exclude_ids": np.array([[3, 1], [7, 2], [0, 1]])}
-    [remark] = jrm.check(**ids)
-    assert remark.startswith(
-        "every relevant id is excluded in 1 of 2 lists, as in list 1, 7 among them"
-    )
-    remarks = jrm.check(**ids, relevant_labels=np.array([[2, 0], [1, 0], [0, 0]]))
-    assert "in 2 of 2 lists, as in list 0, 3 among them" in remarks[0]
-    retrieved = np.array([[1, 3, 1, -1], [2, 4, 6, 8], [-1, -1, -1, -1]])
-    [remark] = jrm.check(relevant_ids=relevant, retrieved_ids=retrieved)
-    assert remark.startswith(
-        "retrieved_ids hold an id twice in 1 of 2 lists, as in lis"
-    )
-    assert "list 0, 1 there; pass each once" in remark
-    relevant = rng.integers(0, 10, (LISTS, 1))
-    [remark] = jrm.check(relevant_ids=relevant, retrieved_ids=relevant + 10)
-    assert remark.startswith(
-        "none of the relevant ids was retrieved in any of 60 lists"
-    )
-    distances = rng.random((LISTS, 10)) + (np.arange(10) != relevant)
-    [remark] = jrm.check(scores=distances, relevant_ids=relevant)
-    assert remark.startswith("relevant items score below the others in 60 of 60 lists")
+@pytest.mark.parametrize("name", CHECKS)
+def test_check_says_it(name):
+    """One remark, about the lists where a number is affected."""
+    call, text = CHECKS[name]
+    [remark] = call()
+    assert remark.startswith(text)
 
 
-def test_thresholds_are_those_of_metrics():
-    """A float32 label of 0.7 is relevant at the threshold 0.7, as in metrics."""
-    labels = np.array([[0.7, 0.1, 0.2]], np.float32)
-    scores = np.array([[0.3, 0.1, 0.2]], np.float32)
-    assert jrm.check(labels, scores, relevance_threshold=0.7) == []
-    arguments = {"relevant_ids": [[3]], "exclude_ids": [[3]]}
-    labels = np.array([[0.7]], np.float32)
-    remarks = jrm.check(**arguments, relevant_labels=labels, relevance_threshold=0.7)
-    assert len(remarks) == 1 and "excluded" in remarks[0]
-    [remark] = jrm.check(**arguments, relevant_labels=labels)
-    assert remark.startswith("none of 1 items is relevant: the largest label is 0.7")
+def test_check_is_silent():
+    """Where scores stay apart, tie among themselves or are not read."""
+    assert not jrm.check([1, 1, 0], [1, 1 + 1e-12, 0.5])  # both relevant
+    assert not jrm.check([1, 0, 0], [1, 0.5, 0.5 + 1e-12])  # neither relevant
+    assert not jrm.check([1, 0, -1], [1, 0.5, 1 + 1e-12])  # padding
+    assert not jrm.check([1, 0, 0], np.float32([1, 0.5, 1]))  # equal as they are
+    assert not jrm.check([1, 0, 0], [1, 0, -np.inf], [True, True, False])
+    # A float32 label of 0.7 reaches the threshold 0.7, as in metrics.
+    tenths = np.float32([[0.7, 0.1, 0.2]])
+    assert not jrm.check(tenths, tenths - 0.4, relevance_threshold=0.7)
+    scores = np.where(np.eye(2, 4) > 0, -np.inf, np.arange(8.0).reshape(2, 4))
+    assert not jrm.check(scores=scores, relevant_ids=[[2], [3]], exclude_ids=[[0], [1]])
+    assert not jrm.check(relevant=[[2], [3]], model=scores)  # not recommended
+    model, mask = (VECTORS, VECTORS), [True, True, False]
+    assert not jrm.check(relevant=[[0], [1], [1]], model=model, item_mask=mask)
+    of_embeddings = {"queries": VECTORS, "items": VECTORS, "similarity": forbidding}
+    assert not jrm.check(relevant=[[0], [1], [1]], **of_embeddings, item_mask=mask)
+    with jax.enable_x64(True):
+        assert not jrm.check([[1, 0, 0]] * 2, TIMES[:, :3])
+
+
+def forbidden_links(known):
+    """The evaluation of a triple, with others that are known."""
+    scores = jnp.asarray(VECTORS)
+    return jrm.evaluate_links(
+        "mrr@2",
+        lambda e, r, side: (scores[e] @ scores.T).at[:, 0].set(-jnp.inf),
+        [[1, 0, 2]],
+        known=known,
+        num_entities=3,
+    )["both"]
+
+
+def test_drivers_say_it_and_keep_it():
+    """Infinite scores of those that may be found, and grades below the threshold."""
+
+    def embeddings(**options):
+        return jrm.evaluate_embeddings(
+            "mrr@2", VECTORS, VECTORS, [[0], [1], [1]], similarity=forbidding, **options
+        )
+
+    def users():
+        relevant = pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})
+        return jrm.evaluate_users("mrr@2", np.eye(2, 3, dtype=np.float32), relevant)
+
+    calls = (
+        (embeddings, f"scores are -inf in 1 of the first 3 queries, such as query 2; {INFINITE}"),
+        (lambda: forbidden_links([[2, 0, 1]]), f"scores are -inf in 2 of 2 lists, as in list 0; {INFINITE}"),
+        (users, f"metrics are undefined for every one of 2 users: mrr@2; {GRADES}"),
+    )  # fmt: skip
+    for call, text in calls:
+        evaluation, warned = remarks_of(call)
+        assert len(warned) == 1 and warned[0].startswith(text)
+        assert evaluation.remarks == (warned[0],) and jrm.check(evaluation) == warned
+    assert embeddings(exclude_self=True).remarks == ()
+    assert embeddings(item_mask=[True, True, False]).remarks == ()
+    # What is known is not ranked, whatever its score.
+    assert forbidden_links([[0, 0, 2], [1, 0, 0]]).remarks == ()

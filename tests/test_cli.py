@@ -229,8 +229,6 @@ def test_names_of_runs(tmp_path):
     assert names("x/bm25.run", "y/bm25.run") == ["x/bm25", "y/bm25"]
     assert names("x/bm25.run", "x/bm25.csv") == ["bm25.run", "bm25.csv"]
     assert names("x/k1=0.9", "x/k1=1.2.txt") == ["k1=0.9", "k1=1.2"]
-    with pytest.raises(ValueError, match="is given twice"):
-        names("x/a", "x/a")
 
 
 def test_families_and_sets_of_trec_eval():

@@ -15,7 +15,8 @@ from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_e
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
 
-OF_THE_EXTRA_TEST = [x for x in SHOWING if x not in OF_PEERS + OF_FRAMEWORKS]
+README = ROOT / "README.md"
+OF_THE_EXTRA_TEST = [x for x in (README, *SHOWING) if x not in OF_PEERS + OF_FRAMEWORKS]
 
 
 @pytest.mark.long
@@ -74,7 +75,7 @@ def test_the_site_needs_no_framework(monkeypatch):
 
 def test_links_lead_somewhere():
     """Links name files that exist; the build of the site checks anchors."""
-    for page in (ROOT / "README.md", *PAGES):
+    for page in (README, *PAGES):
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
@@ -133,15 +134,15 @@ def test_the_sidebar_is_short():
 
 def test_the_readme_is_short_and_begins_with_the_ten_lines():
     """Its first block of Python, which the site includes, is ten lines and a table."""
-    readme = (ROOT / "README.md").read_text()
+    readme = README.read_text()
     assert len(readme.splitlines()) <= 150
-    lines = blocks(ROOT / "README.md")[0].splitlines()
+    lines = blocks(README)[0].splitlines()
     assert sum(line.startswith((">>>", "...")) for line in lines) == 10
     assert "pip install ." in readme.partition(">>>")[0]
 
 
 def test_check_is_in_sight():
     """`jrm.check` is on the first screen of the README, and in the quick start."""
-    first_screen, _, _ = (ROOT / "README.md").read_text().partition("\n## ")
+    first_screen, _, _ = README.read_text().partition("\n## ")
     assert "jrm.check(" in first_screen
     assert "jrm.check(" in (ROOT / "notebooks" / "1-quick-start.ipynb").read_text()

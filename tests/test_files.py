@@ -1,8 +1,10 @@
-"""Files are read as they are written, and anything wrong is an error that says where."""
+"""Files are read as they are written, whichever program did, and anything wrong says where."""
 
 import gzip
+import io
 import json
-import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,9 +12,15 @@ import pytest
 from arrow_tables import ArrowTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from late_imports import LateImport
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
+from jax_rank_metrics._command.arguments import run_names
 from jax_rank_metrics._files import text
+
+pd = LateImport("pandas")
 
 FUZZ = settings(
     max_examples=60,
@@ -108,63 +116,57 @@ def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
         assert frame.height and not frame.null_count().sum_horizontal().item()
 
 
-RESEMBLING = {
-    "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9": [("q1", "a", 0.9)],
-    "q1 Q0 a 1.0 11 my tag\nq1 Q0 doc -1 9 9.5": [
-        ("q1", "a", 11.0),
-        ("q1", "doc", 9.0),
-    ],
-    "# of today\nq #0 a 1 0.5 my tag": [("q", "a", 0.5)],
-}
+SAME_PAIR = "q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n"
+TWO_PROGRAMS = "query_id,doc_id,relevance,qid,docno,label\nq,a,1,q,a,0\n"
+BESIDE_RANKS = "qid,docno,rank,score\nq,a,1,0.5\nq,b,2,0.7\n"
+NANOSECONDS = 1_700_000_000_000_000_001  # which no double holds
+TWO_SCORES = {"run": "q Q0 a 1 {} t\nq Q0 b 2 {} t\n", "run.csv": "qid,docno,score\nq,a,{}\nq,b,{}\n", "run.json": '{{"q": {{"a": {}, "b": {}}}}}'}  # fmt: skip
+
+# Files: what reads them, their names, what they hold, options, and the rows.
+FILES = {
+    # Text after the tag and comments are not read, and ranks need not count from 1.
+    "words after the tag": (jrm.read_run, "run", "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n", {}, [("q1", "a", 0.9)]),
+    "ranks of any kind": (jrm.read_run, "run", "q1 Q0 a 1.0 11 my tag\nq1 Q0 doc -1 9 9.5\r\n", {}, [("q1", "a", 11.0), ("q1", "doc", 9.0)]),
+    "a comment": (jrm.read_run, "run", "# of today\nq #0 a 1 0.5 my tag\r\n", {}, [("q", "a", 0.5)]),
+    "keys elsewhere in an object": (jrm.read_run, "run.jsonl", '{"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}}\n', {}, [("query_id", "A", 2.0)]),
+    "the first of duplicates": (jrm.read_run, "run", SAME_PAIR, {"duplicates": "first"}, [("q", "a", 1.0), ("q", "b", 2.0)]),
+    "the last of duplicates": (jrm.read_run, "run", SAME_PAIR, {"duplicates": "last"}, [("q", "b", 2.0), ("q", "a", -np.inf)]),
+    "the best of duplicates": (jrm.read_qrels, "qrels.txt", "q1 0 a 1\nq2 0 z 1\nq1 0 a 3\nq1 0 a 2\n", {"duplicates": "max"}, [("q1", "a", 3), ("q2", "z", 1)]),
+    "ids of JSON": (jrm.read_run, "run.ndjson", '{"user": 1, "item": "x", "score": 2, "other": [1]}\n', {"columns": ("user", "item", "score")}, [(1, "x", 2.0)]),
+    "ids of packed text": (jrm.read_qrels, "qrels.tsv.gz", gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"), {}, [("007", "x", 0.5)]),
+    # These begin with the first bytes of zlib.
+    **{f"{text!r}": (jrm.read_qrels, "qrels", f"{text}0 a 1\n", {}, [(text.strip(), "a", 1)]) for text in ("x^1 ", "x^1  ", "x\x011 ", "x\x011  ")},
+    # MS MARCO: judgements without a header, and ranks.
+    "judgements of MS MARCO": (jrm.read_qrels, "qrels.tsv", "7\t0\t3\t1\r\n7\t0\t4\t0\r\n", {}, [("7", "3", 1), ("7", "4", 0)]),
+    "judgements with a header": (jrm.read_qrels, "qrels.tsv", "query_id\tQ0\tdoc_id\trelevance\n7\t0\t3\t1\n", {}, [("7", "3", 1)]),
+    "ranks of MS MARCO": (jrm.read_run, "run.tsv", "7\t4\t1\n7\t3\t2\n", {"format": "msmarco"}, [("7", "4", -1), ("7", "3", -2)]),
+    "a run between tabs": (jrm.read_run, "run.tsv", "7\tQ0\t4\t1\t0.5\ttag\n", {}, [("7", "4", 0.5)]),
+    # Dicts as pytrec_eval and ranx write them, packed or not.
+    "judgements by query": (jrm.read_qrels, "qrels.json", '{"q1": {"a": 2, "b": -1}, "q2": {}, "q3": {"a": 0}}', {}, [("q1", "a", 2), ("q1", "b", -1), ("q3", "a", 0)]),
+    "a run by query": (jrm.read_run, "run.json.gz", gzip.compress(b'{"q1": {"a": 0.25, "b": -Infinity, "c": 3}}'), {}, [("q1", "a", 0.25), ("q1", "b", -np.inf), ("q1", "c", 3)]),
+    # Only an argument tells which columns of two programs are meant.
+    "columns of two programs": (jrm.read_qrels, "qrels.csv", TWO_PROGRAMS, {"columns": ("qid", "docno", "label")}, [("q", "a", 0)]),
+    # The score decides beside a rank, as in files of TREC; a rank that is named is read.
+    "a score beside a rank": (jrm.read_run, "x.csv", BESIDE_RANKS, {}, [("q", "a", 0.5), ("q", "b", 0.7)]),
+    "a rank beside a score": (jrm.read_run, "x.csv", BESIDE_RANKS, {"columns": ("qid", "docno", "rank")}, [("q", "a", -1), ("q", "b", -2)]),
+    # A document may be judged once for each subtopic.
+    "subtopics that repeat": (jrm.read_qrels, "qrels", "q 1 a 1\nq 2 a 1\nq 1 a 0\n", {"format": "subtopics", "duplicates": "last"}, [("q", "a", 1, "2"), ("q", "a", 0, "1")]),
+    # Long integers stay apart; one score that is no integer makes doubles of all.
+    **{f"{score} in {name}": (jrm.read_run, name, lines.format(NANOSECONDS, score), {}, [("q", "a", type(score)(NANOSECONDS)), ("q", "b", score)]) for name, lines in TWO_SCORES.items() for score in (NANOSECONDS + 1, 0.5)},
+}  # fmt: skip
 
 
-def test_lines_that_resemble_bad_ones(tmp_path):
-    """Comments and text after the tag are not read, and ranks need not count from 1."""
-    for lines, rows in RESEMBLING.items():
-        (tmp_path / "run").write_text(f"{lines}\r\n")
-        assert jrm.read_run(tmp_path / "run").rows() == rows
-
-
-def test_keys_elsewhere_in_an_object_are_no_repeats(tmp_path):
-    """A value or a nested key may equal the name of a column."""
-    path = tmp_path / "run.jsonl"
-    text = '"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}'
-    path.write_text(f"{{{text}}}\n")
-    assert jrm.read_run(path).rows() == [("query_id", "A", 2.0)]
-
-
-def test_missing_files_are_named(tmp_path):
-    """So are folders."""
-    with pytest.raises(FileNotFoundError, match="qrels"):
-        jrm.read_qrels(tmp_path / "qrels.csv")
-    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
-        jrm.read_qrels(tmp_path)
-
-
-def test_duplicates_and_kinds_of_ids(tmp_path):
-    """The first or last line is kept; ids are strings in text, integers in JSON."""
-    path = tmp_path / "run"
-    path.write_text("q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n")
-    first, last = (jrm.read_run(path, duplicates=x).rows() for x in ("first", "last"))
-    assert first == [("q", "a", 1.0), ("q", "b", 2.0)]
-    assert last == [("q", "b", 2.0), ("q", "a", -np.inf)]
-    lines = '{"user": 1, "item": "x", "score": 2, "other": [1]}\n'
-    path = tmp_path / "run.ndjson"
-    path.write_text(lines)
-    frame = jrm.read_run(path, columns=("user", "item", "score"))
-    assert frame.rows() == [(1, "x", 2.0)] and frame.columns == [*NAMES]
-    path = tmp_path / "qrels.tsv.gz"
-    path.write_bytes(gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"))
-    assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
-
-
-@pytest.mark.parametrize("start", ["x^", "x\x01"])
-@pytest.mark.parametrize("blank", [" ", "  "])
-def test_text_that_begins_like_a_compressed_file(tmp_path, start, blank):
-    """These are the first bytes of zlib, too."""
-    path = tmp_path / "qrels"
-    path.write_text(f"{start}1{blank}0 a 1\n")
-    assert jrm.read_qrels(path).rows() == [(f"{start}1", "a", 1)]
+@pytest.mark.parametrize("case", FILES)
+def test_rows_of_files(tmp_path, case):
+    """Paths and open files, which are named and stay open, give the same rows."""
+    read, name, data, options, rows = FILES[case]
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    frame = read(path, **options)
+    assert frame.rows() == rows and frame.columns[:2] == [*NAMES[:2]]
+    with path.open("rb") as file:
+        assert read(file, **options).rows() == rows
+        assert not file.closed
 
 
 PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
@@ -209,6 +211,224 @@ def test_plain_lines_are_read_like_all_lines(tmp_path, monkeypatch, name):
     assert is_plain == (name in [*CHANGES][:5] or name in ("NaN", "an id with #"))
     monkeypatch.setattr(text, "_plain_fields", lambda data, form: None)
     assert fast == result()
+
+
+HASH_RUN = "#metoo Q0 #d 1 17 t\n#metoo Q0 b 2 16 t\n# Q0 d 3 -inf t\nq Q0 # 1 1e-3 t\n"
+HASH_QRELS = "#metoo 0 b 1\n#metoo 0 #d 0\n# 0 d 1\nq 0 # 2\n"
+COMMENTS = "# of today\n#\n#bm25 with k1 and b 0.4\n## a b c\n"
+
+
+def read(reader, data, name="run", **options):
+    """Reads text as a file of this name."""
+    file = io.BytesIO(data if isinstance(data, bytes) else data.encode())
+    file.name = name
+    return reader(file, **options).rows()
+
+
+@pytest.mark.parametrize("change", [str, COMMENTS.__add__, "{}\n\n#\n".format])
+def test_ids_may_begin_with_a_hash(monkeypatch, change):
+    """Lines of data are never comments, with the quick reader or the pattern."""
+    for _ in range(2):
+        assert read(jrm.read_run, change(HASH_RUN)) == [
+            ("#metoo", "#d", 17), ("#metoo", "b", 16), ("#", "d", -float("inf")),
+            ("q", "#", 0.001),
+        ]  # fmt: skip
+        rows = [("#metoo", "b", 1), ("#metoo", "#d", 0), ("#", "d", 1), ("q", "#", 2)]
+        assert read(jrm.read_qrels, change(HASH_QRELS)) == rows
+        of_topics = read(jrm.read_qrels, change(HASH_QRELS), format="subtopics")
+        assert of_topics == [(*row, "0") for row in rows]
+        ranks = change("#a\td\t1\n#a\t#e\t2\n")
+        expected = [("#a", "d", -1), ("#a", "#e", -2)]
+        assert read(jrm.read_run, ranks, format="msmarco") == expected
+        svm = change("1 qid:7 # 0\n#2 qid:7\n")
+        assert read(jrm.read_qrels, svm, format="svmlight") == [(7, 0, 1)]
+        monkeypatch.setattr(text, "_plain_fields", lambda data, form: None)
+
+
+def test_hashes_beside_trec_eval(tmp_path):
+    """Its reader sees the same documents, and the command gives it the same numbers."""
+    trec_eval = pytest.importorskip("pytrec_eval")
+    paths = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    for path, lines in zip(paths, (HASH_QRELS, HASH_RUN), strict=True):
+        path.write_text(lines)
+    with paths[0].open() as qrels, paths[1].open() as run:
+        qrels, run = trec_eval.parse_qrel(qrels), trec_eval.parse_run(run)
+    assert {(q, d, s) for q, docs in run.items() for d, s in docs.items()} == {
+        *jrm.read_run(paths[1]).rows()
+    }
+    values = trec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
+    words = ["evaluate", *map(str, paths), "--trec", "-m", "recip_rank", "-q"]
+    output = CliRunner().invoke(cli.app(), [*words, "--format", "trec"]).stdout
+    for query, value in values.items():
+        assert f"\t{query}\t{value['recip_rank']:.4f}\n" in output
+
+
+RANKS = {
+    "query,document,rank": {"columns": ("query", "document", "rank")},
+    "query,document,Position": {"columns": ("query", "document", "Position")},
+    "a,b,place": {"columns": ("a", "b", "place"), "format": "msmarco"},
+    "qid,docno,rank": {},
+    "q_id,doc_id,position": {},
+    "query-id,corpus-id,rank": {"format": "csv"},
+}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("header", RANKS)
+def test_a_column_of_ranks_is_read_as_ranks(tmp_path, header, first):
+    """In every table lower ranks are better, whether they begin with 0 or 1."""
+    table, options = f"{header}\nq,b,{first + 1}\nq,a,{first}\n", RANKS[header]
+    expected = [("q", "b", -1.0 - first), ("q", "a", -first)]
+    assert read(jrm.read_run, table, "run.csv", **options) == expected
+    frame = pl.read_csv(table.encode())
+    of_any = {name: x for name, x in options.items() if name != "format" or x != "csv"}
+    tabs = frame.write_csv(separator="\t")
+    name = "run.tsv" if options.get("format") != "msmarco" else "dev.small"
+    assert read(jrm.read_run, tabs, name, **of_any) == expected
+    assert read(jrm.read_run, frame.write_ndjson(), "run.jsonl", **of_any) == expected
+    frame.write_parquet(tmp_path / "run.parquet")
+    assert jrm.read_run(tmp_path / "run.parquet", **of_any).rows() == expected
+    if not options:
+        for run in (frame, pd.DataFrame(frame.to_dict(as_series=False))):
+            joined = jrm.join({"q": {"a": 1}}, run)
+            assert joined._places.above.tolist() == [0]
+
+
+def test_the_score_decides_beside_a_rank():
+    """In frames, too."""
+    joined = jrm.join({"q": {"a": 1}}, pl.read_csv(BESIDE_RANKS.encode()))
+    assert joined._places.above.tolist() == [1]
+
+
+SIDES = [
+    *(("relevance", ("query_id", "doc_id", "relevance")), ("score", NAMES)),
+    *(("relevance", ("qid", "docno", "label")), ("score", ("qid", "docno", "score"))),
+    *((value, ("q_id", "doc_id", "score")) for value in ("relevance", "score")),
+    *((value, ("query-id", "corpus-id", "score")) for value in ("relevance", "score")),
+]
+ROWS = [("q1", "a", 2), ("q1", "b", 0), ("q2", "a", 1)]
+
+
+@pytest.mark.parametrize(("value", "triple"), SIDES, ids=str)
+def test_columns_of_other_programs(tmp_path, value, triple):
+    """Tables and frames are read by the names that each program gives its columns."""
+    frame = pl.DataFrame(ROWS, triple, orient="row")
+    frame = frame.with_columns(docid=pl.lit(7), rank=pl.lit(1))  # of PyTerrier
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_csv(tmp_path / "a.tsv", separator="\t")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    frame.write_parquet(tmp_path / "a.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        read_file = jrm.read_qrels if value == "relevance" else jrm.read_run
+        assert read_file(path).rows() == ROWS
+    dicts = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
+    for form in (frame, frame.lazy(), pd.DataFrame(frame.to_dicts())):
+        sides = (form, dicts) if value == "relevance" else (dicts, form)
+        joined = jrm.join(*sides)
+        assert joined.query_ids.to_list() == ["q1", "q2"]
+        assert joined.retrieved.sum() == 3
+
+
+def test_zstd(tmp_path):
+    """Text of every format may be packed by zstd, in several frames."""
+    pack = pytest.importorskip("zstandard").ZstdCompressor().compress
+    plain = b"q1 Q0 a 1 0.5 t\nq1 Q0 b 2 0.25 t\n"
+    parts = pack(plain[:16]) + pack(plain[16:])
+    rows = [("q1", "a", 0.5), ("q1", "b", 0.25)]
+    for name in ("run.trec.zst", "run.zstd", "run.txt"):
+        (tmp_path / name).write_bytes(parts)
+        assert jrm.read_run(tmp_path / name).rows() == rows
+    table = tmp_path / "run.csv.zst"
+    table.write_bytes(pack(b"qid,docno,score\nq1,a,0.5\nq1,b,0.25\n"))
+    assert jrm.read_run(table).rows() == rows
+    assert run_names([Path("x/bm25.csv.zst")]) == ["bm25"]
+    for data in (parts[:-3], parts + b"junk", plain, b""):
+        table.write_bytes(data)
+        with pytest.raises(ValueError, match=r"csv\.zst: .*zstd file"):
+            jrm.read_run(table)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python itself unpacks zstd")
+def test_zstd_without_its_library(tmp_path, monkeypatch):
+    """The message names the file and the extra."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    path = tmp_path / "run.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(ModuleNotFoundError, match=r"run\.zst: zstd needs .*\[trec\]"):
+        jrm.read_run(path)
+
+
+@pytest.mark.parametrize("name", ["run.parquet.gz", "run.parquet.zst", "run.parquet"])
+def test_packed_parquet(tmp_path, name):
+    """Extensions of compression may follow that of Parquet, too, or be left out."""
+    frame = pl.DataFrame([("q", "a", 1.0)], NAMES, orient="row")
+    path = tmp_path / name
+    frame.write_parquet(path)
+    data = path.read_bytes()
+    packers = {".zst": "zstandard"}
+    pack = pytest.importorskip(packers.get(path.suffix, "gzip")).compress
+    path.write_bytes(pack(data))
+    assert jrm.read_run(path).rows() == frame.rows()
+    with path.open("rb") as file:
+        assert jrm.read_run(file, format="parquet").rows() == frame.rows()
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"run\.parquet.*truncated or corrupt"):
+        jrm.read_run(path)
+
+
+SUBTOPICS = [  # query, subtopic, document, relevance
+    *(("q1", 1, "a", 1), ("q1", 2, "a", 0), ("q1", 9, "b", 2), ("q1", 1, "b", 1)),
+    *(("q1", 2, "c", 0), ("q1", 2, "d", -2), ("q2", 1, "a", 1)),
+]
+SUBTOPIC_RUN = {"q1": {"a": 0.9, "x": 0.5, "b": 0.4}, "q2": {"b": 1.0}}
+
+
+def subtopic_forms(folder):
+    """Yields the same judgements of subtopics as files and frames of every form."""
+    path = folder / "qrels.txt"
+    lines = (" ".join(map(str, row)) + "\n" for row in SUBTOPICS)
+    path.write_text("".join(lines))
+    yield jrm.read_qrels(path, format="subtopics")
+    names = ("query_id", "subtopic", "doc_id", "relevance")
+    frame = pl.DataFrame(SUBTOPICS, names, orient="row")
+    yield frame
+    yield pd.DataFrame(frame.to_dicts()).rename(columns={"subtopic": "subtopic_id"})
+    frame.write_csv(folder / "qrels.csv")
+    yield jrm.read_qrels(folder / "qrels.csv")
+    renamed = frame.select(q="query_id", d="doc_id", s="subtopic", r="relevance")
+    renamed.write_ndjson(folder / "qrels.jsonl")
+    yield jrm.read_qrels(folder / "qrels.jsonl", columns=("q", "d", "r", "s"))
+
+
+def test_judgements_of_subtopics(tmp_path):
+    """A document is relevant if it is to any subtopic; those to which none is do not count."""
+    for form in subtopic_forms(tmp_path):
+        joined = jrm.join(form, SUBTOPIC_RUN)
+        of_q1 = np.flatnonzero(joined.segment_ids == 0)
+        documents = joined.doc_ids[of_q1.tolist()].to_list()
+        assert documents == ["x", "d", "c", "b", "a"]  # in the order of ndeval
+        assert joined.labels[of_q1].tolist() == [0, 0, 0, 1, 1]
+        assert joined.columns["judged"][of_q1].astype(int).tolist() == [0, 0, 1, 1, 1]
+        subtopics = joined.columns["subtopics"]
+        assert subtopics.shape == (len(joined.mask), 2)
+        assert not subtopics[of_q1[:3]].any()
+        assert subtopics[of_q1[3:]].tolist() == [[True, True], [True, False]]
+    metrics = ("strec@1,3", "num_ret", "MAP-IA")
+    values = joined.measure(metrics)
+    assert list(values) == list(metrics)
+    assert values["strec@1,3"].values.tolist() == [[0.5, 1.0], [0.0, 0.0]]
+    assert values["num_ret"].values.tolist() == [3.0, 1.0]
+    # (1/1 + 2/3) / 2 for the first subtopic and 1/3 for the second
+    expected = [(5 / 6 + 1 / 3) / 2, 0]
+    np.testing.assert_allclose(values["MAP-IA"].values, expected, rtol=1e-6)
+    assert {*joined.arguments("strec")["columns"]} == {"subtopics"}
+
+
+def test_subtopics_of_nothing_relevant():
+    """One column stands for the subtopics, to which nothing is relevant."""
+    judged = {"qid": ["q"], "docno": ["a"], "label": [0], "subtopic": ["1"]}
+    subtopics = jrm.join(pl.DataFrame(judged), {"q": {"a": 1.0}}).columns["subtopics"]
+    assert not subtopics.any() and subtopics.shape[1] == 1
 
 
 def test_svmlight_and_its_scores(tmp_path):
@@ -275,13 +495,10 @@ def test_join():
 
 
 def test_join_takes_tables_of_arrow():
-    """A table is read by its column names, and errors do not quote its data."""
+    """A table is read by its column names."""
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
     joined = jrm.join(ArrowTable(frame), {"q": {"secret": 0.5}})
     assert items_of(joined, "q") == {"secret": (1, True, True, True)}
-    message = "no column 'relevance', only query_id, doc_id;"
-    with pytest.raises(ValueError, match=message):
-        jrm.join(ArrowTable(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
 def test_join_takes_kinds_of_ids():

@@ -1,7 +1,6 @@
 """Accepted inputs: arrays of every kind and dtype, and numbers at their limits."""
 
 import array
-import functools
 import sys
 import types
 
@@ -9,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from array_likes import Tensor, Variable
 from marks import long_but
 
 import jax_rank_metrics as jrm
@@ -33,30 +33,6 @@ def test_narrow_segment_ids(dtype, number):
     for state in (call(ids), call(jnp.asarray(ids)), jax.jit(call)(ids)):
         assert state.lists == 2
         np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
-
-
-class Tensor:
-    """Behaves like a torch tensor or a pandas column: NumPy converts it by `__array__`."""
-
-    def __init__(self, values):
-        """Takes anything that NumPy converts."""
-        self.values = np.asarray(values)
-
-    def __array__(self, dtype=None, copy=None):
-        """Returns the array for NumPy."""
-        return self.values
-
-
-class Variable:
-    """Behaves like a parameter of a model: JAX converts it by `__jax_array__`."""
-
-    def __init__(self, values):
-        """Takes anything that JAX converts."""
-        self.values = jnp.asarray(values)
-
-    def __jax_array__(self):
-        """Returns the array for JAX."""
-        return self.values
 
 
 KINDS = {
@@ -125,15 +101,10 @@ def test_a_tensor_that_numpy_cannot_read(monkeypatch):
         jrm.ndcg(Unreadable(), S)
 
 
-LARGE = {
-    "recall": functools.partial(jrm.recall, denominator="attainable"),
-    "map": functools.partial(jrm.average_precision, denominator="attainable"),
-    "p": jrm.precision,
-    "f1": jrm.f_score,
-    "ndcg": jrm.ndcg,
-    "mrr": jrm.reciprocal_rank,
-    "hr": jrm.hit_rate,
-}
+LARGE = (
+    *("recall(denominator=attainable)", "map(denominator=attainable)"),
+    *("p", "f1", "ndcg", "mrr", "hr"),
+)
 
 
 @pytest.mark.long
@@ -141,13 +112,11 @@ LARGE = {
 def test_a_cutoff_beyond_every_list(k, packed):
     """Such a cutoff means the whole list, however large the number is."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}
-    metrics = {name: functools.partial(metric, k=k) for name, metric in LARGE.items()}
-    actual = jrm.compute(jrm.evaluate(metrics, Y, S, **packing))
-    expected = jrm.compute(jrm.evaluate(LARGE, Y, S, **packing))
-    for name in LARGE:
-        np.testing.assert_allclose(actual[name], expected[name], rtol=1e-6)
-    by_k = jrm.precision(Y, S, k=k, denominator="k", **packing).compute()
-    np.testing.assert_allclose(by_k, 2 / min(k, 2**31), rtol=1e-6)
+    names = (*LARGE, *(f"{name}@{k}" for name in LARGE), f"p(denominator=k)@{k}")
+    values = [*jrm.compute(jrm.evaluate(names, Y, S, **packing)).values()]
+    *of_lists, of_k = values[: len(LARGE)], values[len(LARGE) : -1], values[-1]
+    np.testing.assert_allclose(*of_lists, rtol=1e-6)
+    np.testing.assert_allclose(of_k, 2 / min(k, 2**31), rtol=1e-6)
 
 
 @pytest.mark.long
@@ -246,12 +215,8 @@ def test_gains_may_be_constant():
 
 def test_limits_of_f_score():
     """F tends to precision for small beta, and to recall for large beta."""
-    limits = {1e-200: "p@1", 1e20: "r@1", 1e200: "r@1"}
-    scores = {
-        f"{beta}": functools.partial(jrm.f_score, k=1, beta=beta) for beta in limits
-    }
-    table = scores | {"p@1": jrm.precision, "r@1": jrm.recall}
-    table |= {name: functools.partial(table[name], k=1) for name in ("p@1", "r@1")}
-    values = jrm.compute(jrm.evaluate(table, Y, S), host=True)
-    for beta, limit in limits.items():
-        np.testing.assert_allclose(values[f"{beta}"], values[limit], rtol=1e-6)
+    limits = {"1e-200": "p@1", "1e20": "r@1", "1e200": "r@1"}
+    names = {f"f_score(beta={beta})@1": limit for beta, limit in limits.items()}
+    values = jrm.compute(jrm.evaluate((*names, "p@1", "r@1"), Y, S), host=True)
+    for name, limit in names.items():
+        np.testing.assert_allclose(values[name], values[limit], rtol=1e-6)

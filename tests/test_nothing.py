@@ -12,18 +12,12 @@ NO_IDS = [[], []]  # which NumPy reads as floats
 # What is called, and the numbers of lists and of undefined lists.
 CASES = {
     "no ids among scores": (lambda: jrm.rank_scores(SCORES, NO_IDS), (2, 2)),
-    "no ids in a catalogue": (
-        lambda: jrm.rank_catalog(VECTORS[:2], VECTORS, NO_IDS, k=None),
-        (2, 2),
-    ),
+    "no ids in a catalogue": (lambda: jrm.rank_catalog(VECTORS[:2], VECTORS, NO_IDS, k=None), (2, 2)),
     "no scores": (lambda: jrm.rank_scores(SCORES[:0], np.zeros((0, 0))), (0, 0)),
     "no relevant ids": (lambda: jrm.rank_ids([[1], [2]], NO_IDS), (2, 2)),
     "no items": (lambda: jrm.rank(NO_IDS, NO_IDS, NO_IDS), (0, 0)),
-    "no packed items": (
-        lambda: jrm.rank([], [], segment_ids=[], num_segments=2),
-        (0, 0),
-    ),
-}
+    "no packed items": (lambda: jrm.rank([], [], segment_ids=[], num_segments=2), (0, 0)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

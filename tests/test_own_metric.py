@@ -1,6 +1,7 @@
 """Metrics that users write, on every layout; and what functions made by `metric` are."""
 
 import ast
+import contextlib
 import functools
 import inspect
 import pickle
@@ -12,6 +13,7 @@ import numpy as np
 import oracle
 import pytest
 from drawn import draw_short
+from marks import long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics import metric as calls
@@ -101,39 +103,77 @@ def test_names_are_taken_once(metric_names, patient):
             """Another recall."""
 
 
-def own_formula(values_of):
-    """Returns a metric whose values a function of the ranking and ks computes."""
+def own(item_fn, place_fn=None, verb="expected_sum", then=lambda values: values, **how):
+    """Makes a metric, which is called `own`, of one sum over the items of a list."""
 
     def own(ranking, *, k=None):
-        values = values_of(ranking, ranking.cutoffs(k))
-        return ranking.per_list(values, True, k, relevant)
+        sums_of = getattr(ranking, verb)
+        values = sums_of(item_fn, place_fn or jrm.positions(), ranking.cutoffs(k))
+        return ranking.per_list(then(values), True, k, item_fn)
 
-    return jrm.metric()(own)
+    return jrm.metric(**how)(own)
+
+
+def graded(items):
+    return items.labels
+
+
+def exists(items):
+    return items.exists
+
+
+def seen(items):
+    return items.columns["seen"]
+
+
+def of_the_batch(items):
+    return items.labels / jnp.maximum(items.labels.sum(), 1)
+
+
+def group_size(place, k):
+    return place.tied
+
+
+def share(place, k):
+    return place.within(k) / place.tied
+
+
+def two_hits(hits):
+    """A threshold on a count is no sum, so that it needs one definite order."""
+    return (hits >= 2).astype(hits.dtype)
 
 
 def test_functions_made_anew(metric_names):
     """`check_metric` refuses a formula whose functions nothing can share."""
-    own = own_formula(
-        lambda x, ks: x.expected_sum(lambda i: i.labels, jrm.positions(), ks)
-    )
+
+    @jrm.metric()
+    def anew(ranking, *, k=None):
+        labels, ks = lambda items: items.labels, ranking.cutoffs(k)
+        values = ranking.expected_sum(labels, jrm.positions(), ks)
+        return ranking.per_list(values, True, k, relevant)
+
     with pytest.raises(AssertionError, match="<lambda> is made anew in each call"):
-        jrm.testing.check_metric(own)
+        jrm.testing.check_metric(anew)
 
 
-def top_label(ranking, *, k=1):
-    """The label at the first rank of a definite order."""
-    values = ranking.expected_sum(
-        lambda x: x.labels, jrm.positions(), ranking.cutoffs(k)
-    )
-    return ranking.per_list(values, True, k, lambda x: x.labels)
-
-
-def group_size(ranking, *, k=None):
-    """The sum over all items of the size of their tie groups."""
-    values = ranking.expected_sum(
-        lambda x: x.exists, lambda place, k: place.tied, ranking.cutoffs(k)
-    )
-    return ranking.per_list(values, True, k, lambda x: x.exists)
+@pytest.mark.parametrize(
+    ("functions", "k", "error"),
+    [
+        ({"item_fn": relevant, "place_fn": share, "then": two_hits, "ties": "order"}, 5, None),
+        ({"item_fn": relevant, "place_fn": share, "then": two_hits}, 5, "not the mean over all orders of tied"),
+        *long_rows(
+            ({"item_fn": seen, "columns": ("seen",)}, (2, None), None),
+            ({"item_fn": of_the_batch}, 2, "own: jax.vmap"),
+        ),
+    ],
+    ids=["order", "orders", "lists", "batch"],
+)  # fmt: skip
+def test_laws_of_a_metric(metric_names, functions, k, error):
+    """`check_metric` accepts sums over single lists, and finds what is none."""
+    metric = own(**functions)
+    raises = pytest.raises(AssertionError, match=error)
+    with raises if error else contextlib.nullcontext():
+        jrm.testing.check_metric(metric, k=k)
 
 
 @pytest.mark.long
@@ -141,45 +181,38 @@ def test_ties_as_a_metric_reads_them(metric_names):
     """A metric reads one definite order, or the true groups under every policy."""
     labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])
     scores = jnp.array([[2, 2, 2, 1], [2, 2, 2, 1]])
-    top = jrm.metric(ties="order")(top_label)
-    actual = top.per_list(labels, scores)
+    top = own(graded, ties="order")
+    actual = top.per_list(labels, scores, k=1)
     first = np.asarray(jrm.rank(labels, scores).items)[:, 0]  # by a hash
     close(actual.values, labels[jnp.arange(2), first])
     assert first[0] == first[1]
-    close(top.per_list(labels, scores, ties="best").values, [3, 2])
+    close(top.per_list(labels, scores, k=1, ties="best").values, [3, 2])
     with pytest.raises(ValueError, match="no closed form"):
         top.per_list(labels, scores, ties="expected")
     with pytest.raises(ValueError, match="no closed form"):
         top.of(jrm.rank(labels, scores, ties="expected"))
     # In one call, each metric reads ties in its way.
-    states = jrm.evaluate(("top_label", "cg@1"), labels, scores)
-    close(states["top_label"].compute(), np.mean(actual.values))
+    states = jrm.evaluate(("own@1", "cg@1"), labels, scores)
+    close(states["own@1"].compute(), np.mean(actual.values))
     close(states["cg@1"].compute(), (2 + 1) / 2)
 
-    size = jrm.metric(ties="own")(group_size)
+    size = own(exists, group_size, ties="own")
     for how in ({"ties": "stable"}, {"key": jax.random.key(0)}):
         assert size.per_list(labels, scores, **how).values.tolist() == [10, 10]
-    plain = jrm.metric()(lambda ranking, *, k=None: group_size(ranking, k=k))
+    plain = own(exists, group_size)
     assert plain.per_list(labels, scores, ties="stable").values.tolist() == [4, 4]
 
 
 def test_ties_own_across_a_cut(metric_names):
     """A group across the cut is complete, also under policies that give an order."""
     labels, scores = jnp.ones((1, 6)), jnp.array([[5, 4, 4, 4, 4, 1]])
-    size = jrm.metric(ties="own")(group_size)
+    size = own(exists, group_size, ties="own")
     for ties in (None, "stable"):
         actual = size.of(jrm.rank(labels, scores, k=2, ties=ties), k=2)
         # Each of the four tied items counts four.
         assert actual.values.tolist() == [1 + 4 * 4], ties
 
-    @jrm.metric(ties="own")
-    def largest(ranking, *, k=None):
-        values = ranking.expected_max(graded, jrm.positions(), ranking.cutoffs(k))
-        return ranking.per_list(values, True, k, graded)
-
-    def graded(items):
-        return items.labels
-
+    largest = own(graded, verb="expected_max", ties="own")
     labels = jnp.array([[1, 1, 2, 5, 1, 1]])  # the largest is not held
     assert largest.of(jrm.rank(labels, scores), k=2).values.tolist() == [5 / 4]
     with pytest.raises(ValueError, match="needs all items"):
@@ -254,31 +287,6 @@ def test_the_shared_arguments_agree():
         assert {arg.arg for arg in stub.args.args[1:]} | {"undefined"} == {*SHARED}
 
 
-@pytest.mark.long
-def test_the_laws_of_a_metric(metric_names):
-    """`check_metric` accepts a metric of single lists, and finds one that mixes lists."""
-
-    def of_the_batch(ranking, *, k=None):
-        ks = ranking.cutoffs(k)
-
-        def share(items):
-            return items.labels / jnp.maximum(items.labels.sum(), 1)
-
-        values = ranking.expected_sum(share, jrm.positions(), ks)
-        return ranking.per_list(values, True, k, relevant)
-
-    def of_the_list(ranking, *, k=None):
-        values = ranking.expected_sum(seen, jrm.positions(), ranking.cutoffs(k))
-        return ranking.per_list(values, True, k, relevant)
-
-    def seen(items):
-        return items.columns["seen"]
-
-    jrm.testing.check_metric(jrm.metric(columns=("seen",))(of_the_list), k=(2, None))
-    with pytest.raises(AssertionError, match=r"of_the_batch: jax.vmap"):
-        jrm.testing.check_metric(jrm.metric()(of_the_batch), k=2)
-
-
 def test_a_ranking_shows_what_metrics_may_read():
     """Completion lists the extension interface; every other attribute is private."""
     verbs = "expected_sum expected_first expected_max pairs"
@@ -288,21 +296,3 @@ def test_a_ranking_shows_what_metrics_may_read():
     assert visible == {*verbs.split(), *totals.split(), *attributes.split()}
     ranking = jax.eval_shape(lambda: jrm.rank_retrieved(np.ones(3)))
     assert {name for name in dir(ranking) if not name.startswith("_")} == visible
-
-
-def test_check_metric_asks_for_the_mean_over_orders():
-    """A threshold on a count is no sum, so that it needs one definite order."""
-
-    def share(place, k):
-        return place.within(k) / place.tied
-
-    def relevant(items):
-        return items.relevant(1)
-
-    def two_hits(ranking, *, k=None):
-        hits = ranking.expected_sum(relevant, share, ranking.cutoffs(k))
-        return ranking.per_list((hits >= 2).astype(hits.dtype), True, k, relevant)
-
-    jrm.testing.check_metric(jrm.metric(ties="order")(two_hits), k=5)
-    with pytest.raises(AssertionError, match="not the mean over all orders of tied"):
-        jrm.testing.check_metric(jrm.metric()(two_hits), k=5)

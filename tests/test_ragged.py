@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from array_likes import Tensor
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._inputs.padding import next_size
@@ -12,25 +13,13 @@ Y = np.array([0, 1, 1, 0, 0], np.float32)
 S = np.array([0.9, 0.5, 0.7, 0.1, 0.2], np.float32)
 
 
-class Column:
-    """Behaves like a pandas column: an array of objects behind `__array__`."""
-
-    def __init__(self, values):
-        """Takes a list."""
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        """Returns the array that NumPy asks for."""
-        return np.array(self.values, object)
-
-
 A, B = 30_001, 7
 IDS = {
     "list": [A, A, B, A, B],
     "strings": ["a", "a", "b", "a", "b"],
     "text": np.array(["a", "a", "b", "a", "b"]),
     "bytes": np.array([b"a", b"a", b"b", b"a", b"b"]),
-    "column": Column(["a", "a", "b", "a", "b"]),
+    "column": Tensor(np.array(["a", "a", "b", "a", "b"], object)),
     "wide": np.array([2**62, 2**62, -5, 2**62, -5]),
     "unsigned": np.array([2**63, 2**63, 5, 2**63, 5], np.uint64),
     "any size": [2**80, 2**80, -(2**80), 2**80, -(2**80)],

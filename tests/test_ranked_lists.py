@@ -46,6 +46,7 @@ FORMS = {
     "arrays in pandas": as_rows,
     "polars": as_polars,
     "lazy": lambda lists: as_polars(lists).lazy(),
+    "lists": lambda lists: [*lists.values()],
 }
 FILES = {
     "lists.json": json.dumps,
@@ -55,6 +56,8 @@ FILES = {
     "pairs.jsonl": lambda lists: "\n".join(
         json.dumps({query: ids}) for query, ids in lists.items()
     ),
+    "only.json": lambda lists: json.dumps([*lists.values()]),
+    "only.jsonl": lambda lists: "\n".join(map(json.dumps, lists.values())),
 }
 
 
@@ -96,38 +99,24 @@ def test_what_a_repeat_leaves_behind():
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_lists(form):
     sides = [FORMS[form](lists) for lists in (GOLD, RETRIEVED)]
-    joined = jrm.join(*sides)
-    assert joined.query_ids.to_list() == [*GOLD]
+    joined, queries = jrm.join(*sides), range(4) if form == "lists" else GOLD
+    assert joined.query_ids.to_list() == [*queries]
     check_same(joined.measure(METRICS), by_numbers())
 
 
 @IGNORED
 @pytest.mark.parametrize("name", (*FILES, "lists.parquet"))
 def test_files_of_lists(tmp_path, name):
-    frames = []
+    """Lists without queries are those of 0, 1, 2 and 3."""
+    frames, queries = [], range(4) if name.startswith("only") else GOLD
     for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
         if name in FILES:
             (tmp_path / name).write_text(FILES[name](lists))
         else:
             as_polars(lists).write_parquet(tmp_path / name)
         frames.append(read(tmp_path / name))
-        assert frames[-1].rows() == [*lists.items()]
+        assert frames[-1].rows() == [*zip(queries, lists.values(), strict=True)]
     check_same(jrm.join(*frames).measure(METRICS), by_numbers())
-
-
-@IGNORED
-@pytest.mark.parametrize("suffix", ("json", "jsonl"))
-def test_files_of_nothing_but_lists(tmp_path, suffix):
-    frames = []
-    for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
-        path, rows = tmp_path / f"lists.{suffix}", [*lists.values()]
-        documents = rows if suffix == "jsonl" else [rows]
-        path.write_text("\n".join(map(json.dumps, documents)))
-        frames.append(read(path))
-    for sides in (frames, ([*GOLD.values()], [*RETRIEVED.values()])):
-        joined = jrm.join(*sides)
-        assert joined.query_ids.to_list() == [0, 1, 2, 3]
-        check_same(joined.measure(METRICS), by_numbers())
 
 
 def test_columns_of_lists(tmp_path):
@@ -251,9 +240,3 @@ def test_documents_of_chunks(is_dict):
             joined = jrm.join({"q": [doc_id]}, {"q": run}, document=document)
             assert joined.measure("mrr")["mrr"].values == np.float32(1 / rank)
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
-
-
-def test_the_best_judgement_stays(tmp_path):
-    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 z 1\nq1 0 a 3\nq1 0 a 2\n")
-    qrels = jrm.read_qrels(tmp_path / "qrels.txt", duplicates="max")
-    assert qrels.rows() == [("q1", "a", 3), ("q2", "z", 1)]

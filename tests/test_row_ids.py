@@ -1,13 +1,13 @@
-"""Ids of any kind in drivers give what the numbers of rows give."""
+"""Ids of any kind and frames of pairs give drivers what numbers and matrices give."""
 
 import functools
 
-import jax
+import evaluations
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from jax.sharding import AxisType
+import scipy.sparse
 
 import jax_rank_metrics as jrm
 
@@ -25,9 +25,7 @@ METRICS = ("recall@2", "mrr")
 
 @pytest.fixture
 def vectors(rng):
-    return rng.standard_normal((4, 3), np.float32), rng.standard_normal(
-        (6, 3), np.float32
-    )
+    return tuple(rng.standard_normal((n, 3), np.float32) for n in (4, 6))
 
 
 def as_dict(users, items, pairs):
@@ -125,19 +123,81 @@ def test_queries(vectors):
     assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
 
 
-@pytest.mark.long
-def test_a_mesh(vectors):
-    """Items have their ids once they are gathered."""
-    mesh = jax.make_mesh((2,), ("users",), axis_types=(AxisType.Auto,))
-    options = {"user_ids": USERS, "item_ids": ITEMS}
-    relevant = as_dict(USERS, ITEMS, RELEVANT)
-    reference = jrm.evaluate_users(METRICS, vectors, relevant, **options)
-    evaluation = jrm.evaluate_users(
-        METRICS, vectors, relevant, mesh=mesh, queries_axis="users", **options
-    )
-    assert evaluation.items.tolist() == reference.items.tolist()
-
-
 def test_names_of_packed_lists():
     packed = jrm.pack(["q7", "q7", "q3"])
     assert packed.list_ids.tolist() == packed.ids.tolist() == ["q7", "q3"]
+
+
+# Frames with a row for each pair: the numbers of users and items, and metrics.
+SHAPE, GRADED = (9, 12), ("ndcg@3", "recall@1,5")
+
+
+@pytest.fixture(params=["pandas", "polars"])
+def frame_of(request):
+    """A function that makes a frame of one of the libraries."""
+    return pytest.importorskip(request.param).DataFrame
+
+
+@pytest.fixture
+def model(rng):
+    return tuple(rng.standard_normal((n, 3), np.float32) for n in SHAPE)
+
+
+def frames_of(rng, frame_of, unit, matrices):
+    """Frames of pairs in any order, in which some repeat; booleans have no label."""
+    frames = {}
+    for name, matrix in matrices.items():
+        users, items = np.nonzero(matrix)
+        repeated = rng.integers(0, len(users), 6)
+        rows = rng.permutation(np.append(np.arange(len(users)), repeated))
+        columns = {unit: users[rows], "item": items[rows]}
+        if matrix.dtype != bool:
+            columns["label"] = matrix[users, items][rows]
+        frames[name] = frame_of(columns)
+    return frames
+
+
+def test_users_of_frames(rng, frame_of, model):
+    """Labels, seen items, and users of whom a frame has only padding, or no row."""
+    labels = rng.choice([0, 0, 1, 2], SHAPE)
+    seen = (labels == 0) & (rng.random(labels.shape) < 0.3)
+    labels[4], seen[5] = 0, False
+    matrices = {"relevant": labels, "seen": seen}
+    frames = frames_of(rng, frame_of, "user", matrices)
+    matrices = {name: scipy.sparse.csr_array(x) for name, x in matrices.items()}
+    evaluate = functools.partial(jrm.evaluate_users, GRADED, model)
+    for users, how in (
+        ([0, 1, 2, 3, 5, 6, 7, 8], {}),
+        ([7, 4, 0], {"users": [7, 4, 0]}),
+    ):
+        actual = evaluate(**frames, **how)
+        evaluations.check_same(actual, evaluate(**matrices, users=users))
+        assert actual.users.tolist() == users
+    padded = frame_of({"user": [4, 2, 2], "item": [-1, 5, -1]})
+    found = jrm.evaluate_users("recall@12", model, padded)
+    assert found.users.tolist() == [2, 4]
+    assert found.lists["recall@12"].defined.tolist() == [True, False]
+
+
+@pytest.mark.long
+def test_queries_of_frames(rng, frame_of, model):
+    """What is relevant, excluded and a candidate; a query without a row has nothing."""
+    labels = rng.choice([0, 0, 1, 2], SHAPE)
+    candidates, excluded = (rng.random(labels.shape) < p for p in (0.6, 0.2))
+    labels[3] = candidates[8] = excluded[0] = 0
+    matrices = {"relevant": labels, "exclude": excluded, "candidates": candidates}
+    frames = frames_of(rng, frame_of, "query", matrices)
+    evaluate = functools.partial(jrm.evaluate_embeddings, GRADED, *model)
+    for names in (["relevant", "exclude"], [*matrices]):
+        sparse = {name: scipy.sparse.csr_array(matrices[name]) for name in names}
+        actual = evaluate(**{name: frames[name] for name in names})
+        evaluations.check_same(actual, evaluate(**sparse))
+
+
+@pytest.mark.parametrize("ids", [[], [-1]])
+def test_frames_without_items(frame_of, model, ids):
+    """A frame of no pairs, or of padding alone, is that of queries without items."""
+    frame = frame_of({"query": [0] * len(ids), "item": ids, "label": ids})
+    with pytest.warns(UserWarning, match="undefined for every one of 9 queries"):
+        result = jrm.evaluate_embeddings("recall@2", *model, frame)
+    assert not result.lists["recall@2"].defined.any()

@@ -1,7 +1,10 @@
-"""Worked examples, with the arithmetic beside them."""
+"""Worked examples, with the arithmetic beside them.
+
+The discount of a rank is 1 / log2(1 + rank).
+"""
 
 import functools
-import math
+from math import log2
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +18,6 @@ from jax_rank_metrics._ranking.pool import Pool
 
 IN_ORDER = -np.arange(6, dtype=np.float32)
 LABELS = np.array([3, 2, 3, 0, 1, 2], np.int32)
-
-
-def log2(x):
-    """Returns the logarithm to base 2; the discount of a rank is 1 / log2(1 + rank)."""
-    return math.log2(x)
 
 
 def close(values, expected, rtol=2e-7):

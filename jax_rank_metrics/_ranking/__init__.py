@@ -3,7 +3,7 @@
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
     jrm.rank   returns Ranking(data)    the reader, of which the data is the only leaf
     a call     makes   Memo()           for one trace: the results that its metrics share
-    a metric   gets    Ranking(data)    of `data.under(…)`, which reads ties as it wants them
+    a metric   gets    Ranking(data)    of `data.under(…)`, ties read as it wants
     a verb     calls   a function of the data, such as `sums.expected`
 
 Formulas never name an axis, so that they hold for every layout, and return a `PerList`.

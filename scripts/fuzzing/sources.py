@@ -63,7 +63,7 @@ class Padded:
         if dtype == "int32" and chance(shape, 0.5):
             scores += 2**24 + data.integers(2)
         elif dtype != "int32":
-            # No NaN, which leaves its list without a value: tests/test_nan_scores.py.
+            # No NaN, which leaves its list without a value.
             scores[data.random(size) < 0.05] = pick(data, (np.inf, -np.inf, -0.0))
         arrays["scores"] = scores.astype(jnp.dtype(dtype))
         labels[data.random(size) < 0.1] = pick(data, (-1, np.nan))

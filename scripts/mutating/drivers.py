@@ -204,6 +204,6 @@ MUTANTS = (
         "testing.py",
         "_check_close(law, values_of((0, 0, 0)), np.mean(np.asarray(in_orders), axis=0))",
         "pass",
-        "tests/test_own_metric.py::test_check_metric_asks_for_the_mean_over_orders",
+        "tests/test_own_metric.py::test_laws_of_a_metric[orders]",
     ),
 )

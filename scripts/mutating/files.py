@@ -43,7 +43,7 @@ MUTANTS = (
         "_files/frames.py",
         "return 0.0 - numbers",
         "return 0.0 + numbers",
-        "tests/test_file_formats.py::test_files_of_ms_marco",
+        "tests/test_files.py::test_rows_of_files[ranks of MS MARCO]",
     ),
     Mutant(
         "a line off",
@@ -120,7 +120,7 @@ MUTANTS = (
         "_files/read.py",
         "groups.agg(pl.col(value).max())",
         "groups.agg(pl.col(value).first())",
-        "tests/test_ranked_lists.py::test_the_best_judgement_stays",
+        "tests/test_files.py::test_rows_of_files[the best of duplicates]",
     ),
     Mutant(
         "accents are written in one way",

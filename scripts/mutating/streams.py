@@ -29,14 +29,14 @@ MUTANTS = (
         "_sources/streams.py",
         "nan_found = nan_found | in_block",
         "nan_found = in_block",
-        "tests/test_nan_scores.py::test_one_nan_in_one_list[catalog, attributes]",
+        "tests/test_lists_without_value.py::test_one_nan_in_one_list[catalog, attributes]",
     ),
     Mutant(
         "NaN of a missing item stops an evaluation",
         "_sources/streams.py",
         "has_nan(block.scores, block.has_rank, Rows())",
         "has_nan(block.scores, jnp.ones_like(block.has_rank), Rows())",
-        "tests/test_nan_scores.py::test_what_is_not_read_changes_nothing",
+        "tests/test_lists_without_value.py::test_what_is_not_read_changes_nothing",
     ),
     Mutant(
         "scores of relevant items of earlier blocks are lost",

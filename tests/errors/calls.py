@@ -37,25 +37,21 @@ def at(array, index, value):
     return copy
 
 
+ITEMS = jax.sharding.PartitionSpec(None, "model")
+
+
+def sharded(kind=jax.sharding.AxisType.Explicit):
+    """Returns lists whose items are sharded over two devices, by their type."""
+    mesh = jax.make_mesh((2,), ("model",), (kind,), devices=jax.devices()[:2])
+    lists = np.zeros((2, 4), np.float32)
+    return jax.device_put(lists, jax.sharding.NamedSharding(mesh, ITEMS))
+
+
 def over_items(call):
     """Calls a function inside shard_map, with labels whose items lie on two devices."""
-    mesh = jax.make_mesh((2,), ("model",), devices=jax.devices()[:2])
-    spec = jax.sharding.PartitionSpec(None, "model")
-    arrays = jax.device_put(
-        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
-    )
-    out = jax.sharding.PartitionSpec()
-    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=spec, out_specs=out))(arrays)
-
-
-def sharded():
-    """Returns lists whose items are sharded over two devices by their type."""
-    kinds = (jax.sharding.AxisType.Explicit,)
-    mesh = jax.make_mesh((2,), ("model",), kinds, devices=jax.devices()[:2])
-    spec = jax.sharding.PartitionSpec(None, "model")
-    return jax.device_put(
-        np.zeros((2, 4), np.float32), jax.sharding.NamedSharding(mesh, spec)
-    )
+    labels, out = sharded(jax.sharding.AxisType.Auto), jax.sharding.PartitionSpec()
+    how = {"mesh": labels.sharding.mesh, "in_specs": ITEMS, "out_specs": out}
+    return jax.jit(jax.shard_map(call, **how))(labels)
 
 
 # The shapes of rankings are enough for what they refuse, and compile nothing.
@@ -302,6 +298,12 @@ CASES = {
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
+    "a cutoff of a metric without": (TypeError, "roc_auc has no option 'k'", lambda: jrm.roc_auc(Y, Y, k=3)),
+    "joined beside scores": (ValueError, "labels is a Joined, which has all arrays, but scores is given; leave it out", lambda: jrm.check(jrm.join({"q": {"a": 1}}, {"q": {"a": 0.5}}), [0.5])),
+    "relevant beside labels": (ValueError, "relevant and labels are both given", lambda: jrm.check([1, 0], relevant=[[0]])),
+    "arguments of two drivers": (ValueError, "seen is no argument of evaluate_embeddings; pass the arguments of one driver", lambda: jrm.check(queries=[[1.0]], items=[[1.0]], relevant=[[0]], seen=[[0]])),
+    "queries without items": (TypeError, "items: got NoneType", lambda: jrm.check(queries=[[1.0]], relevant=[[0]])),
+    "seen alone": (ValueError, "seen is given but relevant is None; pass both", lambda: jrm.check([1, 0], seen=[[0]])),
     "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
     "classes of axes": (ValueError, "query_labels has shape (2, 3); pass ids along one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),

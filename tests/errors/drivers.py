@@ -11,6 +11,7 @@ from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
 
 import jax_rank_metrics as jrm
+from errors.sources import turned
 
 FRAMES = {name: LateImport(name) for name in ("pandas", "polars")}
 MATRIX = np.zeros((2, 3), np.float32)
@@ -125,8 +126,21 @@ DENSE = {
     "of a larger catalogue": lambda labels: np.pad(labels, [(0, 0), (0, 4)]),
 }
 
+
 # fmt: off
+def any_user(users):
+    """Scores of any user."""
+    return MATRIX[users % 2]
+
+
 CASES = {
+    "complex similarity of a driver": (TypeError, "similarity gives complex64 scores", lambda: queries(similarity=turned)),
+    "complex similarity of candidates": (TypeError, "similarity gives complex64 scores", lambda: queries(similarity=turned, candidates=[[0], [1]])),
+    "complex scores of a model": (TypeError, "the scores of model: dtype is complex64", lambda: users(model=lambda users: any_user(users) * np.complex64(1j))),
+    "seen of other users": (ValueError, "seen names none of the users that are evaluated (it has user 7, and user 0 .* empty list", lambda: jrm.evaluate_users("mrr@1", any_user, [[0], [1]], seen={7: [0]})),
+    "seen of no user": (ValueError, "seen has the user -1; pass the rows of users, from 0", lambda: jrm.evaluate_users("mrr@1", any_user, [[0], [1]], seen={-1: [0], 0: [1]})),
+    "relevant of no user": (ValueError, "relevant has the user -1", lambda: jrm.evaluate_users("mrr@1", any_user, {-1: [0], 0: [1]}, users=[0])),
+    "excluded for no query": (ValueError, "exclude has queries from -1 to -1", lambda: jrm.evaluate_embeddings("mrr@1", MATRIX, MATRIX, [[0], [1]], exclude={-1: [0]})),
     # users
     "a model of another kind": (TypeError, "model: got", lambda: users(model=object())),
     "a model of one axis": (ValueError, "model has shape (3,)", lambda: users(model=np.zeros(3))),

@@ -5,6 +5,7 @@ import io
 import tempfile
 from pathlib import Path
 
+from arrow_tables import ArrowTable
 from error_rows import rows_of
 from late_imports import LateImport
 
@@ -17,6 +18,7 @@ pandas, pl = LateImport("pandas"), LateImport("polars")
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"x": 0}}
 RUN = {"q1": {"a": 0.5}, "q3": {"x": 0.0}}
 JUDGED = b'{"query_id":1,"doc_id":2,"relevance":3}\n'
+FOLDER, PAIR = Path(__file__).parent, {"query_id": ["q"], "doc_id": ["a"]}
 HEADER = b"query_id,doc_id,relevance\n"
 TWICE = {"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "qid": ["q"], "docno": ["a"], "label": [0]}  # fmt: skip
 
@@ -157,12 +159,26 @@ CASES = {
     "a bomb": (ValueError, "unpacks to more than 128 MiB, over 100 times its size", lambda: qrels(gzip.compress(bytes(2**20 + 1)) * 2**7)),
     "a header of more fields than bytes": (ValueError, "run.csv, line 1 .*: 20003 fields, far more than other lines have", lambda: run("query_id,doc_id,score" + ",x" * 20_000 + "\nq,d,1" * 2000, name="run.csv")),
     "a long message": (ValueError, " … ", lambda: run("x" * 70 + " " + "y" * 10_000, columns=("q" * 1000, "d" * 1000, "s"), name="run.csv")),
+    # keys that repeat, and columns that are no ranks
+    "a repeated query of JSON": (ValueError, "run.json: the key 'q1' is there twice; put all documents of a query into one object", lambda: run('{"q1": {"a": 1}, "q1": {"b": 2}}', name="run.json")),
+    "a repeated query, the first kept": (ValueError, "the key 'q1' is there twice", lambda: run('{"q1": {}, "q2": {"a": 1}, "q1": {"b": 2}}', name="run.json", duplicates="first")),
+    "a repeated query of judgements": (ValueError, "the key 'q' is there twice", lambda: qrels('{"q": {"a": 1}, "q": {"a": 1}}', "json")),
+    "a repeated query, escaped": (ValueError, "the key 'A' is there twice", lambda: run('{"A": {"a": 1}, "\\u0041": {"b": 2}}', name="run.json")),
+    "a negative rank": (ValueError, "run.csv, line 2 ('q,a,-1'): the rank is -1; pass integers, counted from 0 or 1", lambda: run("qid,docno,rank\nq,a,-1\n", name="run.csv")),
+    "half a rank of a frame": (ValueError, "run, row 1: the rank is 1.5; pass integers", lambda: jrm.join({"q": {"a": 1}}, pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "rank": [1.0, 1.5]}))),
+    "a missing rank": (ValueError, "the rank is None", lambda: run("qid,docno,rank\nq,a,\n", name="run.csv")),
+    "a rank that is a word": (ValueError, "the rank is first", lambda: run("a,b,c\nq,a,first\n", "msmarco", "run.csv", columns=("a", "b", "c"))),
+    "two columns of ranks": (ValueError, "the columns may be qid, docno, rank or qid, docno, position; pass columns=", lambda: run("qid,docno,rank,position\nq,a,1,1\n", name="run.csv")),
+    "columns of ranks that are not there": (ValueError, "the column 'd' is not among a, b, c", lambda: run("a\tb\tc\nq\ta\t1\n", format="msmarco", columns=("a", "d", "c"))),
+    "a hash before a bad rank": (ValueError, "line 1 ('#q Q0 d x 1 t'): the rank is 'x', which is not a number", lambda: run("#q Q0 d x 1 t\n")),
     # weights of queries
     "a weight that is a word": (ValueError, "weights, line 2 ('q2 x'): pass a query and its weight", lambda: weights("q1 1\nq2 x\n")),
     "an infinite weight": (ValueError, "line 1 ('q1,inf'): pass finite weights", lambda: weights("q1,inf\n")),
     "two weights of a query": (ValueError, "line 3 ('q1 2'): query 'q1' has a weight already", lambda: weights("query weight\nq1 1\nq1 2\n")),
     "no weights": (ValueError, "weights is empty", lambda: weights("query,weight\n\n")),
     # options of files
+    "a missing file": (FileNotFoundError, "qrels.csv", lambda: jrm.read_qrels(FOLDER / "qrels.csv")),
+    "a folder": (OSError, str(FOLDER), lambda: jrm.read_qrels(FOLDER)),
     "columns of letters": (ValueError, "columns is 'abc'; pass three names", lambda: jrm.read_qrels("qrels.csv", columns="abc")),
     "columns of TREC": (ValueError, "have no names", lambda: jrm.read_qrels("qrels.csv", columns=("a", "b", "c"), format="trec")),
     "judgements of scores": (ValueError, "format is 'scores'; pass None or one of trec", lambda: jrm.read_qrels("qrels.csv", format="scores")),
@@ -187,7 +203,7 @@ CASES = {
     "a column twice": (ValueError, "several columns 'doc_id'; drop or rename", series_of_two_columns),
     "a query without documents": (ValueError, "query 'q' has no documents in run; pass missing='zero'", lambda: jrm.join({"q": {"a": 1}}, {"q": {}})),
     "an integer of 131 bits": (ValueError, "an integer beyond 128 bits; pass floats", lambda: jrm.join(QRELS, {"q": {"a": 2**130}})),
-    "no relevance": (ValueError, "no column 'relevance'", lambda: jrm.join(pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN)),
+    **rows_of("no relevance", ValueError, "no column 'relevance', only query_id, doc_id;", lambda x: jrm.join(x, RUN), pl.DataFrame(PAIR), ArrowTable(pl.DataFrame(PAIR))),
     "a frame of two programs": (ValueError, "qrels: the columns may be query_id, doc_id, relevance or qid, docno, label; drop the others", lambda: jrm.join(pl.DataFrame(TWICE), RUN)),
     "two subtopics": (ValueError, "the subtopic may be subtopic or subtopic_id", lambda: jrm.join(pl.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1], "subtopic": ["1"], "subtopic_id": ["1"]}), RUN)),
     "scores of fewer items": (ValueError, "run has 1 scores without query_id, and qrels 3", svmlight),

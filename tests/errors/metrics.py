@@ -129,8 +129,6 @@ CASES = {
     "a distance": (ValueError, "distances has shape ()", lambda: jrm.neighbor_recall(1.0, S)),
     "distances of other queries": (ValueError, "distances .*(3,).*true_distances .*(2, 3)", lambda: jrm.neighbor_recall(S[0], S)),
     "ids of other neighbours": (ValueError, "ids .*(2, 4).*distances .*(2, 3)", lambda: jrm.neighbor_recall(S, [[0, 1]] * 2, ids=jnp.zeros((2, 4), jnp.int32))),
-    "ranks over devices": (ValueError, "first has its ranks sharded over devices", lambda: jrm.overlap(sharded().astype(int), sharded().astype(int))),
-    "neighbours over devices": (ValueError, "its neighbours sharded over devices", lambda: jrm.neighbor_recall(sharded(), sharded())),
     # states of exposure
     "exposure of two catalogues": (ValueError, "one catalogue, one discount and lists", lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(4, 2))),
     "exposure of two lengths": (ValueError, "one catalogue, one discount and lists", lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(3, 1))),

@@ -5,6 +5,7 @@ import array
 import jax
 import jax.numpy as jnp
 import numpy as np
+from array_likes import Tensor
 from cases import CASES as METRICS
 
 import jax_rank_metrics as jrm
@@ -78,18 +79,6 @@ def in_32_bits(call):
         return call()
 
 
-class Tensor:
-    """Behaves like a tensor of torch, which NumPy converts by `__array__`."""
-
-    def __init__(self, values):
-        """Takes an array."""
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        """Returns the array for NumPy."""
-        return self.values
-
-
 # Calls that take the ids of packed lists.
 PACKS = {
     "rank": jrm.rank,
@@ -108,8 +97,46 @@ WIDE_FORMS = {
     "list": WIDE.tolist(),
 }
 
+
 # fmt: off
+def pooled(metric):
+    """Of the second list, two items of the label 0 are retrieved, and one was judged."""
+    labels, pool = [[1, 0, 0, 1], [1, 0, 0, 1]], [[1, 1, 0, 0], [1, 1, 0, -1]]
+    return jrm.measure(metric, jrm.rank_retrieved(labels, pool_labels=pool))
+
+
+LIMIT = 2**24
+
+
+def turned(queries, items):
+    """Scores of complex numbers."""
+    return jax.lax.complex(queries @ items.T, queries @ items.T)
+
+
+def long_lists(length):
+    """A ranking of lists so long that their arrays are better not made."""
+    x = jax.ShapeDtypeStruct((1, length), jnp.float32)
+    return jax.eval_shape(lambda x: jrm.rank(x, x), x)
+
+
+def beyond(ranks):
+    """A place beyond the limit, among so many ranks."""
+    return jrm.rank_places([[1]], [[LIMIT + 99]], [[1]], num_retrieved=[ranks])
+
+
 CASES = {
+    # scores and cutoffs that no dtype of the devices holds
+    "complex similarity": (TypeError, "similarity gives complex64 scores; return real numbers", lambda: jrm.rank_catalog(SCORES, SCORES, IDS, k=1, similarity=turned)),
+    "a cutoff beyond float32": (ValueError, f"k is {LIMIT + 1}, but ranks beyond {LIMIT} are not told apart in float32; pass at most {LIMIT}, or None", lambda: jax.eval_shape(lambda x: jrm.recall.of(x, k=(5, LIMIT + 1)).values, long_lists(LIMIT + 9))),
+    "a cutoff of places": (ValueError, f"k is {LIMIT + 100}, but ranks beyond", lambda: jrm.recall.of(beyond(LIMIT + 200), k=LIMIT + 100)),
+    "a cutoff of scores": (ValueError, f"k is {LIMIT + 100}, but ranks beyond", lambda: jax.eval_shape(lambda x: jrm.measure(f"hit_rate@{LIMIT + 100}", jrm.rank_scores(x, IDS[:1])), jax.ShapeDtypeStruct((1, LIMIT + 200), jnp.float32))),
+    # arguments that would be accepted and not read
+    """Scores of any user."""
+    "retrieved of another shape": (ValueError, "retrieved has shape .*but scores has shape", lambda: scores(retrieved=np.ones(3, bool))),
+    "retrieved as numbers": (TypeError, "retrieved: dtype is float32.*retrieved != 0", lambda: scores(retrieved=SCORES)),
+    "retrieved items that no pool says were judged": (ValueError, "more items of the label 0 were retrieved than pool_labels holds in list 1, .* pass 'judged' in columns and pool_columns", lambda: pooled("bpref")),
+    "the same of their number": (ValueError, "more items of the label 0", lambda: pooled("num_nonrel_judged_ret@3")),
+    "item weights with a number of relevant items": (ValueError, "weights weighs items, but num_relevant", lambda: jrm.rank_retrieved(np.ones((2, 3)), weights=np.ones((2, 3)), num_relevant=[3, 3])),
     # scores
     "a score": (ValueError, "scores has shape", lambda: scores(np.float32(1))),
     "scores of no items": (ValueError, "at least one item", lambda: scores(SCORES[:, :0])),

@@ -1,21 +1,25 @@
-"""A list with a score that is NaN has no value; all other lists keep their bits.
+"""A list with a score of NaN, or a gain that overflows, has no value; others keep their bits.
 
 Each way to rank is one program, which is run with numbers, and with one NaN of either sign.
 """
 
 import dataclasses
 import functools
+import json
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from cases import EVERY, POLICIES, metrics
 from jax.sharding import PartitionSpec as P
 from marks import long_but
 from sources import draw, make_mesh, padded
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
 
 LISTS, ITEMS, BAD = 6, 24, 2
 CUT = ("ndcg@3", "mrr@2", "err@3", "num_rel")
@@ -282,3 +286,119 @@ def test_soft_ranks_without_a_gradient():
     slope = np.asarray(jax.grad(value)(scores))
     assert np.isfinite(slope).all() and not slope[1].any()
     assert slope[[0, 2, 3]].any(-1).all()
+
+
+# Gains
+
+
+SMALL = np.tile(np.float32([1, 0, 2, 0, 0, 3]), (4, 1))
+LARGE = SMALL.copy()
+LARGE[BAD, 3] = 200  # at the last rank
+FALLING = np.tile(np.float32([5, 4, 3, 0, 2, 1]), (4, 1))
+GROUPS = np.tile(np.eye(2, dtype=np.float32)[[0, 1, 0, 1, 0, 1]], (4, 1, 1))
+GAIN = {"gain_fn": jrm.exponential_gain}
+PLAYS = {"a": {"x": 3, "y": 2}, "b": {"x": 150, "y": 5000}}
+RUN = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
+
+
+def shifted(labels):
+    """A gain that rises with labels, which the package does not know."""
+    return jrm.exponential_gain(labels) + 1
+
+
+OF_GAINS = {
+    "ndcg": functools.partial(jrm.ndcg, k=(1, None)),
+    "ndcg, shifted": functools.partial(jrm.ndcg, k=1, gain_fn=shifted),
+    "dcg": functools.partial(jrm.dcg, k=1),
+    "cg": functools.partial(jrm.cg, **GAIN),
+    "q": functools.partial(jrm.q_measure, **GAIN),
+    "p+": functools.partial(jrm.p_plus, **GAIN),
+    "o": functools.partial(jrm.o_measure, **GAIN),
+    "arp": functools.partial(jrm.average_relevance_position, **GAIN),
+    "dtr": functools.partial(jrm.disparate_treatment_ratio, **GAIN),
+    "dir": functools.partial(jrm.disparate_impact_ratio, **GAIN),
+}
+WITHOUT = {
+    "linear": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain),
+    "mrr": jrm.reciprocal_rank,
+}
+
+
+def test_gains_that_overflow():
+    """Every metric that reads gains is NaN there alone, and others are numbers."""
+
+    @jax.jit
+    def measured(labels):
+        ranking = jrm.rank(labels, FALLING, columns={"groups": GROUPS})
+        return [jrm.measure(metrics, ranking) for metrics in (OF_GAINS, WITHOUT)]
+
+    (actual, numbers), (expected, same) = measured(LARGE), measured(SMALL)
+    check(actual, expected)
+    for name, lists in numbers.items():
+        is_other = np.arange(len(LARGE)) != BAD
+        assert np.isfinite(lists.values).all() and lists.defined.all()
+        np.testing.assert_array_equal(
+            *(x.values[is_other] for x in (lists, same[name]))
+        )
+    weights = (np.arange(len(LARGE)) != BAD).astype(np.float32)
+    with jax.debug_nans(True):
+        mean = jrm.ndcg(LARGE, FALLING, weights=weights).compute()
+        assert mean == jrm.ndcg(SMALL, FALLING, weights=weights).compute()
+    assert np.isnan(jrm.ndcg(LARGE, FALLING, undefined="skip").compute())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "weights", [None, np.full(LARGE.shape, 2, np.float32)], ids=["", "item-weights"]
+)
+def test_layouts_of_gains(weights):
+    """Cut rows, packed lists, listed items and lists in rank order."""
+    ids = np.repeat(np.arange(4), 6)
+    flat = None if weights is None else weights.reshape(-1)
+    rankings = [
+        jrm.rank(LARGE, FALLING, weights=weights, k=2),
+        jrm.rank(LARGE.reshape(-1), FALLING.reshape(-1), weights=flat, segment_ids=ids, num_segments=4),
+    ]  # fmt: skip
+    if weights is None:
+        listed = np.tile(np.arange(6), (4, 1))
+        rankings.append(jrm.rank_scores(FALLING, listed, LARGE))
+        rankings.append(jrm.rank_retrieved(LARGE))
+    for ranking in rankings:
+        for lists in jrm.measure(("ndcg@2", "dcg@2"), ranking).values():
+            assert np.isnan(lists.values).tolist() == [i == BAD for i in range(4)]
+
+
+@pytest.mark.long
+def test_the_host_raises(tmp_path):
+    """Drivers, `join` and the command name the list, and what to pass."""
+    match = "b' has a gain that overflows.* gain_fn=linear_gain.*log1p"
+    joined = jrm.join(PLAYS, RUN)
+    for names in (("ndcg@10", "mrr"), ("tau", "p_plus(gain_fn=exponential_gain)")):
+        with pytest.raises(ValueError, match=match):
+            joined.evaluate(names)
+    values = joined.measure(("ndcg(gain_fn=linear_gain)@10",))
+    assert f"{values['ndcg(gain_fn=linear_gain)@10'].values[1]:.3f}" == "0.649"
+    skipped = jrm.join(PLAYS, {"a": RUN["a"]}, missing="skip")
+    assert np.isfinite(skipped.evaluate(("ndcg",))["ndcg"].compute())
+
+    relevant = scipy.sparse.csr_array(LARGE)
+    cure = r"(user|query) 2 has a gain .* gain_fn=linear_gain"
+    with pytest.raises(ValueError, match=cure):
+        jrm.evaluate_users(("ndcg@2", "mrr"), FALLING, relevant)
+    with pytest.raises(ValueError, match=cure):
+        jrm.evaluate_embeddings(("dcg@2",), np.eye(4, 6), np.eye(6), relevant)
+
+    paths = [tmp_path / "qrels.json", tmp_path / "run.json"]
+    for path, lists in zip(paths, (PLAYS, RUN), strict=True):
+        path.write_text(json.dumps(lists))
+    words = ["evaluate", *map(str, paths), "-m", "ndcg(gain_fn=exponential_gain)@10"]
+    done = CliRunner().invoke(cli.app(), words)
+    assert done.exit_code and "gain_fn=linear_gain" in " ".join(done.stderr.split())
+
+
+def test_states_are_jitted_with_large_gains():
+    """Gains up to the largest float have their values, and trip no check of NaN."""
+    labels = jnp.array([[127.0, 3, 1]])
+    with jax.debug_nans(True):
+        state = jax.jit(lambda y: jrm.evaluate(("ndcg", "dcg@1"), y, y))(labels)
+    assert f"{state['ndcg']:.3f}" == "1.000" and np.isfinite(state["dcg@1"].compute())
