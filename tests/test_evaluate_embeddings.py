@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches
@@ -147,19 +146,6 @@ def identity(query, item):
 
 QUERY = np.eye(2, DIMS, dtype=np.float32)
 ITEM = np.arange(12, dtype=np.float32).reshape(3, DIMS)
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_whole_lists_by_attributes(is_cut):
-    """The message for a metric without a cutoff is that of this call, which has no k."""
-    mesh = make_mesh((2,), ("i",))
-    where = {"mesh": mesh, "items_axis": "i"} if is_cut else {"block_size": 2}
-    relevant = jrm.by_attributes(
-        lambda x, y: x[:, None] == y[None], *[np.arange(3)] * 2
-    )
-    cure = "map: .* no cutoff.* map@100" + " .*block_size=3" * (not is_cut)
-    with pytest.raises(ValueError, match=cure):
-        jrm.evaluate_embeddings("map", ITEM, ITEM, relevant, k=1, **where)
 
 
 SEVEN = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)

@@ -149,7 +149,7 @@ def test_a_cut_beyond_the_catalogue(problem):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "source", ["packed", "sharded", "scores", "catalog", "catalog-none"]
+    "source", ["rows", "packed", "sharded", "scores", "catalog", "catalog-none"]
 )
 def test_random_ties_have_the_expected_mean(source, problem):
     """Means over 2,000 keys are within five standard errors, per list and cutoff."""
@@ -158,7 +158,8 @@ def test_random_ties_have_the_expected_mean(source, problem):
     expected = padded(problem, then, k=KS, ties="expected")
 
     k = None if source == "catalog-none" else KS
-    make = functools.partial(SOURCES.get(source, catalog), problem, then, k=k)
+    sources = SOURCES | {"rows": padded, "catalog-none": catalog}
+    make = functools.partial(sources[source], problem, then, k=k)
     keys = jax.random.split(jax.random.key(1), number)
     run = jax.jit(lambda: jax.lax.map(lambda key: make(ties="random", key=key), keys))
     actual = run()
@@ -259,23 +260,6 @@ def test_packed_memory_grows_with_items():
 
 
 # Catalogues
-
-
-@pytest.mark.parametrize("dtype", [jnp.int8, jnp.bfloat16])
-@pytest.mark.long
-def test_embeddings_of_every_type(dtype, rng):
-    """Products are exact where their sums fit the wider type."""
-    queries = rng.integers(-3, 4, (4, 8)).astype(np.float32)
-    items = rng.integers(-3, 4, (50, 8)).astype(np.float32)
-    relevant = np.array([[3, 7, 9]] * 4)
-    expected = jrm.rank_catalog(queries, items, relevant, k=5)
-    actual = jrm.rank_catalog(
-        jnp.asarray(queries, dtype), jnp.asarray(items, dtype), relevant, k=5
-    )
-    np.testing.assert_array_equal(actual.items, expected.items)
-    np.testing.assert_allclose(
-        jrm.ndcg.of(actual, k=5).values, jrm.ndcg.of(expected, k=5).values, 1e-6
-    )
 
 
 @pytest.mark.long

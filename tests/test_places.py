@@ -12,9 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
 from marks import long
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._places import few_ranks_cpu, tie_groups
@@ -93,7 +91,7 @@ def look(ranking, ks, limits=None):
     of_items = functools.partial(ranking.expected_sum, one_hot)
     return {
         "place": of_items(numbers_of_place, (1, 2), counting=(label_2, label_1)),
-        "sum": of_items(discounted, with_limits),
+        "sum": of_items(discounted, (*ks, *(() if limits is None else (limits,)))),
         "summed": of_items(number, (1, 2, 3, 4), counting=(grade, outlier)),
         "within": of_items(within, with_limits, per_list=(FACTORS,)),
         "first": ranking.expected_first(label_2, discount, with_limits[1:]),
@@ -238,23 +236,6 @@ def test_places_across_a_cut(rng, cut):
 
 
 @pytest.mark.long
-def test_places_of_items_over_devices(rng):
-    """A tie group across the cut lies on several devices."""
-    labels, scores, mask = draw(rng, tied=True)
-    mesh = make_mesh((4,), ("model",))
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
-    def run(*arrays):
-        *arrays, column = arrays
-        how = {"k": 10, "items_axis": "model", "columns": {"one_hot": column}}
-        return look(jrm.rank(*arrays, **how), *CUT)
-
-    actual = run(labels, scores, mask, ONE_HOT)
-    check(actual, loops(labels, scores, mask, *CUT, cut=10))
-
-
-@pytest.mark.long
 def test_places_of_packed_lists(rng):
     """Packed items may be shuffled, belong to no list, and tie across lists."""
     labels, scores, mask = draw(rng, tied=True)
@@ -370,14 +351,6 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
         expected = np.stack([grades, hits], axis=-1)[..., None]
         np.testing.assert_allclose(stacked_sums, expected, rtol=1e-5, atol=1e-5)
         assert np.ptp(stacked_sums) > 0
-
-
-def test_cutoffs_of_numpy():
-    """NumPy arrays of cutoffs serve as well as JAX arrays."""
-    ranking = jrm.rank_retrieved(np.ones((3, 3), np.float32))
-    limits = np.array([1, 2, 3], np.int32)
-    run = jax.jit(lambda x: x.expected_sum(label_1, jrm.positions(), (limits,)))
-    np.testing.assert_array_equal(run(ranking)[:, 0], limits)
 
 
 # Pairs of items.

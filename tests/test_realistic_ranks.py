@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from marks import long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.run import raise_refused
@@ -73,27 +72,6 @@ def test_messages_name_the_list(lists, where):
     """The message has the index of the first list that is refused, if it has one."""
     with pytest.raises(ValueError, match=f"^several{where}; pass one$"):
         raise_refused({"several{}; pass one": np.array(lists)})
-
-
-@pytest.mark.parametrize(
-    "mesh, candidates", [(False, False), *long_rows((True, False), (False, True))]
-)
-def test_drivers_refuse(mesh, candidates):
-    """The message names the query, wherever its batch is measured."""
-    queries, items = np.eye(12, 4), np.arange(32.0).reshape(8, 4)
-    relevant = [[index % 8] for index in range(12)]
-    relevant[9] = [1, 2]
-    options = {"batch_size": 3}
-    if mesh:
-        kinds = (jax.sharding.AxisType.Auto,)
-        options = {"mesh": jax.make_mesh((8,), ("q",), axis_types=kinds)}
-        options["queries_axis"] = "q"
-    if candidates:
-        options["candidates"] = [[0, 1, 2]] * 12
-    with pytest.raises(ValueError, match="^query 9 has several relevant items, but"):
-        jrm.evaluate_embeddings(
-            "mrr(rank=realistic)@3", queries, items, relevant, **options
-        )
 
 
 @pytest.mark.long
