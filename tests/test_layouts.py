@@ -26,6 +26,7 @@ import jax_rank_metrics as jrm
 
 KS = (1, 10)
 POLICIES = (None, *KEYLESS_ORDERS)
+BY_CHANCE = {n: c for n, c in CASES.items() if n == "expected_reciprocal_rank"}
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ def check_source(source, problem, ks, k, ties, cases=EVERY):
     "source, ties, cases",
     [
         pytest.param("sharded", None, CORE, id="core"),
+        pytest.param("packed", None, BY_CHANCE, id="stops by chance"),
         *(
             pytest.param(
                 source, ties, EVERY, id=f"{source}-{ties}", marks=pytest.mark.long

@@ -266,13 +266,14 @@ def test_places_of_what_was_retrieved(rng):
 
 
 def test_places_by_counting(rng):
-    """Counted places of relevant items see all items that tie with them."""
+    """Counted places of listed items see all that tie; labels below 0 are not relevant."""
     _, scores, mask = draw(rng, tied=True)
     mask = np.broadcast_to(mask[0], mask.shape)
     relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
-    relevant_labels = rng.integers(1, 4, relevant.shape).astype(np.float32)
-    labels = np.zeros(scores.shape, np.float32)
-    np.put_along_axis(labels, relevant, relevant_labels, axis=-1)
+    relevant_labels = rng.integers(-1, 4, relevant.shape).astype(np.float32)
+    labels, is_held = np.zeros((2, *scores.shape), np.float32)
+    np.put_along_axis(labels, relevant, np.maximum(relevant_labels, 0), axis=-1)
+    np.put_along_axis(is_held, relevant, relevant_labels >= 0, axis=-1)
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
 
     def rank(scores, mask):
@@ -280,7 +281,7 @@ def test_places_by_counting(rng):
         return jrm.rank_scores(scores, relevant, relevant_labels, **how)
 
     expected = loops(labels, scores, mask, *WHOLE)
-    check(program(rank)(scores, mask[0]), expected, only=labels > 0)
+    check(program(rank)(scores, mask[0]), expected, only=is_held > 0)
 
 
 def test_places_among_listed_items_of_a_catalogue(rng):
@@ -435,67 +436,6 @@ def test_unsigned_labels_compare_as_integers():
 
     # Of the labels 3 1 2 1, four pairs are in order, and one is not.
     np.testing.assert_allclose(run(), 3 / math.sqrt(5 * 6), rtol=1e-6)
-
-
-# First stops by chance.
-
-
-def stop(items):
-    return items.labels / 4
-
-
-def cascade(order, labels, k):
-    """Follows a user whom each item stops with a probability of its own."""
-    value, reach = 0.0, 1.0
-    for rank, i in enumerate(order, 1):
-        if k is None or rank <= k:
-            value += reach * labels[i] / 4 / math.sqrt(rank)
-            reach *= 1 - labels[i] / 4
-    return value, reach
-
-
-def test_stops_by_chance(rng):
-    """Probabilities of stops cascade down one order: rows, packed, retrieved, counted."""
-    items = 24
-    labels, scores, mask = (x[:, :items].copy() for x in draw(rng, tied=True))
-    mask = np.tile(mask[0], (LISTS, 1))
-    mask[:, :3] = True
-    labels[0] = 0
-    labels[1, :3], scores[1, :3] = 4, [-5, 1, 9]  # sure to stop
-    relevant = np.stack([rng.permutation(items)[:RELEVANT] for _ in range(LISTS)])
-    relevant_labels = np.take_along_axis(labels, relevant, -1)
-    ids = np.repeat(np.arange(LISTS, dtype=np.int32), items)
-
-    @jax.jit
-    def run(labels, scores, mask):
-        ks = (1, 5, None, jnp.asarray(LIMITS))
-        flat = (x.reshape(-1) for x in (labels, scores, mask))
-        how = {"item_mask": mask[0], "ties": "stable"}
-        rankings = (
-            jrm.rank(labels, scores, mask, ties="stable"),
-            jrm.rank(*flat, segment_ids=ids, num_segments=LISTS, ties="stable"),
-            jrm.rank_retrieved(labels, mask),
-            jrm.rank_scores(scores, relevant, relevant_labels, **how),
-        )
-        return [ranking.expected_first(stop, discount, ks) for ranking in rankings]
-
-    ranked, packed, retrieved, counted = run(labels, scores, mask)
-    listed = np.zeros_like(labels)
-    np.put_along_axis(listed, relevant, np.maximum(relevant_labels, 0), -1)
-    # An item that is listed with a label below 0 is not relevant, but has its rank.
-    falling = -np.arange(items)
-    for row in range(LISTS):
-        for column, k in enumerate((1, 5, None, int(LIMITS[row]))):
-            for actual, list_labels, list_scores, exists in (
-                (ranked, labels[row], scores[row], mask[row]),
-                (packed, labels[row], scores[row], mask[row]),
-                (retrieved, labels[row], falling, mask[row]),
-                (counted, listed[row], scores[row], mask[row]),
-            ):
-                order = sum(groups_of(list_labels, list_scores, exists), [])
-                expected = cascade(order, list_labels, k)
-                cell = [np.asarray(x)[row, column] for x in actual]
-                np.testing.assert_allclose(cell, expected, rtol=0, atol=1e-6)
 
 
 # Large groups.
