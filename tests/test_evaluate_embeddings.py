@@ -114,13 +114,10 @@ def test_results_go_on_as_they_are(rng):
     np.testing.assert_allclose(comparison.difference, means[1] - means[0], atol=1e-6)
     assert comparison.lists == QUERIES - 1
     assert "other" in jrm.table(runs)
-    check_access(runs["one"])
-    groups = runs["one"].by(["short"] * 4 + ["long"] * 5)
+    evaluation = runs["one"]
+    groups = evaluation.by(["short"] * 4 + ["long"] * 5)
     assert [int(states["recall@3"].lists) for states in groups.values()] == [4, 4]
-
-
-def check_access(evaluation):
-    """Checks that names lead to states."""
+    # Names lead to states.
     assert evaluation["recall@3"] is evaluation.states["recall@3"]
     assert "recall@3" in evaluation and "recall@5" not in evaluation
     assert list(evaluation) == [*evaluation.keys()] == ["recall@3"]

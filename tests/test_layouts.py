@@ -63,7 +63,8 @@ def table(source, ties, ks=KS, cases=EVERY):
 def check(actual, problem, ks, ties=None, cases=EVERY):
     """Checks values against rows, which one program measures for many sources."""
     rows = table("rows" if problem.columns else "labelled", ties, ks, cases)
-    expected = padded(problem, functools.partial(jrm.measure, rows), k=ks, ties=ties)
+    how = {"k": None if None in ks else ks, "ties": ties}
+    expected = padded(problem, functools.partial(jrm.measure, rows), **how)
     check_same(actual, {name: expected[name] for name in actual})
 
 
@@ -117,10 +118,10 @@ def test_item_weights_on_every_source(source, rng):
 def test_whole_lists_on_every_source(source, ties, problem):
     """Sources agree without a cutoff, where a catalogue counts places.
 
-    With k=None it holds relevant items alone.
+    With k=None it holds relevant items alone. A share is of all items, listed or not.
     """
-    ks = (KS[-1], None)
-    check_source(source, problem, ks, None if source in COUNTED else ks, ties)
+    ks = (KS[-1], None, jrm.share(0.3))
+    check_source(source, problem, ks, None, ties)
 
 
 @pytest.mark.parametrize("kind", ["places", "catalog", "sharded"])
@@ -177,7 +178,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 def test_what_was_retrieved(source, rng):
     """Lists in rank order give the values of ranked lists."""
     problem = draw(rng, weigh_items=source == "retrieved", tied=False)
-    ks = (KS[-1], None)
+    ks = (KS[-1], None, jrm.share(0.3))
     scores = np.where(problem.mask, problem.scores, -np.inf)
     ids = np.argsort(-scores, axis=-1, kind="stable")
     kept = np.take_along_axis(problem.mask, ids, axis=-1)
