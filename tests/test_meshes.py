@@ -1,6 +1,7 @@
 """Sharded lists: they give the same numbers, and no score leaves its device."""
 
 import functools
+import itertools
 import math
 import re
 
@@ -114,13 +115,7 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "call, ties",
-    [
-        ("explicit", None),
-        ("explicit", "random"),
-        ("shard_map", None),
-        ("shard_map", "random"),
-        ("auto", None),
-    ],
+    [*itertools.product(("explicit", "shard_map"), (None, "random")), ("auto", None)],
 )
 def test_scores_stay_where_they_are(call, ties, rng):
     """If lists and items are sharded, candidates and sums travel, and scores do not."""
