@@ -122,6 +122,11 @@ def make_mesh(shape, names, kind=AxisType.Auto):
     return jax.make_mesh(shape, names, axis_types=kinds, devices=devices)
 
 
+def put(mesh, arrays, *axes):
+    """Cuts arrays over a mesh."""
+    return jax.device_put(arrays, NamedSharding(mesh, P(*axes)))
+
+
 # The sources: each a function of a problem and of `k, ties, key` that gives a ranking, or
 # what `then` reads from it.
 
@@ -185,14 +190,10 @@ def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
     """Ranks by the plain call on arrays whose lists and items are sharded."""
     arrays, options = problem.rows(**how)
     mesh = make_mesh((2, 4), ("data", "model"), kind)
-
-    def put(x, spec):
-        return jax.device_put(x, NamedSharding(mesh, spec))
-
     of_items = arrays, options["weights"], options["columns"]
-    of_items = jax.tree.map(lambda x: put(x, P("data", "model")), of_items)
+    of_items = put(mesh, of_items, "data", "model")
     arrays, options["weights"], options["columns"] = of_items
-    options["list_weights"] = put(options["list_weights"], P("data"))
+    options["list_weights"] = put(mesh, options["list_weights"], "data")
     return then(jrm.rank(*arrays, **options))
 
 

@@ -153,28 +153,6 @@ def test_one_order_equals_loops(rng, lowering, name, ks):
 
 
 @pytest.mark.long
-def test_random_orders_converge_to_the_closed_form(rng):
-    """The mean over 5,000 keys is the expected value, within five standard errors."""
-    data = draw_short(rng, 6, weighted=True)
-    means = {n: c for n, c in CLOSED.items() if c.is_mean and c.weighable}
-    table = metrics((1, 3, None), cases=means)
-
-    @jax.jit
-    @jax.vmap
-    def values_of_key(key):
-        ranking = data.ranked(key=key)
-        return {n: lists.values for n, lists in jrm.measure(table, ranking).items()}
-
-    random = values_of_key(jax.random.split(jax.random.key(7), 5_000))
-    exact = jrm.measure(table, data.ranked())
-    for name, lists in exact.items():
-        draws = np.asarray(random[name], np.float64)
-        error = draws.std(0) / np.sqrt(len(draws)) + 1e-6
-        off = np.abs(draws.mean(0) - np.asarray(lists.values)) / error
-        assert off.max() < 5, name
-
-
-@pytest.mark.long
 def test_in_double_precision(rng):
     """Under x64, values of labels of 64 bits are those of the loops to 1e-12."""
     data = draw_edges(rng)

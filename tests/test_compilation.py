@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import CORE, FEW, metrics
 from jax import export, lax
+from marks import long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _mesh
@@ -93,18 +94,17 @@ def test_retrieved_lists_are_not_sorted():
     """Rankings in order are read, and not sorted."""
     labels, _ = inputs()
     names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
-    sorts = lowered_sorts(lambda y: jrm.measure(names, jrm.rank_retrieved(y)), labels)
-    assert sorts == ([], [])
+    above, tied = np.indices(SHAPE)[1] // 2 * 2, np.full(SHAPE, 2)
+    at_places = jrm.rank_places(labels, above, tied, num_retrieved=np.full(16, 200))
+    for ranking in (jrm.rank_retrieved(labels), at_places):
+        assert lowered_sorts(functools.partial(jrm.measure, names), ranking) == ([], [])
 
 
 @pytest.mark.parametrize(
     "ties, k",
     [
         *((None, 10), ("stable", None), ("worst", 10)),
-        *(
-            pytest.param(*x, marks=pytest.mark.long)
-            for x in ((None, None), ("stable", 10), ("worst", None))
-        ),
+        *long_rows((None, None), ("stable", 10), ("worst", None)),
     ],
 )
 def test_one_relevant_item_needs_no_order(k, ties):
@@ -171,13 +171,10 @@ FIVE = ("ndcg@10", "precision@10", "recall@10", "mrr@10", "hit_rate@10")
 @pytest.mark.parametrize(
     "names, limit",
     [
-        pytest.param(("ndcg@10",), 950, marks=pytest.mark.long),
-        (FIVE, 2_000),
-        pytest.param(("ndcg",), 1_550, marks=pytest.mark.long),
-        (("map",), 1_450),
-        (("mrr",), 740),
+        *((FIVE, 2_000), (("map",), 1_450), (("mrr",), 740)),
+        *long_rows((("ndcg@10",), 950), (("ndcg",), 1_550)),
     ],
-    ids=["ndcg@10", "five@10", "ndcg", "map", "mrr"],
+    ids=["five@10", "map", "mrr", "ndcg@10", "ndcg"],
 )
 def test_programs_stay_small(names, limit):
     """Optimised programs have few instructions, on which compile time depends.
@@ -208,16 +205,15 @@ def always(jaxpr):
 def test_random_ties_cost_only_where_there_are_some(vmap):
     """Random bits are computed in a branch, under vmap too."""
     labels, scores = inputs()
-    keys = jax.random.split(jax.random.key(0), len(labels)) if vmap else None
-    key = jax.random.key(0)
+    key = (
+        jax.random.split(jax.random.key(0), len(labels)) if vmap else jax.random.key(0)
+    )
 
     def random(labels, scores, key):
         return jrm.evaluate(("ndcg@10", "mrr@10"), labels, scores, key=key)
 
-    if vmap:
-        program = jax.make_jaxpr(jax.vmap(random))(labels, scores, keys)
-    else:
-        program = jax.make_jaxpr(random)(labels, scores, key)
+    call = jax.vmap(random) if vmap else random
+    program = jax.make_jaxpr(call)(labels, scores, key)
 
     def draws_bits(equation):
         return any(
@@ -292,26 +288,6 @@ def test_exports_of_pairs_and_catalogues(source):
     exported = export.export(jax.jit(step), platforms=PLATFORMS)(of_any, of_any)
     x, y = (np.random.default_rng(i).random((3, 6), np.float32) for i in range(2))
     np.testing.assert_allclose(exported.call(x, y), step(x, y), rtol=1e-6)
-
-
-@pytest.mark.long
-def test_exports_from_other_sources():
-    """Rankings of all sources can be exported."""
-    labels, scores = inputs()
-    ids = np.broadcast_to(np.arange(200, dtype=np.int32) % 40, SHAPE)
-    for make in (
-        lambda x: jrm.rank(x, scores, k=5),
-        lambda x: jrm.rank_retrieved(x, num_relevant=jnp.full((16,), 7)),
-        lambda x: jrm.rank(x, scores, segment_ids=ids, num_segments=40),
-        lambda x: jrm.rank_ids(x.astype(int), ids[:, :9] + 1),
-        lambda x: jrm.rank_catalog(x, scores, ids[:, :9], k=5, block_size=7),
-        lambda x: jrm.rank_catalog(x, scores, ids[:, :9], k=None, block_size=7),
-    ):
-        exported = export.export(jax.jit(make), platforms=PLATFORMS)(labels)
-        ranking = export.deserialize(exported.serialize()).call(labels)
-        leaves = (jax.tree.leaves(x) for x in (ranking, make(labels)))
-        for actual, expected in zip(*leaves, strict=True):
-            np.testing.assert_array_equal(actual, expected)
 
 
 def test_a_condition_of_a_batch_stays_a_branch():

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.sparse
-from padded_tokens import padded
+from padded_tokens import by_loops, padded
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -63,12 +63,7 @@ ITEM_TOKENS = [RNG.integers(-2, 3, (n, DIMS)) for n in RNG.integers(0, 20, ITEMS
 QUERY_TOKENS, ITEM_TOKENS = (
     [x.astype(np.float32) for x in tokens] for tokens in (QUERY_TOKENS, ITEM_TOKENS)
 )
-MAXSIM = np.array(
-    [
-        [(q @ x.T).max(1).sum() if len(x) else -np.inf for x in ITEM_TOKENS]
-        for q in QUERY_TOKENS
-    ]
-)
+MAXSIM = by_loops(QUERY_TOKENS, ITEM_TOKENS)
 
 MESH = {"mesh": make_mesh((2, 4), ("q", "i"))}
 EXECUTORS = {

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches
@@ -115,13 +114,10 @@ def test_results_go_on_as_they_are(rng):
     np.testing.assert_allclose(comparison.difference, means[1] - means[0], atol=1e-6)
     assert comparison.lists == QUERIES - 1
     assert "other" in jrm.table(runs)
-    check_access(runs["one"])
-    groups = runs["one"].by(["short"] * 4 + ["long"] * 5)
+    evaluation = runs["one"]
+    groups = evaluation.by(["short"] * 4 + ["long"] * 5)
     assert [int(states["recall@3"].lists) for states in groups.values()] == [4, 4]
-
-
-def check_access(evaluation):
-    """Checks that names lead to states."""
+    # Names lead to states.
     assert evaluation["recall@3"] is evaluation.states["recall@3"]
     assert "recall@3" in evaluation and "recall@5" not in evaluation
     assert list(evaluation) == [*evaluation.keys()] == ["recall@3"]
@@ -147,19 +143,6 @@ def identity(query, item):
 
 QUERY = np.eye(2, DIMS, dtype=np.float32)
 ITEM = np.arange(12, dtype=np.float32).reshape(3, DIMS)
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_whole_lists_by_attributes(is_cut):
-    """The message for a metric without a cutoff is that of this call, which has no k."""
-    mesh = make_mesh((2,), ("i",))
-    where = {"mesh": mesh, "items_axis": "i"} if is_cut else {"block_size": 2}
-    relevant = jrm.by_attributes(
-        lambda x, y: x[:, None] == y[None], *[np.arange(3)] * 2
-    )
-    cure = "map: .* no cutoff.* map@100" + " .*block_size=3" * (not is_cut)
-    with pytest.raises(ValueError, match=cure):
-        jrm.evaluate_embeddings("map", ITEM, ITEM, relevant, k=1, **where)
 
 
 SEVEN = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)

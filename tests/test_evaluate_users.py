@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from evaluations import check_same
+from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches, step
@@ -206,9 +207,7 @@ def test_data_of_any_size_share_programs(rng, compilations):
     assert 1 <= len(compilations) <= 5 + 10  # and ten that convert or copy an array
 
 
-@pytest.mark.parametrize(
-    "ties", ["stable", pytest.param("random", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("ties", ["stable", *long("random")])
 def test_ties_and_masks(ties):
     """Constant scores rank by index, or in a random order for each user and batch."""
     evaluation = jrm.evaluate_users(

@@ -30,15 +30,10 @@ def evaluate(data, items, metrics=METRICS, **options):
     )
 
 
-def unequal_blocks(items):
-    """Cuts items into blocks of 90, one of which is empty."""
-    blocks = [items[start : start + 90] for start in range(0, ITEMS, 90)]
-    return [*blocks[:2], items[:0], *blocks[2:]]
-
-
 def test_rounds(data):
     """Metrics without a cutoff read the items again, once for all batches."""
-    num_rounds, done, blocks = 0, [], unequal_blocks(data[1])
+    num_rounds, done = 0, []
+    blocks = np.split(data[1], (90, 180, 180, 270))  # of which one is empty
 
     def read():
         nonlocal num_rounds

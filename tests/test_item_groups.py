@@ -127,15 +127,10 @@ METRICS = ("group_recall(group=1)@3", "recall@3")
 
 def evaluated(users, **options):
     """Evaluates the users, among whom one has seen all that is relevant."""
-    with pytest.warns(UserWarning, match="every relevant item was seen"):
-        return evaluate(users, **options)
-
-
-def evaluate(users, **options):
-    """Calls the driver."""
     lists = users["model"], users["relevant"]
     options |= {"seen": users["seen"], "item_groups": users["groups"]}
-    return jrm.evaluate_users(METRICS, *lists, **options)
+    with pytest.warns(UserWarning, match="every relevant item was seen"):
+        return jrm.evaluate_users(METRICS, *lists, **options)
 
 
 def rows_of_users(users, metrics=METRICS):
@@ -177,9 +172,13 @@ def check_users(users, evaluation):
 
 
 @pytest.mark.long
-def test_users_that_count(users):
-    """Groups in a driver; with undefined="skip", everything is over the users that count."""
-    evaluation = evaluated(users, undefined="skip", block_size=5)
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_users_that_count(users, is_cut):
+    """With undefined="skip", everything is over the users that count, on a mesh as well."""
+    mesh = make_mesh((2, 2), ("users", "items"))
+    over = {"mesh": mesh, "queries_axis": "users", "items_axis": "items"}
+    options = over | {"batch_size": 4} if is_cut else {"block_size": 5}
+    evaluation = evaluated(users, undefined="skip", **options)
     check_users(users, evaluation)
     by_kind = evaluation.by([row in (2, 6) for row in range(USERS)])
     assert by_kind[True]["popularity@3"].lists == 0
@@ -195,20 +194,6 @@ def test_a_ratio_counts_a_query_once():
     items = np.zeros((2, 1), np.int32)
     counted = Values([nowhere, ratio], items).counted("skip", None, 2)
     assert counted.items.tolist() == [[0], [-1]]
-
-
-@pytest.mark.long
-def test_users_on_a_mesh(users):
-    """The users that count, and the groups of all items, on four devices."""
-    mesh = make_mesh((2, 2), ("users", "items"))
-    options = {
-        "mesh": mesh,
-        "queries_axis": "users",
-        "items_axis": "items",
-        "undefined": "skip",
-        "batch_size": 4,
-    }
-    check_users(users, evaluated(users, **options))
 
 
 @pytest.mark.long

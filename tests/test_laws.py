@@ -5,6 +5,7 @@ compilation wherever they can, since compiling takes most of the time. Lists are
 enough for the shallow cut to be a top-k.
 """
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -77,28 +78,11 @@ def lists_of(cases, ks, ties, data, **changes):
     return jrm.measure(metrics(ks, ties, cases), ranking)
 
 
-def assert_same(actual, expected, exactly=False):
-    """Asserts that two results of `measure` hold the same numbers."""
-    assert actual.keys() == expected.keys()
-    for name in expected:
-        for part in ("values", "weights", "defined"):
-            actual_part, expected_part = (
-                np.asarray(getattr(lists[name], part)) for lists in (actual, expected)
-            )
-            assert actual_part.dtype == expected_part.dtype, name
-            assert not np.isnan(actual_part).any(), name
-            if exactly or part == "defined":
-                np.testing.assert_array_equal(
-                    actual_part, expected_part, err_msg=f"{name} {part}"
-                )
-            else:
-                np.testing.assert_allclose(
-                    actual_part,
-                    expected_part,
-                    rtol=1e-6,
-                    atol=1e-6,
-                    err_msg=f"{name} {part}",
-                )
+def assert_same(actual, expected, limit=1e-6):
+    """Asserts that two results of `measure` hold the same numbers, of which none is NaN."""
+    chex.assert_trees_all_equal_dtypes(actual, expected)
+    jax.tree.map(lambda x: np.testing.assert_(not np.isnan(x).any()), actual)
+    chex.assert_trees_all_close(actual, expected, rtol=limit, atol=limit)
 
 
 @law(*EACH_ANEW, RANDOM, always=FEWER)
@@ -129,7 +113,7 @@ def test_padding_is_never_read(cases, ks, ties, data):
     weights = data.weights if data.weights.ndim == 1 else garbled.weights
     padded = Lists(labels, scores, mask, weights, garbled.columns)
     expected = lists_of(cases, ks, ties, data)
-    assert_same(lists_of(cases, ks, ties, padded), expected, exactly=True)
+    assert_same(lists_of(cases, ks, ties, padded), expected, limit=0)
 
 
 @pytest.mark.long
@@ -147,33 +131,6 @@ def test_all_ways_to_mask_agree(cases, ks, ties, data):
     if data.weights.ndim == 2:
         for padding in (0, -2, np.nan):
             check(weights=np.where(data.mask, data.weights, np.float32(padding)))
-
-
-@law(FEWER, WORST)
-def test_order_of_items_changes_nothing(cases, ks, ties, data, rng):
-    """Shuffled items give the same values, except where a policy reads positions."""
-    order = np.argsort(rng.random((LISTS, ITEMS)), axis=1)
-
-    def shuffle(x):
-        return np.take_along_axis(
-            x, order.reshape(*order.shape, *(1,) * (x.ndim - 2)), 1
-        )
-
-    actual, expected = (lists_of(cases, ks, ties, x) for x in (data.map(shuffle), data))
-    if ties is None:  # metrics without a closed form break ties by positions
-        for values in (actual, expected):
-            for name in [n for n in values if not CASES[n].closed_form]:
-                del values[name]
-    assert_same(actual, expected)
-
-
-@law(RANDOM, WORST)
-def test_only_the_order_of_scores_matters(cases, ks, ties, data):
-    """An increasing function of the scores changes no bit."""
-    increased = np.exp2(data.scores) - 7
-    assert (np.diff(np.unique(increased)) > 0).all()
-    actual = lists_of(cases, ks, ties, data._replace(scores=np.float32(increased)))
-    assert_same(actual, lists_of(cases, ks, ties, data), exactly=True)
 
 
 @pytest.mark.long

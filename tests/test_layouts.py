@@ -26,6 +26,7 @@ import jax_rank_metrics as jrm
 
 KS = (1, 10)
 POLICIES = (None, *KEYLESS_ORDERS)
+BY_CHANCE = {n: c for n, c in CASES.items() if n == "expected_reciprocal_rank"}
 
 
 @pytest.fixture
@@ -62,7 +63,8 @@ def table(source, ties, ks=KS, cases=EVERY):
 def check(actual, problem, ks, ties=None, cases=EVERY):
     """Checks values against rows, which one program measures for many sources."""
     rows = table("rows" if problem.columns else "labelled", ties, ks, cases)
-    expected = padded(problem, functools.partial(jrm.measure, rows), k=ks, ties=ties)
+    how = {"k": None if None in ks else ks, "ties": ties}
+    expected = padded(problem, functools.partial(jrm.measure, rows), **how)
     check_same(actual, {name: expected[name] for name in actual})
 
 
@@ -77,6 +79,7 @@ def check_source(source, problem, ks, k, ties, cases=EVERY):
     "source, ties, cases",
     [
         pytest.param("sharded", None, CORE, id="core"),
+        pytest.param("packed", None, BY_CHANCE, id="stops by chance"),
         *(
             pytest.param(
                 source, ties, EVERY, id=f"{source}-{ties}", marks=pytest.mark.long
@@ -115,10 +118,10 @@ def test_item_weights_on_every_source(source, rng):
 def test_whole_lists_on_every_source(source, ties, problem):
     """Sources agree without a cutoff, where a catalogue counts places.
 
-    With k=None it holds relevant items alone.
+    With k=None it holds relevant items alone. A share is of all items, listed or not.
     """
-    ks = (KS[-1], None)
-    check_source(source, problem, ks, None if source in COUNTED else ks, ties)
+    ks = (KS[-1], None, jrm.share(0.3))
+    check_source(source, problem, ks, None, ties)
 
 
 @pytest.mark.parametrize("kind", ["places", "catalog", "sharded"])
@@ -149,7 +152,7 @@ def test_a_cut_beyond_the_catalogue(problem):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "source", ["packed", "sharded", "scores", "catalog", "catalog-none"]
+    "source", ["rows", "packed", "sharded", "scores", "catalog", "catalog-none"]
 )
 def test_random_ties_have_the_expected_mean(source, problem):
     """Means over 2,000 keys are within five standard errors, per list and cutoff."""
@@ -158,7 +161,8 @@ def test_random_ties_have_the_expected_mean(source, problem):
     expected = padded(problem, then, k=KS, ties="expected")
 
     k = None if source == "catalog-none" else KS
-    make = functools.partial(SOURCES.get(source, catalog), problem, then, k=k)
+    sources = SOURCES | {"rows": padded, "catalog-none": catalog}
+    make = functools.partial(sources[source], problem, then, k=k)
     keys = jax.random.split(jax.random.key(1), number)
     run = jax.jit(lambda: jax.lax.map(lambda key: make(ties="random", key=key), keys))
     actual = run()
@@ -174,7 +178,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 def test_what_was_retrieved(source, rng):
     """Lists in rank order give the values of ranked lists."""
     problem = draw(rng, weigh_items=source == "retrieved", tied=False)
-    ks = (KS[-1], None)
+    ks = (KS[-1], None, jrm.share(0.3))
     scores = np.where(problem.mask, problem.scores, -np.inf)
     ids = np.argsort(-scores, axis=-1, kind="stable")
     kept = np.take_along_axis(problem.mask, ids, axis=-1)
@@ -259,23 +263,6 @@ def test_packed_memory_grows_with_items():
 
 
 # Catalogues
-
-
-@pytest.mark.parametrize("dtype", [jnp.int8, jnp.bfloat16])
-@pytest.mark.long
-def test_embeddings_of_every_type(dtype, rng):
-    """Products are exact where their sums fit the wider type."""
-    queries = rng.integers(-3, 4, (4, 8)).astype(np.float32)
-    items = rng.integers(-3, 4, (50, 8)).astype(np.float32)
-    relevant = np.array([[3, 7, 9]] * 4)
-    expected = jrm.rank_catalog(queries, items, relevant, k=5)
-    actual = jrm.rank_catalog(
-        jnp.asarray(queries, dtype), jnp.asarray(items, dtype), relevant, k=5
-    )
-    np.testing.assert_array_equal(actual.items, expected.items)
-    np.testing.assert_allclose(
-        jrm.ndcg.of(actual, k=5).values, jrm.ndcg.of(expected, k=5).values, 1e-6
-    )
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax.sharding import PartitionSpec as P
-from padded_tokens import padded
+from padded_tokens import by_loops, padded
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -30,35 +30,16 @@ def draw(rng, lengths, dtype=np.float32):
     return [rng.normal(size=(n, DIMS)).astype(dtype) for n in lengths]
 
 
-def by_loops(queries, items):
-    """The scores in float64, token by token."""
-    scores = np.full((len(queries), len(items)), -np.inf)
-    for row, query in zip(scores, queries, strict=True):
-        for column, item in enumerate(items):
-            if len(item):
-                products = [max(float(a @ b) for b in item) for a in query]
-                row[column] = sum(products)
-    return scores
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
 def test_scores(rng, dtype):
     """They are those of loops; padding counts neither in queries nor in items."""
     queries, items = draw(rng, [3, 1, 0, 4]), draw(rng, [5, 0, 2, 7, 1])
     queries, items = ([(9 * x).astype(dtype) for x in y] for y in (queries, items))
     expected = by_loops(*([x.astype(float) for x in y] for y in (queries, items)))
-    actual = maxsim(
-        packed("queries", padded_int(queries, 5)), packed("items", padded_int(items, 9))
-    )
+    queries, items = on_device(queries, 5, fill=77), on_device(items, 9, fill=77)
+    actual = maxsim(packed("queries", queries), packed("items", items))
     np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-5)
     assert actual.dtype == jnp.zeros(()).dtype
-
-
-def padded_int(arrays, width):
-    """Returns `on_device`, of integers too, which have no NaN."""
-    tokens = padded([x.astype(np.float32) for x in arrays], width)
-    vectors = np.where(tokens.mask[..., None], tokens.vectors, 77)
-    return jrm.Tokens(jnp.asarray(vectors, arrays[0].dtype), jnp.asarray(tokens.mask))
 
 
 @pytest.mark.long

@@ -1,16 +1,18 @@
 """Sharded lists: they give the same numbers, and no score leaves its device."""
 
+import functools
+import itertools
 import math
 import re
 
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long_rows
 from pages import ROOT, wrong_examples
-from sources import make_mesh
+from sources import check_same, make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -32,11 +34,6 @@ def data(rng):
     return labels, scores, mask, weights
 
 
-def put(mesh, spec, arrays):
-    """Shards arrays."""
-    return [jax.device_put(x, NamedSharding(mesh, spec)) for x in arrays]
-
-
 def collectives(compiled):
     """Lists the collectives of a program, and the bytes that each of them produces."""
     sizes = []
@@ -47,17 +44,6 @@ def collectives(compiled):
             size += item_size * math.prod(int(d) for d in dims.split(",") if d)
         sizes.append((kind, size))
     return sizes
-
-
-def check_equal(actual, expected):
-    """Checks that means, errors and counts are the same."""
-    for name, state in expected.items():
-        np.testing.assert_allclose(actual[name].compute(), state.compute(), rtol=1e-6)
-        np.testing.assert_allclose(
-            actual[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-7
-        )
-        assert actual[name].lists == state.lists
-        assert actual[name].undefined == state.undefined
 
 
 @pytest.mark.long
@@ -92,9 +78,9 @@ def test_a_loop_compiles_once(kind, is_local, compilations, rng):
     specs = (P(), P("data"), P("data"))
     mapped = jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=P())
     step = jax.jit(mapped if is_local else plain)
-    batch = put(mesh, P("data"), [rng.integers(0, 2, (8, 4)), rng.normal(size=(8, 4))])
+    batch = put(mesh, [rng.integers(0, 2, (8, 4)), rng.normal(size=(8, 4))], "data")
     for epoch in range(2):
-        states = jax.device_put(jrm.empty("mrr"), NamedSharding(mesh, P()))
+        states = put(mesh, jrm.empty("mrr"))
         compilations.clear()
         for _ in range(3):
             states = step(states, *batch)
@@ -114,7 +100,7 @@ def test_a_loop_compiles_once(kind, is_local, compilations, rng):
 def test_no_collective_is_larger_than_the_state(kind, ties, data):
     """For ndcg@10 devices exchange their states, and no arrays of lists or items."""
     key = jax.random.key(0) if ties == "random" else None
-    sharded = put(make_mesh((8,), ("data",), kind), P("data", None), data)
+    sharded = put(make_mesh((8,), ("data",), kind), data, "data", None)
 
     def step(labels, scores, mask, weights):
         return jrm.ndcg(labels, scores, mask, weights, key, ties=ties, k=10)
@@ -129,13 +115,7 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "call, ties",
-    [
-        ("explicit", None),
-        ("explicit", "random"),
-        ("shard_map", None),
-        ("shard_map", "random"),
-        ("auto", None),
-    ],
+    [*itertools.product(("explicit", "shard_map"), (None, "random")), ("auto", None)],
 )
 def test_scores_stay_where_they_are(call, ties, rng):
     """If lists and items are sharded, candidates and sums travel, and scores do not."""
@@ -157,7 +137,7 @@ def test_scores_stay_where_they_are(call, ties, rng):
     run = jax.jit(plain)
     if call == "shard_map":
         run = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=spec, out_specs=P()))
-    arrays = put(mesh, spec, (labels, scores))
+    arrays = put(mesh, (labels, scores), *spec)
     compiled = run.lower(*arrays).compile()
     actual = collectives(compiled)
     # Each device receives k candidates from all devices of the axis, for its lists.
@@ -180,18 +160,19 @@ def test_items_axis_by_a_tuple_of_axes(data):
     labels, scores = (
         np.pad(x, padding, constant_values=np.nan) for x in (labels, scores)
     )
-    expected = jrm.evaluate(("ndcg@10", "ap@5"), labels, scores, mask)
+    measured = functools.partial(jrm.measure, ("ndcg@10", "ap@5"))
+    expected = measured(jrm.rank(labels, scores, mask, k=10))
     mesh = make_mesh((4, 2), ("a", "b"), AxisType.Explicit)
     spec = P(None, ("a", "b"))
 
     @jax.jit
     @jax.shard_map(mesh=mesh, in_specs=spec, out_specs=P())
     def local(*arrays):
-        return jrm.evaluate(("ndcg@10", "ap@5"), *arrays, items_axis=("a", "b"))
+        return measured(jrm.rank(*arrays, k=10, items_axis=("a", "b")))
 
-    arrays = put(mesh, spec, (labels, scores, mask))
-    check_equal(local(*arrays), expected)
-    check_equal(jrm.evaluate(("ndcg@10", "ap@5"), *arrays), expected)
+    arrays = put(mesh, (labels, scores, mask), *spec)
+    for ranked in (local, lambda *arrays: measured(jrm.rank(*arrays, k=10))):
+        check_same(ranked(*arrays), expected)
 
 
 def test_random_ties_of_a_catalogue_by_keys_that_differ():
@@ -230,7 +211,7 @@ def test_relevant_ids_are_cut_in_any_way(number, rng):
     scores = rng.normal(size=(4, 400)).astype(np.float32)
     ids = np.argsort(rng.random((4, 400)))[:, :number]
     repeated = np.concatenate([ids[:, : number // 2]] * 2, axis=1)
-    sharded = *put(mesh, P("data"), [scores]), *put(mesh, P(None, "model"), [repeated])
+    sharded = put(mesh, scores, "data"), put(mesh, repeated, None, "model")
     recall = jax.jit(lambda x, y: jrm.recall.of(jrm.rank_scores(x, y, k=200), k=200))
     expected = recall(scores, ids[:, : number // 2])
     np.testing.assert_array_equal(recall(*sharded).values, expected.values)
@@ -241,8 +222,8 @@ def test_lists_that_explicit_axes_cut_in_different_ways():
     mesh = make_mesh((2, 4), ("data", "model"), AxisType.Explicit)
     arrays = np.arange(1, 9, dtype=np.float32), np.ones(8, np.float32), np.ones(8, bool)
     lists = jrm.PerList(*arrays)
-    a, b = (jrm.PerList(*put(mesh, P(axis), arrays)) for axis in mesh.axis_names)
-    (ids,) = put(mesh, P("data"), [np.arange(8) // 2])
+    a, b = (jrm.PerList(*put(mesh, arrays, axis)) for axis in mesh.axis_names)
+    ids = put(mesh, np.arange(8) // 2, "data")
     with jax.set_mesh(mesh):
         ratios, replicates = a.over(b), jrm.bootstrap(a, ids).replicates()
     np.testing.assert_array_equal(ratios.values, np.ones(8))

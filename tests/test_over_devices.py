@@ -9,9 +9,8 @@ import processes
 import pytest
 import scipy.sparse
 from evaluations import check_same
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
-from sources import make_mesh
+from jax.sharding import AxisType
+from sources import make_mesh, put
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
@@ -28,11 +27,6 @@ def mesh_of(kind=AxisType.Auto):
 
 
 MESH = {"mesh": mesh_of(), "queries_axis": "q", "items_axis": "i"}
-
-
-def put(mesh, x, *axes):
-    """Makes a global array."""
-    return jax.device_put(x, NamedSharding(mesh, P(*axes)))
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +105,6 @@ def test_queries_and_items_cut(data, texts, rng):
     assert 4 * candidates < ITEMS // 4 * DIMS * 4  # its items
 
 
-def same_class(query_classes, item_classes):
-    """Labels items of the class of the query."""
-    return query_classes["class"][:, None] == item_classes["class"][None]
-
-
 @pytest.fixture(scope="module")
 def gallery(data):
     """Arrays whose lengths the devices divide, with classes and similarities."""
@@ -125,9 +114,7 @@ def gallery(data):
         "queries": queries[:44],
         "items": items[:200],
         "relevant": jrm.by_attributes(
-            same_class,
-            {"class": rng.integers(0, 9, 44)},
-            {"class": rng.integers(0, 9, 200)},
+            drivers_worker.same_class, rng.integers(0, 9, 44), rng.integers(0, 9, 200)
         ),
         "similarity": "l2",
         "batch_size": BATCH,
@@ -137,17 +124,12 @@ def gallery(data):
 def cut(mesh, gallery):
     """Makes global arrays of a gallery, whose shardings say how it is cut."""
     relevant = gallery["relevant"]
-    of_queries, of_items = (
-        jax.tree.map(lambda x, axis=axis: put(mesh, x, axis), tree)
-        for tree, axis in (
-            ((gallery["queries"], relevant.query_attributes), "q"),
-            ((gallery["items"], relevant.item_attributes), "i"),
-        )
-    )
+    of_queries = put(mesh, relevant.query_attributes, "q")
+    of_items = put(mesh, relevant.item_attributes, "i")
     return gallery | {
-        "queries": of_queries[0],
-        "items": of_items[0],
-        "relevant": jrm.by_attributes(same_class, of_queries[1], of_items[1]),
+        "queries": put(mesh, gallery["queries"], "q"),
+        "items": put(mesh, gallery["items"], "i"),
+        "relevant": jrm.by_attributes(drivers_worker.same_class, of_queries, of_items),
     }
 
 
@@ -278,16 +260,12 @@ def test_nan_on_a_mesh():
 @pytest.mark.long
 def test_x64():
     """Counts and ids stay int32 on a mesh, and where blocks are labelled."""
-    classes = {"class": np.arange(16) % 8}
-    vectors = np.eye(8, dtype=np.float32)[classes["class"]]
+    classes = np.arange(16) % 8
+    vectors, options = np.eye(8, dtype=np.float32)[classes], MESH | {"block_size": 2}
     with jax.enable_x64(True):
+        relevant = jrm.by_attributes(drivers_worker.same_class, classes, classes)
         evaluation = jrm.evaluate_embeddings(
-            "ndcg@2",
-            vectors,
-            vectors,
-            jrm.by_attributes(same_class, classes, classes),
-            block_size=2,
-            **MESH,
+            "ndcg@2", vectors, vectors, relevant, **options
         )
         assert evaluation.states["ndcg@2"].compute() == 1
 

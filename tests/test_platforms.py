@@ -6,6 +6,7 @@ import pytest
 from cases import FEW, metrics
 from jax import lax
 from marks import long
+from test_long_lists import draw
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking import data_of
@@ -29,12 +30,9 @@ def other_platforms(compiled_with):
 )
 def test_rows(rng, other_platforms, items, cut, ties):
     """Ranks short and long lists, with and without a cutoff, with and without ties."""
-    labels = rng.integers(-1, 4, (5, items)).astype(np.float32)
-    labels[-1] /= 2
-    scores = rng.permuted(np.broadcast_to(np.arange(items), labels.shape), axis=-1)
-    scores = np.where(np.arange(5)[:, None] < 3, scores // 4, scores)
-    mask = rng.random(labels.shape) > 0.1
-    compare(other_platforms, ties, labels, scores.astype(np.float32), mask, cut=cut)
+    labels, scores, mask = draw(rng, items, lists=5)
+    scores[:3] //= 4
+    compare(other_platforms, ties, labels, scores, mask, cut=cut)
 
 
 @pytest.mark.parametrize("cut", [15, *long(3)])

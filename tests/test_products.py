@@ -1,6 +1,7 @@
 """The dtype in which vectors are multiplied, by every way to hand them in."""
 
 import jax
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.sparse
@@ -60,10 +61,12 @@ def test_wide_integers_do_not_wrap(way):
         np.testing.assert_array_equal(actual, expected, err_msg=name)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_bytes_are_multiplied_exactly(dtype):
-    """Products that differ by 1 beyond 2²⁴ do not tie."""
-    queries = np.full((1, 1200), 127, dtype)
+@pytest.mark.parametrize(
+    "dtype, dims", [("int8", 1200), ("uint8", 1200), (ml_dtypes.bfloat16, 1000)]
+)
+def test_products_are_exact(dtype, dims):
+    """Products that differ by 1 do not tie: of bytes beyond 2²⁴, of bfloat16 below."""
+    queries = np.full((1, dims), 127, dtype)
     items = np.stack([queries[0]] * 2)
     items[0, 0] -= 1
     queries[0, 0] = 1

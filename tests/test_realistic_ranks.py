@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from marks import long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.run import raise_refused
@@ -37,17 +36,14 @@ def test_a_target_among_three_tied_items():
     np.testing.assert_allclose(states["mrr"], (1 / 2 + 1 / 3 + 1 / 4) / 3, rtol=1e-6)
 
 
-def several():
-    """Returns labels and scores of which the second list has two relevant items."""
-    return np.array([[1, 0, 0], [1, 0, 1]]), np.array([[3.0, 2, 1], [1, 2, 2]])
-
-
+# Of these labels and scores, the second list has two relevant items.
+SEVERAL = np.array([[1, 0, 0], [1, 0, 1]]), np.array([[3.0, 2, 1], [1, 2, 2]])
 REALISTIC = functools.partial(jrm.reciprocal_rank, rank="realistic")
 
 
 def test_lists_of_several_relevant_items():
     """They raise where they are known; inside `jax.jit` the first of them is read."""
-    labels, scores = several()
+    labels, scores = SEVERAL
     match = "rank='realistic' reads the rank of the only .* relevant in list 1; pass"
     with pytest.raises(ValueError, match=match):
         REALISTIC(labels, scores)
@@ -75,31 +71,10 @@ def test_messages_name_the_list(lists, where):
         raise_refused({"several{}; pass one": np.array(lists)})
 
 
-@pytest.mark.parametrize(
-    "mesh, candidates", [(False, False), *long_rows((True, False), (False, True))]
-)
-def test_drivers_refuse(mesh, candidates):
-    """The message names the query, wherever its batch is measured."""
-    queries, items = np.eye(12, 4), np.arange(32.0).reshape(8, 4)
-    relevant = [[index % 8] for index in range(12)]
-    relevant[9] = [1, 2]
-    options = {"batch_size": 3}
-    if mesh:
-        kinds = (jax.sharding.AxisType.Auto,)
-        options = {"mesh": jax.make_mesh((8,), ("q",), axis_types=kinds)}
-        options["queries_axis"] = "q"
-    if candidates:
-        options["candidates"] = [[0, 1, 2]] * 12
-    with pytest.raises(ValueError, match="^query 9 has several relevant items, but"):
-        jrm.evaluate_embeddings(
-            "mrr(rank=realistic)@3", queries, items, relevant, **options
-        )
-
-
 @pytest.mark.long
 def test_other_calls_refuse():
     """Every call of a metric raises, and one relevant item of a larger label passes."""
-    labels, scores = several()
+    labels, scores = SEVERAL
     joined = jrm.join({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
     index = jrm.adjusted_mean_rank_index
     for call, match in (

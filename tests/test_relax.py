@@ -69,10 +69,10 @@ def lists(rng):
     return labels, scores, exists, retrieved
 
 
-def measured(labels, scores, exists, retrieved, relax=SOFT):
+def measured(labels, scores, exists, retrieved, **options):
     """Measures the metrics of `NAMES` on a soft ranking, `[lists, metrics]`."""
-    ranking = jrm.rank(labels, scores, exists, retrieved=retrieved, relax=relax)
-    values = jrm.measure(NAMES, ranking)
+    options |= {"retrieved": retrieved, "relax": SOFT}
+    values = jrm.measure(NAMES, jrm.rank(labels, scores, exists, **options))
     return jnp.stack([values[name].values for name in NAMES], axis=-1)
 
 
@@ -124,17 +124,11 @@ def dense(labels, scores, exists, retrieved):
 
 
 def total(labels, scores, exists, retrieved):
-    """The same from metrics: lists weigh as much as the metric divides them by."""
-    sums = []
-    for metric, weights in (
-        (jrm.dcg, exists.any(1)),
-        (jrm.average_precision, ((labels >= 1) & exists).sum(1)),
-    ):
-        weights = weights.astype(scores.dtype)
-        options = {"retrieved": retrieved, "list_weights": weights, "relax": SOFT}
-        mean = metric(labels, scores, exists, **options).compute()
-        sums.append(mean * weights.sum().astype(mean.dtype))
-    return sum(sums)
+    """The same from metrics, of which average precision is divided by R."""
+    ranking = jrm.rank(labels, scores, exists, retrieved=retrieved, relax=SOFT)
+    lists = jrm.measure(("dcg", "map"), ranking)
+    num_relevant = ((labels >= 1) & exists).sum(1).astype(scores.dtype)
+    return lists["dcg"].values.sum() + (lists["map"].values * num_relevant).sum()
 
 
 def test_gradients(lists):
@@ -170,14 +164,6 @@ def packed(rng, lists, extra=40):
     return *flat, ids[slots], slots
 
 
-def from_packed(labels, scores, retrieved, ids, num_lists):
-    """Measures the metrics of `NAMES` on packed lists, `[lists, metrics]`."""
-    options = {"retrieved": retrieved, "relax": SOFT}
-    options |= {"segment_ids": ids, "num_segments": num_lists}
-    values = jrm.measure(NAMES, jrm.rank(labels, scores, **options))
-    return jnp.stack([values[name].values for name in NAMES], axis=-1)
-
-
 @pytest.mark.long
 def test_packed_lists(lists, rng):
     """Packed lists have the values and gradients that they have as rows."""
@@ -185,7 +171,9 @@ def test_packed_lists(lists, rng):
     factors = rng.normal(size=(7, len(NAMES))).astype(np.float32)
 
     def of_packed(scores):
-        values = from_packed(flat[0], scores, *flat[2:], 7)
+        labels, _, retrieved, ids = flat
+        packing = {"segment_ids": ids, "num_segments": 7}
+        values = measured(labels, scores, None, retrieved, **packing)
         return (factors * values).sum(), values
 
     def of_rows(scores):
@@ -214,7 +202,8 @@ def test_many_short_packed_lists(rng):
     labels, scores, retrieved, ids, _ = packed(rng, rows)
 
     def value(scores):
-        return from_packed(labels, scores, retrieved, ids, 400)
+        packing = {"segment_ids": ids, "num_segments": 400}
+        return measured(labels, scores, None, retrieved, **packing)
 
     direction = rng.normal(size=scores.shape).astype(np.float32)
     values, slopes = jax.jit(jax.jvp, static_argnums=0)(value, (scores,), (direction,))

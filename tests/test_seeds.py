@@ -9,7 +9,7 @@ from late_imports import LateImport
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values, resample, studentised
+from jax_rank_metrics._results.inference import resample, studentised
 from jax_rank_metrics._results.inference.weighted_means import error_with_seeds
 
 stats = LateImport("scipy.stats")
@@ -121,34 +121,6 @@ def test_the_error_is_that_of_variance_components(rng, sides):
         np.sqrt(of_lists), lists - 1, (a, b), np.full(lists, 1 / lists)
     )
     assert result == pytest.approx((np.sqrt(expected), expected**2 / spread))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed_spread", [0.1, 1.0])
-def test_equal_procedures_rarely_differ(rng, seed_spread):
-    """Type-1 error stays near 5 %, whether seeds vary little or as much as lists."""
-    data_sets, lists = 200, 30
-    sides, p_of_t = [], []
-    for _ in range(data_sets):
-        of_lists = rng.normal(size=(1, lists))
-        a, b = (
-            of_lists
-            + 0.7 * rng.normal(size=(1, lists))
-            + seed_spread * rng.normal(size=(5, 1))
-            + 0.3 * rng.normal(size=(5, lists))
-            for _ in range(2)
-        )
-        sides.append((a, b))
-        difference = b.mean(0) - a.mean(0)
-        error = difference.std(ddof=1) / np.sqrt(lists)
-        share = np.full(lists, 1 / lists)
-        numbers = difference.mean(), *error_with_seeds(error, lists - 1, (a, b), share)
-        p_of_t.append(p_values.student_p(*map(np.array, numbers)))
-    weights, key = np.ones((lists, data_sets)), jax.random.key(0)
-    resamples = studentised.studentised_bootstrap(sides, weights, key, 500)
-    p = studentised.resampled_p(resamples, 0.0, "two-sided")
-    # Three standard errors of a share of 200 are 4.6 %.
-    assert np.mean(p <= 0.05) < 0.096 and np.mean(np.array(p_of_t) <= 0.05) < 0.096
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "t"])

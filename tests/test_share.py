@@ -1,6 +1,5 @@
 """Cutoffs that are shares of a list: `jrm.share`."""
 
-import functools
 import pickle
 
 import jax
@@ -86,34 +85,6 @@ def test_cutoffs_are_those_of_float64(rng, x64):
             assert ranks.dtype == jnp.int32
             np.testing.assert_array_equal(ranks, np.ceil(fraction * lengths))
     assert cutoffs(lengths)[0][100] == 8  # of 0.07 · 100, which is just above 7
-
-
-@pytest.mark.long
-def test_sources_count_unlisted_items(rng):
-    """A share is of all items of a catalogue, and of all that were retrieved."""
-    scores = rng.permutation(20)[None].astype(np.float32)
-    above = 19 - int(scores[0, 7])
-    rank = {share: above < share * 20 for share in (0.2, 0.5, 0.8)}
-    ids = np.array([[7, -1]])
-    place = [np.array([[x]]) for x in (1, above, 1)]
-    metrics = {
-        "hit": functools.partial(jrm.hit_rate, k=tuple(map(jrm.share, rank))),
-        "hits": functools.partial(jrm.num_relevant_retrieved, k=jrm.share(0.5)),
-    }
-
-    @jax.jit
-    def measured(scores, ids, place, ranked):
-        rankings = (
-            jrm.rank_scores(scores, ids),
-            jrm.rank_catalog(np.ones((1, 1), np.float32), scores.T, ids, k=None),
-            jrm.rank_places(*place, num_retrieved=[20]),
-            jrm.rank_ids(ranked, ids),
-        )
-        return [jrm.measure(metrics, ranking) for ranking in rankings]
-
-    for lists in measured(scores, ids, place, np.argsort(-scores)):
-        assert lists["hit"].values.tolist() == [list(map(float, rank.values()))]
-        assert lists["hits"].values.tolist() == [float(rank[0.5])]
 
 
 def test_names():

@@ -5,70 +5,24 @@ import functools
 
 import jax
 import numpy as np
-import pytest
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-from marks import long_rows
-from sources import (
-    ITEMS,
-    LISTS,
-    catalog,
-    check_same,
-    draw,
-    from_table,
-    make_mesh,
-    padded,
-)
+from sources import ITEMS, LISTS, catalog, check_same, draw, make_mesh, padded, put
 
 import jax_rank_metrics as jrm
 
 # They depend on the order of relevant items, on the numbers of all, and on their groups.
-OF_IDS = ("fall_out@1,{0}", "attention_weighted_rank_fairness@{0}")
-# The last one stops at the first relevant item, which streaming has to find.
-OF_LABELS = ("ndcg@1,{0}", "fall_out@1,{0}", "mrr")
+OF_IDS = ("fall_out@1,10", "attention_weighted_rank_fairness@10")
 
 QUERY = np.ones((1, 1), np.float32)  # the score of an item is its only number
 
 
-def labelled(problem, then, devices, **how):
-    """Ranks a catalogue that devices share, whose items a function labels."""
-
-    @jax.jit
-    @jax.shard_map(
-        mesh=make_mesh((devices,), ("items",)), in_specs=P("items"), out_specs=P()
-    )
-    def run(items, labels, mask):
-        attributes = {"labels": labels, "mask": mask}
-        relevant = jrm.by_attributes(from_table, np.arange(LISTS), attributes)
-        options = how | {"list_weights": problem.list_weights, "items_axis": "items"}
-        one_hot = np.eye(LISTS, dtype=np.float32)
-        return then(jrm.rank_catalog(one_hot, items, relevant, **options))
-
-    return run(problem.scores.T, problem.labels.T > 0, problem.mask.T)
-
-
-@pytest.mark.parametrize(
-    "names, devices, block_size, k",
-    [(OF_IDS, 8, 4, 10), *long_rows((OF_LABELS, 2, 16, 4))],
-    ids=["ids", "labels"],
-)
-def test_devices_that_share_a_catalogue(names, devices, block_size, k, rng):
+def test_devices_that_share_a_catalogue(rng):
     """Its lists are those of all its items, also where a device has fewer than ranks."""
     problem = dataclasses.replace(draw(rng), columns=("groups",))
-    then = functools.partial(jrm.measure, tuple(name.format(k) for name in names))
-    if names is OF_IDS:
-        actual = catalog(problem, then, block_size, (1, devices), k=k)
-    else:
-        # Many items tie for the first ranks.
-        labels = rng.binomial(1, 0.15, problem.labels.shape)
-        problem = dataclasses.replace(
-            problem,
-            labels=labels.astype(np.float32),
-            scores=np.minimum(problem.scores, 1),
-        )
-        actual = labelled(problem, then, devices, block_size=block_size, k=k)
-        k = None  # rows are read beyond k, as far as the first relevant item
-    check_same(actual, jax.jit(lambda: padded(problem, then, k=k))())
+    then = functools.partial(jrm.measure, OF_IDS)
+    actual = catalog(problem, then, 4, (1, 8), k=10)
+    check_same(actual, jax.jit(lambda: padded(problem, then, k=10))())
 
 
 def test_random_ties_of_global_arrays(rng):
@@ -81,18 +35,8 @@ def test_random_ties_of_global_arrays(rng):
         key = jax.random.key(1)
         return jrm.rank_scores(scores, ids, item_mask=mask, k=9, key=key).items
 
-    cut = jax.device_put((scores, mask), NamedSharding(mesh, P("lists", "items")))
+    cut = put(mesh, (scores, mask), "lists", "items")
     np.testing.assert_array_equal(order(*cut), order(scores, mask))
-
-
-def test_nan_of_any_block():
-    """NaN stops an evaluation, whichever of the blocks 0 1, 2 3 and 4 the item is in."""
-    query = np.ones((1, 2), np.float32)
-    for item in (0, 3, 4):
-        items = np.ones((5, 2), np.float32)
-        items[item] = np.nan
-        with pytest.raises(ValueError, match=f"1 of 5 items, such as item {item}"):
-            jrm.evaluate_embeddings("mrr@2", query, items, [[1]], block_size=2)
 
 
 def test_an_item_of_two_blocks():

@@ -13,6 +13,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+from jax import export
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from marks import long, long_rows_but
@@ -227,6 +228,16 @@ def test_plain_calls(table, compilations):
     compilations.clear()
     same(run(table, draw(1)), in_jit(table, 1))
     assert not compilations
+
+
+@pytest.mark.long
+def test_exported():
+    """Rankings are exported for every platform, but for one that holds a user's function."""
+    but = ("rank_catalog, labelled",)
+    program = jax.jit(lambda *x: called("rankings", Arrays(*x), but))
+    exported = export.export(program, platforms=("cpu", "cuda", "tpu"))(*draw(0))
+    rankings = export.deserialize(exported.serialize()).call(*draw(0))
+    check("rankings", read("rankings", rankings))
 
 
 @pytest.mark.parametrize("table", [*long("rankings", "lists"), "states"])

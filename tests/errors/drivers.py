@@ -344,5 +344,15 @@ LATE = {
     "nan of a later block": (ValueError, "nan for 3 of 6 items, such as item 3", lambda: queries(items=lambda: iter([ITEM, NAN]))),
     "a block of other dims": (ValueError, "items[1] is float32 of shape (3, 2)", lambda: queries(items=[ITEM, ITEM[:, :2]])),
     "an item of no block": (ValueError, "relevant of query 0 holds the item 7, but there are 5", lambda: queries(items=iter(BLOCKS), relevant=[[7], [1]])),
+    **{
+        f"several relevant items of a query, {name}": (ValueError, "query 1 has several relevant items, but", functools.partial(call, metrics="mrr(rank=realistic)@3", relevant=[[0], [1, 2]], **options))
+        for name, call, options in (("in a batch", queries, {"batch_size": 1}), ("on a mesh", functools.partial(over_devices, "queries_axis"), {}), ("of candidates", queries, {"candidates": [[0, 1, 2]] * 2}))
+    },
+    "whole lists by attributes": (ValueError, "map: .* no cutoff.*map@100.*block_size=3", lambda: queries(metrics="map", relevant=by([1, 2]), k=1, block_size=2)),
+    "whole lists by attributes on devices": (ValueError, "map: .* no cutoff.*map@100", lambda: over_devices("items_axis", metrics="map", relevant=by([1, 2]), k=1)),
+    **{
+        f"nan of item {item} of 5 in blocks of 2": (ValueError, f"1 of 5 items, such as item {item}", lambda item=item: queries(items=np.where(np.arange(5)[:, None] == item, np.nan, np.ones((5, 4))), block_size=2))
+        for item in (0, 3, 4)
+    },
     "itself among other blocks": (ValueError, "5 items, but 2 were expected", lambda: queries(items=iter(BLOCKS), exclude_self=True)),
 }
