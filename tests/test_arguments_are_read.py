@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import oracle
 import pandas as pd
 import pytest
 from cases import CASES
@@ -27,23 +28,11 @@ LISTED = np.float32([[1, 0, 2, 0], [0, 1, 1, 0]])
 WEIGHTS = np.float32([[1, 2, 0.5, 3, 1, 0.7], [2, 0, 1, 4, 0.25, 1]])
 
 
-def auc_of_pairs(labels, scores, weights):
-    """The share of the weight of pairs that is in order, in plain loops."""
-    pairs = [
-        (
-            weights[i] * weights[j],
-            (scores[i] > scores[j]) + (scores[i] == scores[j]) / 2,
-        )
-        for i in np.flatnonzero((labels >= 1) & (weights > 0))
-        for j in np.flatnonzero((labels < 1) & (weights > 0))
-    ]
-    return sum(w * share for w, share in pairs) / sum(w for w, _ in pairs)
-
-
 @pytest.mark.parametrize("scale", [1, *long(1e-12, 1e25)])
 def test_auc_weighs_pairs(scale):
     """Values are those of weighted pairs, and of scikit-learn's `sample_weight`."""
-    expected = [auc_of_pairs(*x) for x in zip(LABELS, SCORES, WEIGHTS, strict=True)]
+    cases = oracle.lists(LABELS, SCORES, None, WEIGHTS)
+    expected = oracle.values(oracle.roc_auc, cases, "expected", (None,))[:, 0]
     weights = WEIGHTS * np.float32(scale)
     ranking = jrm.rank(LABELS, SCORES, None, weights)
     for metric in (jrm.roc_auc, jrm.gauc):
