@@ -53,9 +53,9 @@ class ScoredLists:
     Attributes:
         list_weights: `[*lists]`; a scalar is for every list.
         ranks: How many ranks are read: None for all, 0 where no order is.
-        seeds: `[*lists, 2]` uint32 of random ties, drawn from `key` for rows.
         few_relevant: Whether to count the places of the relevant items, which are few,
             instead of putting all in order; see `few_relevant.pays`.
+        seeds: `[*lists, 2]` uint32 in place of the key, once they are drawn from it.
     """
 
     raw_items: RawItems
