@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cases import CORE, EVERY, TOP, metrics
 from sources import check_same, count_places
-from test_compilation import lowered_sorts
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._while_tracing import constant
@@ -181,19 +180,6 @@ def test_cutoffs_need_short_tables():
     )
     text = ranked.lower(place, place, place).as_text()
     assert len(text) < 1_000_000  # such a table alone would have eight times as many
-
-
-@pytest.mark.long
-def test_items_in_rank_order_are_not_sorted():
-    """The program for items in rank order sorts nothing, and runs for any depth."""
-    labels = np.ones((4, 64), np.int32)
-    above, tied = np.tile(np.arange(64) // 2 * 2, (4, 1)), np.full((4, 64), 2)
-    ranking = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 64))
-    names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
-    sorts = lowered_sorts(lambda ranking: jrm.measure(names, ranking), ranking)
-    assert sorts == ([], [])
-    deep = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 4_000))
-    assert jax.tree.structure(deep) == jax.tree.structure(ranking)
 
 
 def test_constants_take_one_program_each(compilations):
