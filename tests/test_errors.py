@@ -81,3 +81,24 @@ def test_check_does_not_read_what_is_masked():
     labels = np.float32([1, 0, -1])
     weights = np.float32([1, np.nan, np.nan])
     jrm.check(labels, S[0], np.array([True, False, True]), weights)
+
+
+LONG = "x\n" * 1_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jrm.evaluate_users("mrr@2", np.eye(3), {LONG: [0]}),
+        lambda: errors.drivers.evaluation().by({LONG: 1}),
+        lambda: jrm.rank_ids({LONG: ["a"]}, {"q": ["a"]}),
+        lambda: jrm.pack([LONG], known=["a"]),
+        lambda: jrm.ndcg(Y, S, ties=LONG),
+        lambda: jrm.evaluate({LONG: "mrr"}, Y, S),
+    ],
+)
+def test_messages_of_long_names(call):
+    """Names and ids of any length leave a message short, with its cure at the end."""
+    with pytest.raises((TypeError, ValueError)) as error:
+        call()
+    assert len(str(error.value)) < 600 and str(error.value).count("\n") < 5

@@ -348,6 +348,7 @@ def kind_of_mean(name: str) -> type[Mean]:
     return STATES.get(_trec.metric_part(name), Mean)
 
 
+@short_errors()
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 

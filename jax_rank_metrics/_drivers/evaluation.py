@@ -10,6 +10,7 @@ import numpy as np
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.interactions import repeated_id
 from jax_rank_metrics._inputs.list_ids import numbered
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import StatesByName
@@ -67,6 +68,7 @@ class Evaluation(StatesByName):
         """The ids of queries, by which `compare` pairs the values of two models."""
         return self.query_ids
 
+    @short_errors()
     def by(
         self, groups: Iterable[Hashable] | Mapping[Any, Hashable]
     ) -> dict[Hashable, dict[str, Mean]]:

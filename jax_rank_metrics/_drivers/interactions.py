@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs.list_ids import Packing, numbered
+from jax_rank_metrics._messages import short_errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Vocabulary:
     ids: np.ndarray | None = None
 
     @classmethod
+    @short_errors()
     def of(cls, name: str, ids: Any) -> "Vocabulary":
         """Reads an argument, of which None says that rows are known by their numbers.
 
@@ -482,6 +484,7 @@ def check_known_items(
     )
 
 
+@short_errors()
 def read_interactions(
     unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
 ) -> dict[str, Interactions]:
@@ -493,6 +496,7 @@ def read_interactions(
     }
 
 
+@short_errors()
 def read_users(
     users: Any,
     interactions: Mapping[str, Interactions],

@@ -13,6 +13,7 @@ from jax.core import Tracer
 from jax_rank_metrics._inputs import arrays
 from jax_rank_metrics._inputs.arrays import numpy_array
 from jax_rank_metrics._inputs.libraries import by_ids, is_of_jax, refuse_masked
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._types import ListIds
 
 _INT32 = np.iinfo(np.int32)
@@ -135,6 +136,7 @@ class Packing(NamedTuple):
         return self.ids
 
 
+@short_errors()
 def pack(
     query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
 ) -> Packing:
@@ -296,6 +298,7 @@ def _check_whole(name: str, ids: np.ndarray) -> None:
         )
 
 
+@short_errors()
 def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
     """Returns the weight of each list, `[lists]` float32, as the ids order them.
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
@@ -114,6 +115,7 @@ def index(name: str, value: object) -> int:
     return int(value)
 
 
+@short_errors()
 def option(name: str, value: object, literal: object, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`.
 

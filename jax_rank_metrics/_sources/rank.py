@@ -266,9 +266,8 @@ def _rank_without_inputs(lists: ScoredLists) -> RankingData:
         if not isinstance(pool, ScoredPool):
             return data
         # Static fields stay: a layout, the name of the tie policy.
-        without_arrays = jax.tree.map(lambda _: None, pool)
-        pool = dataclasses.replace(without_arrays, seeds=pool.seeds)
-        return dataclasses.replace(data, pool=pool)
+        seeds_alone = jax.tree.map(lambda x: x if x is pool.seeds else None, pool)
+        return dataclasses.replace(data, pool=seeds_alone)
 
     return read_lists(lists, without_inputs)
 

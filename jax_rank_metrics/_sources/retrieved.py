@@ -11,6 +11,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._ordering.order_on_host import ascending
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
@@ -253,6 +254,7 @@ def _rank_retrieved(
     return _shards.map_list_shards(of_shard, retrieved.labels.ndim - 1, *arrays)
 
 
+@short_errors()
 def rank_ids(
     retrieved_ids: _types.RetrievedIds | _types.RaggedIds,
     relevant_ids: _types.RelevantIds | _types.RaggedIds,
