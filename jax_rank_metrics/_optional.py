@@ -36,5 +36,7 @@ class LazyLibrary:
         self._arguments = library, purpose, extra
 
     def __getattr__(self, name: str) -> object:
-        """Returns what the library has under a name."""
+        """Returns what the library has under a name, but for special names."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(import_optional(*self._arguments), name)

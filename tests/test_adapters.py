@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from jax_rank_metrics._calls.names import bind_all
-from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._optional import LazyLibrary, import_optional
 
 OF_FRAMEWORKS = (
     "clu ir_measures keras sentence_transformers sklearn transformers".split()
@@ -42,3 +42,11 @@ def test_a_missing_dependency_is_not_the_library(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="^No module named 'its_dependency'"):
         import_optional("half_installed", "this", "extra")
+
+
+def test_questions_about_a_missing_library_do_not_import_it():
+    """Tools that look at modules, such as Sphinx, ask whether what they find is wrapped."""
+    library = LazyLibrary("there_is_no_such_library", "a test", "trec")
+    assert not hasattr(library, "__wrapped__")
+    with pytest.raises(ModuleNotFoundError, match="a test needs there_is_no_such"):
+        _ = library.DataFrame
