@@ -259,7 +259,9 @@ def item_counts(value: object) -> jax.Array:
     Raises `ValueError` on numbers below 0 and NaN, which pandas has where it found none.
     """
     array = catalog_array("counts", value)
-    counts = np.asarray(array) if is_readable(array) else np.zeros(1)
+    if not is_readable(array):
+        return array
+    counts = np.asarray(array)
     if (is_wrong := ~(counts >= 0)).any():
         index = first_index(is_wrong)
         raise ValueError(

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._messages import short
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
@@ -115,7 +115,6 @@ def index(name: str, value: object) -> int:
     return int(value)
 
 
-@short_errors()
 def option(name: str, value: object, literal: object, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`.
 
@@ -123,7 +122,8 @@ def option(name: str, value: object, literal: object, alternative: str = "") -> 
     """
     if not isinstance(value, str) or value not in get_args(literal):
         choices = ", ".join(get_args(literal))
-        raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
+        message = f"{name} is {value!r}; pass {alternative}one of {choices}"
+        raise ValueError(short(message))
 
 
 def _number(
