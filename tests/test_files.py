@@ -268,6 +268,7 @@ RANKS = {
     "query,document,Position": {"columns": ("query", "document", "Position")},
     "a,b,place": {"columns": ("a", "b", "place"), "format": "msmarco"},
     "qid,docno,rank": {},
+    "query_id,doc_id,ranking": {},
     "q_id,doc_id,position": {},
     "query-id,corpus-id,rank": {"format": "csv"},
 }

@@ -152,7 +152,9 @@ def test_users_of_pairs():
     frames = pandas.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns)
     frames += (ArrowTable(pl.DataFrame(columns)),)
     series = pandas.Series([[2], [0]], index=users)
-    forms = (*frames, matrix, matrix.tocoo(), {1: [2], 4: [0]}, series, stored)
+    entries = np.int8([100, 100, 1]), ([1, 1, 4], [2, 2, 0])  # 200 does not fit
+    twice = scipy.sparse.coo_array(entries, shape=(6, 5))
+    forms = (*frames, matrix, twice, {1: [2], 4: [0]}, series, stored)
     for relevant in forms:
         evaluation = jrm.evaluate_users("mrr@3", model, relevant)
         assert evaluation.users.tolist() == users

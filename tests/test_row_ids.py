@@ -58,7 +58,14 @@ def check_same(evaluation, reference, users, items):
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("form", (as_dict, as_frame, as_polars, as_series))
 def test_users(vectors, kind, form):
-    users, items = NUMBERS[kind]
+    check_users(vectors, form, *NUMBERS[kind])
+
+
+def test_users_whose_ids_are_tuples(vectors):
+    check_users(vectors, as_dict, *([*zip(x, x, strict=True)] for x in (USERS, ITEMS)))
+
+
+def check_users(vectors, form, users, items):
     options = {"user_ids": users, "item_ids": items, "k": 2}
     relevant, seen = (form(users, items, x) for x in (RELEVANT, SEEN))
     chosen = [0, 2, 3]

@@ -36,6 +36,7 @@ class Vocabulary:
         """
         if ids is None:
             return cls(name)
+        _inputs.refuse_other_order(name, ids)
         packed, problem = numbered(name, ids), None
         if not packed.ids.size:
             problem = "is empty"
@@ -425,9 +426,11 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
     import scipy.sparse
 
     # A copy, since what follows changes arrays in place, which are those of the caller.
-    rows = scipy.sparse.csr_array(raw, copy=True)
-    if rows.dtype.kind not in "biuf":
-        raise TypeError(f"{name} holds {rows.dtype}; pass numbers")
+    if raw.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds {raw.dtype}; pass numbers")
+    # Entries that stand twice are added, and small integers would wrap.
+    is_small = raw.dtype.kind in "iu" and raw.dtype.itemsize < 8
+    rows = scipy.sparse.csr_array(raw.astype(np.int64) if is_small else raw, copy=True)
     rows.sum_duplicates()
     if not (rows.data >= 0).all():  # or NaN
         raise ValueError(
@@ -448,7 +451,10 @@ def _is_table_of_ids(raw: object) -> bool:
 def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     """Returns the ids of one user, with those that are negative, the padding."""
     _inputs.refuse_masked(name, row, _FILLED)
-    is_list = not isinstance(row, (str, bytes, Mapping)) and np.ndim(row) < 2
+    # Ids may be tuples, while arrays and lists stand in a list by mistake.
+    is_list = not isinstance(row, (str, bytes, Mapping)) and (
+        np.ndim(row) < 2 or {*map(type, row)} == {tuple}
+    )
     if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
         row = item_ids.numbers(name, row)
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)

@@ -37,7 +37,15 @@ _KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 _SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
-_RANKS = ("rank", "position")  # columns in which lower is better
+# Columns in which lower is better.
+_RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
+
+
+# Why an integer is refused of which float64 makes the same as of another one.
+NOT_HELD = (
+    "which float64, as some numbers are no integers, does not tell from another one; pass "
+    "smaller numbers"
+)
 
 
 def first_true(rows: "pl.Series") -> int | None:
@@ -211,7 +219,14 @@ def _numbers(column: "pl.Series", value: Value, fail: Fail) -> "pl.Series":
         fail(row, f"{value} is {numbers[row]}; pass {expected}")
     if dtype == pl.String and value == "score" and are_wide(numbers):
         integers = stripped.cast(pl.Int64, strict=False)
-        return numbers if integers.has_nulls() else integers
+        if not integers.has_nulls():
+            return integers
+        distinct = integers.drop_nulls().unique(maintain_order=True)
+        row = first_true(~distinct.cast(pl.Float64).is_first_distinct())
+        if row is not None:
+            at = first_true(integers == distinct[row])
+            assert at is not None
+            fail(at, f"score is {distinct[row]}, {NOT_HELD}")
     return numbers
 
 

@@ -12,6 +12,7 @@ from jax_rank_metrics._check.remarks import colliding_scores
 from jax_rank_metrics._choices import Missing, Repeats, TiesOfFiles, Unjudged
 from jax_rank_metrics._files.frames import (
     IDS,
+    NOT_HELD,
     DocumentOf,
     Value,
     by_documents,
@@ -96,7 +97,7 @@ def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool
     if is_mapping and (not data or any(isinstance(x, Mapping) for x in data.values())):
         queries, docs, numbers = _columns(name, data)
         if not all(type(number) is int for number in numbers):
-            numbers = _numeric(numbers)  # one dtype for ints beside floats
+            numbers = _one_dtype(name, numbers)
         columns = dict(zip((*IDS, value), (queries, docs, numbers), strict=True))
     elif is_mapping or isinstance(data, (list, tuple)) or _inputs.is_series(data):
         queries, docs = _inputs.ragged_lists(name, data, is_ordered=value == "score")
@@ -181,6 +182,17 @@ def _numeric(column: object) -> np.ndarray | list[object]:
     if values.dtype.kind in "biuf":
         return values
     return [x.tolist() if isinstance(x, np.ndarray) else x for x in values.tolist()]
+
+
+def _one_dtype(name: str, numbers: list[Any]) -> np.ndarray | list[object]:
+    """Returns integers beside floats as floats, which have to hold them."""
+    values = _numeric(numbers)
+    if isinstance(values, np.ndarray) and (np.abs(values) >= 2.0**53).any():
+        integers_of: dict[float, int] = {}
+        for x in numbers:
+            if isinstance(x, int) and integers_of.setdefault(float(x), x) != x:
+                raise ValueError(f"{name} holds {x}, {NOT_HELD}")
+    return values
 
 
 _SHOWN = 2  # documents of each side that a remark names

@@ -364,14 +364,16 @@ def _numbers_of(dicts: Dicts) -> np.ndarray | None:
     is_integer = all(issubclass(kind, numbers.Integral) for kind in kinds)
     values = itertools.chain.from_iterable(docs.values() for docs in dicts.values())
     try:
-        return np.fromiter(values, np.int64 if is_integer else np.float64)
+        array = np.fromiter(values, np.int64 if is_integer else np.float64)
     except OverflowError:
         return None
+    has_both = not is_integer and any(issubclass(x, numbers.Integral) for x in kinds)
+    return None if has_both and _exceed_float64(array) else array
 
 
 def _exceed_float64(integers: np.ndarray) -> bool:
     """Returns whether float64 might not distinguish some of the integers."""
-    return bool(((integers < -(2**53)) | (integers > 2**53)).any())
+    return bool(((integers <= -(2**53)) | (integers >= 2**53)).any())
 
 
 def _rows_of(dicts: Dicts, values: np.ndarray) -> GroupedRows:

@@ -69,6 +69,7 @@ from jax_rank_metrics._inputs.libraries import list_columns as list_columns
 from jax_rank_metrics._inputs.libraries import named as named
 from jax_rank_metrics._inputs.libraries import parts_of_tasks as parts_of_tasks
 from jax_rank_metrics._inputs.libraries import refuse_masked as refuse_masked
+from jax_rank_metrics._inputs.libraries import refuse_other_order as refuse_other_order
 from jax_rank_metrics._inputs.libraries import same_index as same_index
 from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._inputs.list_ids import weights_of_lists as weights_of_lists

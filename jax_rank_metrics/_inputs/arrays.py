@@ -30,13 +30,14 @@ _ID_ARGUMENTS = (
 
 
 def array(name: str, value: object) -> jax.Array:
-    """Converts an argument to a JAX array; raises if its integers do not fit the dtype."""
+    """Converts an argument to a JAX array; raises if its numbers do not fit the dtype."""
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
     if is_of_jax(value):  # a variable of a model
         return _narrowed(name, jnp.asarray(value))
     value = numpy_array(name, value)
     _check_fits_int32(name, value)
+    value = _as_float32(name, value)
     try:
         with jax.debug_nans(False):  # masked items may be NaN
             return jnp.asarray(value)
@@ -105,6 +106,20 @@ def _check_fits_int32(name: str, values: np.ndarray) -> None:
             "fit int32, which JAX uses by default; pass smaller integers or floats, or "
             "enable jax_enable_x64"
         )
+
+
+def _as_float32(name: str, values: np.ndarray) -> np.ndarray:
+    """Returns floats as JAX has them by default, of which none becomes infinite."""
+    if values.dtype != np.float64 or not _is_wide(values):
+        return values
+    try:
+        with np.errstate(over="raise"):
+            return values.astype(np.float32)
+    except FloatingPointError as error:
+        raise ValueError(
+            f"{name}: float64 values beyond ±3.4e38 would be infinite in float32, which "
+            "JAX uses by default; pass smaller numbers, or enable jax_enable_x64"
+        ) from error
 
 
 def _is_wide(value: object) -> bool:

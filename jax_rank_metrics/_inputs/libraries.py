@@ -140,18 +140,18 @@ def frames_among(**arguments: object) -> dict[str, object]:
 
 
 def same_index(
-    of_items: Mapping[str, object] | None = None,
-    of_lists: Mapping[str, object] | None = None,
+    of_items: Mapping[str, Any] | None = None,
+    of_lists: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raises if arguments of pandas, which are read by position, have other indexes.
+    """Raises if frames and Series, which are read by position, have other indexes.
+
+    Frames of polars have no index, but names of columns.
 
     Args:
         of_items: Arguments of any form with the same items: `[items]` or `[lists, items]`.
         of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
             items. A Series is `[lists]`.
     """
-    if "pandas" not in sys.modules:
-        return
     known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():
@@ -161,13 +161,38 @@ def same_index(
                 axes = axes if has_items else axes[:1]
             elif is_series(value):
                 axes = [("columns" if has_items else "index", value.index)]
+            elif has_items and _is_of(value, "polars", "DataFrame"):
+                names = value.columns
+                axes = [] if _are_numbered(names) else [("columns", names)]
             for axis, index in axes:
                 owner, of_owner = known.setdefault(axis, (name, index))
-                if not index.equals(of_owner):
+                if not _are_same(index, of_owner):
                     raise ValueError(
                         f"{name} has another index than {owner}, and both are read by "
                         f"position; bring them into one order, or pass {name}.to_numpy()"
                     )
+
+
+def _are_same(index: Any, of_owner: Any) -> bool:
+    """Whether two indexes of pandas, or lists of names, hold the same in the same order."""
+    if isinstance(index, list) or isinstance(of_owner, list):
+        return [*index] == [*of_owner]
+    return index.equals(of_owner)
+
+
+def _are_numbered(names: list[Any]) -> bool:
+    """Whether polars made up these names of columns, which say nothing then."""
+    return names == [f"column_{i}" for i in range(len(names))]
+
+
+def refuse_other_order(name: str, ids: Any) -> None:
+    """Raises if a Series holds the ids of rows, which its index counts in another order."""
+    if is_series(ids) and not ids.index.is_monotonic_increasing:
+        if sorted(ids.index.tolist(), key=repr) == sorted(range(len(ids)), key=repr):
+            raise ValueError(
+                f"{name} is a Series whose index counts the rows in another order; pass "
+                f"{name}.sort_index(), or {name}.to_numpy() if it is in their order"
+            )
 
 
 def refuse_ids(name: str, columns: Sequence[Any]) -> None:
@@ -229,7 +254,7 @@ def by_items_of_rows(
     if ids[1] is None:
         names = [int(x) if str(x).isdecimal() else x for x in names]
     values = np.asarray(frame)
-    if names != [f"column_{i}" for i in range(len(names))]:  # as polars counts them
+    if not _are_numbered(names):
         values = _ordered(name, names, values.T, ids[1], "items").T
     if labels is None or units is None:
         return values
@@ -263,15 +288,22 @@ def list_columns(
     if is_pandas_frame(values) and labels is values.index:
         is_unnamed = labels.names == [None] and labels.dtype.kind in "iu"
     for key, column in columns.items() if is_unnamed else ():
-        kind = np.asarray(column).dtype.kind
         metric = key[-1] if isinstance(key, tuple) else key  # of several levels
-        if kind not in "fb" and not is_metric(metric):
+        if _may_be_ids(np.asarray(column)) and not is_metric(metric):
             raise ValueError(
                 f"{name} has no column of ids, and the column {key!r} holds "
                 f"{column.dtype}; if it holds the ids of lists, call it 'list', or pass "
                 f"{name}.set_index({key!r}), and else leave it out"
             )
     return (range(len(frame)) if labels is None else labels), columns
+
+
+def _may_be_ids(column: np.ndarray) -> bool:
+    """Whether a column without a known name may hold ids, which pandas may make floats."""
+    if column.dtype.kind != "f":
+        return column.dtype.kind != "b"
+    is_whole = bool((column % 1 == 0).all())
+    return is_whole and column.size > 2 and np.unique(column).size == column.size
 
 
 def key_of_ids(columns: Mapping[Any, Any]) -> Any:

@@ -319,10 +319,12 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
             f"list_weights holds {weights.dtype} of shape {weights.shape}; pass one number "
             f"for each of {len(ids)} {units}"
         )
-    is_wrong = ~(weights.astype(np.float32) >= 0) | ~np.isfinite(weights)
+    with np.errstate(over="ignore"):
+        rounded = weights.astype(np.float32)
+    is_wrong = ~(rounded >= 0) | ~np.isfinite(rounded)
     if is_wrong.any():
         raise ValueError(
             f"list_weights is {weights[is_wrong][0]} at {np.argmax(is_wrong)}; pass finite "
-            "numbers of at least 0"
+            "numbers of at least 0, which float32 holds"
         )
-    return weights.astype(np.float32)
+    return rounded

@@ -301,6 +301,11 @@ def padded_ids(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
     are_integers = all(map(is_integer, ids))
+    if are_integers and any(x >= 2**63 for x in ids):
+        raise ValueError(
+            f"retrieved_ids and relevant_ids: {max(ids)} has more than 64 bits; pass ids "
+            "as strings"
+        )
     if not are_integers:
         numbers = {x: i for i, x in enumerate(dict.fromkeys(map(str, ids)))}
         lists = [[[numbers[str(x)] for x in row] for row in side] for side in lists]

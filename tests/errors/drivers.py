@@ -258,6 +258,8 @@ CASES = {
     "rows that a function does not tell": (ValueError, "relevant has 2 rows and candidates has 3", lambda: users(model=lambda rows: MATRIX, candidates=[[0]] * 3)),
     "weights of other lists": (ValueError, "list_weights holds float64 of shape (3,); pass one number for each of 2 users", lambda: users(list_weights=np.ones(3))),
     "a weight below 0": (ValueError, "list_weights is -1.0 at 1", lambda: users(list_weights=[1.0, -1.0])),
+    "a weight beyond float32": (ValueError, "list_weights is 1e+39 at 1; pass .* which float32 holds", lambda: users(list_weights=[1.0, 1e39])),
+    "a score beyond float32": (ValueError, "model: float64 values beyond ±3.4e38", lambda: users(model=np.where(MATRIX == 0, -1e39, 0))),
     "a weight without a user": (ValueError, "list_weights", lambda: users(list_weights={0: 1.0, 7: 2.0})),
     "weights of words": (ValueError, "pass one number for each of 2 queries", lambda: queries(list_weights=["a", "b"])),
     "candidates with attributes": (ValueError, "candidates is given, and relevant is by attributes", lambda: queries(relevant=by([1, 2]), candidates=[[0], [1]])),

@@ -118,6 +118,7 @@ CASES = {
     "a document with a blank before a number": (ValueError, "line 2 .*as if an id held a blank", lambda: run("q1 Q0 a 1.0 11 my tag\nq1 Q0 doc 7 2 9.5 tag\n")),
     "a query with a blank before a number": (ValueError, "line 2 .*as if an id held a blank", lambda: run("q1 Q0 a 1.0 11 my tag\nq 1 Q0 7 2 9.5 tag\n")),
     # ranks of MS MARCO
+    "integers beside a fraction": (ValueError, "run, line 2 .*score is 9007199254740993, which float64", lambda: run("q Q0 a 1 9007199254740992 t\nq Q0 b 2 9007199254740993 t\nq Q0 c 3 0.5 t\n")),
     "a rank of 0": (ValueError, "run.tsv, line 2 ('7 3 0'): the rank is 0", lambda: run("7 4 1\n7 3 0\n", "msmarco", "run.tsv")),
     "half a rank": (ValueError, "run.tsv, line 2 ('7 3 1.5'): the rank is 1.5", lambda: run("7 4 1\n7 3 1.5\n", "msmarco", "run.tsv")),
     "no rank": (ValueError, "run.tsv, line 2 ('7 3 nan'): the rank is nan", lambda: run("7 4 1\n7 3 nan\n", "msmarco", "run.tsv")),
@@ -187,6 +188,7 @@ CASES = {
     "judged queries alone": (ValueError, "qrels: 2 queries ('q2', 'q3') have no documents in run", lambda: jrm.join(QRELS, {"q1": RUN["q1"]})),
     "a query of the run alone": (ValueError, "run: query 'new' has no documents in qrels", lambda: jrm.join(QRELS, {"new": {"a": 1.0}})),
     "no common query": (ValueError, "no query in common", lambda: jrm.join(QRELS, {"new": {"a": 1.0}}, missing="skip", unjudged="skip")),
+    "integers beside a fraction in a dict": (ValueError, "run holds 9007199254740993, which float64", lambda: jrm.join({"q": {"a": 1}}, {"q": {"a": 2**53, "b": 2**53 + 1, "c": 0.5}})),
     "a score of NaN": (ValueError, "score is nan", lambda: jrm.join({"q": {"a": 1}}, {"q": {"a": float("nan")}})),
     "relevance beyond float32": (ValueError, "beyond float32", lambda: jrm.join({"q": {"a": 1e300}}, {"q": {"a": 1.0}})),
     **rows_of("judgements of nothing", ValueError, "qrels is empty; pass at least one document", lambda x: jrm.join(x, {"q1": {"a": 1}}), {}, {"q1": {}}),
