@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import numpy as np
 
+from jax_rank_metrics._messages import short_errors
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class share:
@@ -44,6 +46,7 @@ class share:
 
     fraction: float | int
 
+    @short_errors()
     def __post_init__(self) -> None:
         value: object = self.fraction
         kinds = (int, float, np.integer, np.floating)

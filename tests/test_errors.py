@@ -83,7 +83,7 @@ def test_check_does_not_read_what_is_masked():
     jrm.check(labels, S[0], np.array([True, False, True]), weights)
 
 
-LONG = "x\n" * 1_000
+LONG, V = "x\n" * 1_000, np.arange(9.0)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,21 @@ LONG = "x\n" * 1_000
         lambda: jrm.pack([LONG], known=["a"]),
         lambda: jrm.ndcg(Y, S, ties=LONG),
         lambda: jrm.evaluate({LONG: "mrr"}, Y, S),
+        lambda: jrm.ndcg(Y, S, k=LONG),
+        lambda: jrm.ndcg(Y, S, gain_fn=LONG),
+        lambda: jrm.rank_biased_precision(Y, S, p=LONG),
+        lambda: jrm.rank(Y, S, items_axis=LONG),
+        lambda: jrm.rank(Y, S, columns={LONG: Y[0]}),
+        lambda: jrm.compare({LONG: V}, {LONG + "y": V}),
+        lambda: jrm.compare({LONG: V}, {LONG: V[:3]}),
+        lambda: jrm.compare(V, V, level=LONG),
+        lambda: jrm.compare({LONG: V}, {LONG: V * np.nan}),
+        lambda: jrm.compare({"a": V, "b": V}, pairs=[(LONG, "b")]),
+        lambda: jrm.leaderboard({"a": {LONG: V}, "b": {LONG + "y": V}}),
+        lambda: jrm.table({"a": {LONG: LONG}}),
+        lambda: jrm.Seeds([{LONG: V}, {"mrr": V}]),
+        lambda: jrm.lists_needed({LONG: V}, LONG),
+        lambda: jrm.to_frame({"mrr": V[:2]}, [LONG] * 2),
     ],
 )
 def test_messages_of_long_names(call):

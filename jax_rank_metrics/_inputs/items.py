@@ -32,6 +32,7 @@ from jax_rank_metrics._inputs.libraries import (
     same_index,
 )
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._types import Arrays
 
 
@@ -312,6 +313,7 @@ def group_memberships(array: jax.Array) -> jax.Array:
     return jnp.where(array > 0, jnp.minimum(array, 2.0**32), 0)
 
 
+@short_errors()
 def columns(
     value: object, shape_name: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:

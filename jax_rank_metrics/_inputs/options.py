@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._messages import short
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs, Undefined
 
@@ -30,6 +30,7 @@ def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
+@short_errors()
 def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
     """Returns the cutoffs of `k` as a tuple: shares, ints up to `MAX_INT32`, or None.
 
@@ -44,6 +45,7 @@ def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
     return tuple([_cutoff(cutoff, k) for cutoff in ks])
 
 
+@short_errors()
 def rank_cutoffs(k: RankCutoffs) -> tuple[int | None, ...]:
     """Returns what `cutoffs` returns, where shares of a list are refused."""
     ks = cutoffs(k)
@@ -95,6 +97,7 @@ def deepest(ks: Sequence[Cut | share]) -> int | None:
     return max(numbers) if len(numbers) == len(ks) else None
 
 
+@short_errors()
 def positive_integer(name: str, value: object) -> int:
     """Returns a static integer of at least 1."""
     if isinstance(value, jax.Array):
@@ -106,6 +109,7 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+@short_errors()
 def index(name: str, value: object) -> int:
     """Returns a static integer of at least 0."""
     if not is_integer(value):
@@ -115,6 +119,7 @@ def index(name: str, value: object) -> int:
     return int(value)
 
 
+@short_errors()
 def option(name: str, value: object, literal: object, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`.
 
@@ -122,10 +127,10 @@ def option(name: str, value: object, literal: object, alternative: str = "") -> 
     """
     if not isinstance(value, str) or value not in get_args(literal):
         choices = ", ".join(get_args(literal))
-        message = f"{name} is {value!r}; pass {alternative}one of {choices}"
-        raise ValueError(short(message))
+        raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
 
 
+@short_errors()
 def _number(
     name: str, value: object, is_legal: Callable[[Any], bool], expected: str
 ) -> float:
@@ -166,6 +171,7 @@ def fraction(name: str, value: object) -> float:
     return _number(name, value, lambda x: 0 <= x <= 1, "a {} from 0 to 1")
 
 
+@short_errors()
 def group_shares(
     name: str, value: object, num_groups: int, alternative: str = "None"
 ) -> tuple[float, ...]:
@@ -184,6 +190,7 @@ def group_shares(
     return shares
 
 
+@short_errors()
 def axis_names(name: str, value: object) -> AxisNames | None:
     """Returns the name of one mesh axis, or a tuple of names; passes None on.
 

@@ -17,6 +17,7 @@ from jax_rank_metrics._inputs.libraries import (
     same_index,
 )
 from jax_rank_metrics._inputs.options import is_integer, positive_integer
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._types import Number
 
 # What to pass instead of lists with masked items.
@@ -160,6 +161,7 @@ def next_size(min_size: int) -> int:
     return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
+@short_errors()
 def _padded(
     index: int, rows: list[np.ndarray], mask: np.ndarray, fill: Number
 ) -> np.ndarray:

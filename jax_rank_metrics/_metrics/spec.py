@@ -12,6 +12,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
+from jax_rank_metrics._messages import short, short_errors
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
@@ -70,6 +71,7 @@ class Spec:
         _ = bound.tie_reading  # raises where it is a function that refuses options
         return bound
 
+    @short_errors()
     def _check_option(self, name: str, value: Any) -> object:
         if name not in self.options:
             hint = f"its options are {', '.join(self.options) or 'none'}"
@@ -202,7 +204,7 @@ class Bound(NamedTuple):
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError, UnknownPlaceError):
                 raise  # a subclass, raised by JAX, whose type must survive
-            raise type(error)(f"{self.name}: {error}") from error
+            raise type(error)(short(f"{self.name}: {error}")) from error
         if not isinstance(values, PerList):
             raise TypeError(
                 f"{self.name}: the formula returned {_inputs.kind_of(values)}; return "

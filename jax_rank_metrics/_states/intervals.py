@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._messages import short_errors
 
 # Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
 # level of 0.95 the quantile for 1/32 is 10⁵¹ already.
@@ -28,6 +29,7 @@ NOT_FOR_GEOMETRIC_MEANS = (
 )
 
 
+@short_errors()
 def checked_level(level: Any) -> float:
     """Returns the level as a float.
 

@@ -14,6 +14,7 @@ from jax_rank_metrics._calls.names import (
     warn_of_zeros,
 )
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.outcomes import (
     Question,
@@ -320,6 +321,7 @@ def compare(
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
+@short_errors()
 def _records_of_pairs(
     a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable]
 ) -> tuple[list[Record], list[tuple[int, int]]]:

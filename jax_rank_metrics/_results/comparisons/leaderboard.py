@@ -16,6 +16,7 @@ from jax_rank_metrics._calls.names import (
     kind_of_mean,
     warn_of_zeros,
 )
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons import standings
 from jax_rank_metrics._results.comparisons.standings import (
     Leaderboard,
@@ -265,6 +266,7 @@ def leaderboard(
     )
 
 
+@short_errors()
 def _read_tasks(
     systems: Values, metric: str | None, tasks_first: bool
 ) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:

@@ -9,6 +9,7 @@ from typing import Any, SupportsFloat, TypeGuard
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.weighted_means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
@@ -89,6 +90,7 @@ class ListValues:
             self._check_finite(values)
         return values, np.where(counts, self.weights, 0)
 
+    @short_errors()
     def _check_finite(self, values: np.ndarray) -> None:
         """Raises ValueError with the lists in which one of `values` is not finite."""
         is_finite = np.isfinite(values).all(2)
@@ -182,6 +184,7 @@ class ListValues:
         return cluster_numbers("clusters", clusters, (len(ids),))[0]
 
 
+@short_errors()
 def in_one_order(
     lists: Sequence[ListValues], ids: Sequence[Any] | None = None
 ) -> list[ListValues]:
@@ -300,6 +303,7 @@ def listing(names: Sequence[Any]) -> str:
     return ", ".join(map(repr, names[:5])) + ellipsis
 
 
+@short_errors()
 def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     """Returns the ids of `count` lists as a list of distinct Python objects.
 

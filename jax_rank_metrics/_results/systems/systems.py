@@ -22,6 +22,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.sheet import count_text
@@ -165,6 +166,7 @@ class Record:
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
 
 
+@short_errors()
 def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     if is_by_list(values):
         # Its keys came along as ids.
@@ -322,6 +324,7 @@ class Seeds:
     Interval(value=0.383, low=0.3, high=0.433)
     """
 
+    @short_errors()
     def __init__(self, runs: Iterable[Values]):
         if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
             raise TypeError(
@@ -479,6 +482,7 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
     )
 
 
+@short_errors()
 def read(
     tree: Values, name: str, first: Literal["metrics", "systems", "tasks"] = "metrics"
 ) -> list[Record]:

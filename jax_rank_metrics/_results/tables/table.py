@@ -18,6 +18,7 @@ from jax_rank_metrics._calls.names import (
     warn_of_zeros,
 )
 from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
     Comparison,
@@ -572,6 +573,7 @@ def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
     return isinstance(compare, list | tuple)
 
 
+@short_errors()
 def _with_baselines(
     records: Sequence[Record], baselines: Sequence[Hashable]
 ) -> Comparisons:
