@@ -18,7 +18,7 @@ ROWS = {
     for table in errors.TABLES
     for name, row in table.CASES.items()
 }
-LATE = {**errors.drivers.LATE, **errors.statistics.LATE}
+LATE = {**errors.drivers.LATE, **errors.states.LATE, **errors.statistics.LATE}
 
 
 def check(error, text, call):
