@@ -405,7 +405,8 @@ def test_bits_of_integers_give_what_pairs_give(rng, items):
 
     @jax.jit
     def run(keys, exists, *amounts):
-        pairs = tie_groups.of_pairs(keys, exists, amounts)
+        place = tie_groups.of_pairs(keys, exists, amounts, jnp.float32)
+        pairs = place.above, place.tied, place.counted_above, place.counted_tied
         return pairs, few_ranks_cpu.groups_of(keys, exists, amounts)
 
     pairs, bits = run(keys, exists, *amounts)

@@ -11,17 +11,11 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering.policy import HASH_BITS, Policy
+from jax_rank_metrics._pytree import pytree
 
 
-class ItemOrder(NamedTuple):
-    """The order of items: by scores of a dtype, then under a tie policy."""
-
-    policy: Policy
-    dtype: jnp.dtype  # of the scores
-    seeds: jax.Array | None = None  # [*lists, 2] uint32, for random ties
-
-
-class Candidates(NamedTuple):
+@pytree("dtype")
+class Candidates:
     """Items ready to be compared, each array `[*lists, items]`.
 
     The first k items of every part of a list include the first k of the list. So parts
@@ -31,6 +25,7 @@ class Candidates(NamedTuple):
     keys: jax.Array  # integers that compare as the scores rank
     ids: jax.Array  # int32, the index of each item in its list, or its id
     items: ItemArrays
+    dtype: str  # of the scores
 
     def at(self, indices: jax.Array) -> "Candidates":
         """Gathers items by their indices along the axis of items, in any order.
@@ -40,20 +35,19 @@ class Candidates(NamedTuple):
         """
         return jax.tree.map(lambda x: _arithmetic.take_items(x, indices), self)
 
-    def sort_keys(self, order: ItemOrder) -> list[jax.Array]:
+    def sort_keys(self, policy: Policy) -> list[jax.Array]:
         """Returns the sort keys: most significant first, larger first, then index."""
         keys = [self.keys]
-        if _keys.shares_least_key(order.dtype):
+        if _keys.shares_least_key(self.dtype):
             keys.append(self.items.exists.astype(jnp.int32))
-        return [*keys, *self.tie_breaks(order)]
+        return [*keys, *self.tie_breaks(policy)]
 
-    def tie_breaks(self, order: ItemOrder) -> tuple[jax.Array, ...]:
+    def tie_breaks(self, policy: Policy) -> tuple[jax.Array, ...]:
         """Returns integers that order items of equal keys, larger first.
 
         There are none where index order decides. Each is `[*lists, items]`, and the most
         significant comes first.
         """
-        policy, seeds = order.policy, order.seeds
         if policy.keeps_index_order:
             return ()
         if policy.reads_labels:
@@ -62,8 +56,8 @@ class Candidates(NamedTuple):
             # The complement reverses the order of integers, the least one included.
             return tuple(~key if policy.is_worst else key for key in keys)
         bits = self.ids.astype(jnp.uint32)
-        if seeds is not None:
-            bits = _keys.mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
+        if policy.seeds is not None:
+            bits = _keys.mix(bits ^ policy.seeds[..., :1]) + policy.seeds[..., 1:]
         hashes = _keys.mix(bits) >> (32 - HASH_BITS)
         return (hashes.astype(jnp.int32),)
 
@@ -81,7 +75,7 @@ class RawCandidates(NamedTuple):
         keys = _keys.score_key(lax.stop_gradient(self.scores), items.exists)
         ids = _arithmetic.iota(keys) + self.first_id
         ids = jnp.broadcast_to(ids, keys.shape).astype(jnp.int32)
-        return Candidates(keys, ids, items)
+        return Candidates(keys, ids, items, self.scores.dtype.name)
 
     def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
         """Gathers items whose keys are known, and tell which of them exist.
@@ -94,4 +88,5 @@ class RawCandidates(NamedTuple):
         # What else says which items exist is not gathered.
         items = dataclasses.replace(self.items, mask=None, retrieved=None)
         items = items.at(indices).read().only(_keys.exists(keys))
-        return Candidates(keys, indices + jnp.asarray(self.first_id, jnp.int32), items)
+        ids = indices + jnp.asarray(self.first_id, jnp.int32)
+        return Candidates(keys, ids, items, self.scores.dtype.name)

@@ -65,7 +65,8 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
     if not jnp.issubdtype(dtype, jnp.floating):
         return None
     # Narrower floats have the keys of float32.
-    return key == _nan_key(dtype if dtype == jnp.float64 else jnp.float32)
+    is_double = jnp.dtype(dtype) == jnp.float64
+    return key == _nan_key(jnp.float64 if is_double else jnp.float32)
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:

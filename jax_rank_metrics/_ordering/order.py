@@ -8,14 +8,15 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
 
 def order_rows(
     raw: RawCandidates,
-    order: ItemOrder,
+    policy: Policy,
     depth: int | None,
     items_axis: AxisNames | None = None,
 ) -> tuple[Candidates, jax.Array | None]:
@@ -23,7 +24,7 @@ def order_rows(
 
     Args:
         raw: Items of every list; the part of this device where items are cut.
-        order: How items compare.
+        policy: How ties are broken.
         depth: How many ranks to order, or None for all.
         items_axis: Mesh axes over whose devices the items of every list are cut.
 
@@ -35,20 +36,20 @@ def order_rows(
     size = raw.scores.shape[-1]
     if items_axis is not None:
         assert depth is not None
-        part = order_rows(raw, order, min(depth + 1, size))[0]
-        return _sorted(gather_candidates(part, items_axis), order, depth)
+        part = order_rows(raw, policy, min(depth + 1, size))[0]
+        return _sorted(gather_candidates(part, items_axis), policy, depth)
     num_parts = 1 if depth is None else top_k.num_parts(raw.scores, depth + 1)
     if num_parts > 1:
         assert depth is not None
-        return _order_by_parts(raw, order, depth, num_parts)
-    if depth is not None and _keys.has_digit(order.dtype):
+        return _order_by_parts(raw, policy, depth, num_parts)
+    if depth is not None and _keys.has_digit(raw.scores.dtype):
         if top_k.is_faster(raw.scores, depth):
-            return _top_ranks(raw, order, depth)
-    return _sorted(raw.read(), order, depth)
+            return _top_ranks(raw, policy, depth)
+    return _sorted(raw.read(), policy, depth)
 
 
 def _order_by_parts(
-    raw: RawCandidates, order: ItemOrder, depth: int, num_parts: int
+    raw: RawCandidates, policy: Policy, depth: int, num_parts: int
 ) -> tuple[Candidates, jax.Array | None]:
     """Orders items as `order_rows` does, at first those of each part of a list."""
     axis = raw.scores.ndim - 1
@@ -58,15 +59,15 @@ def _order_by_parts(
         return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
 
     # From [*lists, items] to [*lists, parts, items / parts], and back.
-    seeds = None if order.seeds is None else order.seeds[..., None, :]
-    of_parts, candidates = order._replace(seeds=seeds), jax.tree.map(split, raw.read())
+    candidates = jax.tree.map(split, raw.read())
+    of_parts = jax.tree.map(lambda seeds: seeds[..., None, :], policy)
     parts = _sorted(candidates, of_parts, depth + 1)[0]
     merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
-    return _sorted(merged, order, depth)
+    return _sorted(merged, policy, depth)
 
 
 def _sorted(
-    candidates: Candidates, order: ItemOrder, depth: int | None
+    candidates: Candidates, policy: Policy, depth: int | None
 ) -> tuple[Candidates, jax.Array | None]:
     """Orders items as `order_rows` does, by a sort of all of them."""
     items = candidates.items
@@ -74,7 +75,7 @@ def _sorted(
     marked_labels = jnp.where(items.exists, items.labels, -1)
     payload = [x for x in (marked_labels, items.weights) if x is not None]
     keys, indices, labels, *weights = sort_by(
-        candidates.sort_keys(order), payload, order.policy.is_hashed
+        candidates.sort_keys(policy), payload, policy.is_hashed
     )
     straddles = None
     if depth is not None and depth < items.exists.shape[-1]:
@@ -97,11 +98,11 @@ def _sorted(
         integer_labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
-    return Candidates(keys, ids, ranked), straddles
+    return Candidates(keys, ids, ranked, candidates.dtype), straddles
 
 
 def _top_ranks(
-    raw: RawCandidates, order: ItemOrder, depth: int
+    raw: RawCandidates, policy: Policy, depth: int
 ) -> tuple[Candidates, jax.Array]:
     """Gathers the items of the first `depth` ranks, for scores that have a digit.
 
@@ -116,33 +117,32 @@ def _top_ranks(
     keys, indices = lax.platform_dependent(
         raw,
         cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth + 1),
-        default=lambda raw: _top_keys_by_digits(raw, order.dtype, depth + 1),
+        default=lambda raw: _top_keys_by_digits(raw, depth + 1),
     )
     is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
     straddles = is_tied[..., -1]
     keys, indices = keys[..., :depth], indices[..., :depth]
-    if order.policy.keeps_index_order:
+    if policy.keeps_index_order:
         return raw.ranked(keys, indices), straddles
 
     def settle() -> jax.Array:
         # Reads the items anew, so that nothing is computed where no tie asks for it.
         candidates = raw.read()
-        if order.policy.is_hashed:
-            return _settled(candidates, order, keys)
-        return sort_by(candidates.sort_keys(order))[1][..., :depth]
+        if policy.is_hashed:
+            return _settled(candidates, policy, keys)
+        return sort_by(candidates.sort_keys(policy))[1][..., :depth]
 
     # Items that tie have the same key, so that only their indices change.
     indices = lax.cond(_mesh.unvmap_any(is_tied), settle, lambda: indices)
     return raw.ranked(keys, indices), straddles
 
 
-def _top_keys_by_digits(
-    raw: RawCandidates, dtype: jnp.dtype, depth: int
-) -> tuple[jax.Array, jax.Array]:
+def _top_keys_by_digits(raw: RawCandidates, depth: int) -> tuple[jax.Array, jax.Array]:
     """Finds the largest keys of each list, and their indices, `[*lists, depth]` each.
 
     Missing items come last; equal keys stand in index order.
     """
+    dtype = raw.scores.dtype
     digits, indices = top_k.top_k(_keys.digit(raw.read().keys, dtype), depth)
     keys = _keys.key_of_digit(digits, dtype)
     if not _keys.shares_digits(dtype):
@@ -167,18 +167,18 @@ def _top_keys_by_digits(
     return lax.cond(any_shared, separate, lambda: (keys, indices))
 
 
-def _settled(candidates: Candidates, order: ItemOrder, keys: jax.Array) -> jax.Array:
+def _settled(candidates: Candidates, policy: Policy, keys: jax.Array) -> jax.Array:
     """Returns the indices of the first ranks, whose keys are known.
 
     Items above the last key all have a rank. Which of the items that share the last key
     have one is decided by their hashes; then the few chosen items are sorted by all keys.
     """
     last = keys[..., -1:]
-    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(order))
+    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(policy))
     digits = jnp.where(candidates.keys == last, digits, -1)
     digits = jnp.where(candidates.keys > last, jnp.inf, digits)
     _, chosen = top_k.top_k(digits, keys.shape[-1])
-    sort_keys = [~key for key in candidates.at(chosen).sort_keys(order)]
+    sort_keys = [~key for key in candidates.at(chosen).sort_keys(policy)]
     return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
 
 

@@ -11,7 +11,8 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import outranking_cpu
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder
+from jax_rank_metrics._ordering.candidates import Candidates
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 
 # The integers by which items are ordered, the most significant first; arrays that
@@ -63,7 +64,7 @@ def is_light(num_targets: int, num_items: int) -> bool:
 
 
 def outranking(
-    targets: Candidates, items: Candidates, is_member: jax.Array, order: ItemOrder
+    targets: Candidates, items: Candidates, is_member: jax.Array, policy: Policy
 ) -> Outranking:
     """Counts the items above, level with, and before each target.
 
@@ -77,23 +78,23 @@ def outranking(
         targets: `[*lists, targets]`, from anywhere in the lists.
         items: `[*lists, items]`, all or a part of the lists.
         is_member: `[*lists, targets]` bool, which targets are among `items`.
-        order: How items compare.
+        policy: How ties are broken.
     """
     num_targets, on_cpu = targets.keys.shape[-1], None
     is_few = 0 < num_targets <= _FEW_TARGETS
-    count = partial(_outranking, order, "at once" if is_few else "each")
+    count = partial(_outranking, policy, "at once" if is_few else "each")
     if num_targets > MAX_COUNTED:
-        on_cpu = partial(_outranking, order, "sorted")
+        on_cpu = partial(_outranking, policy, "sorted")
     elif num_targets and not is_light(num_targets, items.keys.size):
         if outranking_cpu.has_parts(items.keys):
-            on_cpu = partial(_outranking, order, "parts")
+            on_cpu = partial(_outranking, policy, "parts")
     if on_cpu is None:
         return count(targets, items, is_member)
     return lax.platform_dependent(targets, items, is_member, cpu=on_cpu, default=count)
 
 
 def _outranking(
-    order: ItemOrder,
+    policy: Policy,
     method: Literal["at once", "each", "parts", "sorted"],
     targets: Candidates,
     items: Candidates,
@@ -113,7 +114,7 @@ def _outranking(
     above, through = count([targets.keys], [keys], _precedes, _precedes_or_equals)
     # Zeros that vary over the same mesh axes.
     nans, size = 0 * jnp.sum(above, axis=-1, keepdims=True), keys.shape[-1]
-    is_nan = _keys.is_nan(keys[..., :1] if is_sorting else keys, order.dtype)
+    is_nan = _keys.is_nan(keys[..., :1] if is_sorting else keys, items.dtype)
     if is_nan is not None:
         if method == "at once" and isinstance(size, int) and size < _EXACT:
             first = targets.keys[..., :1]
@@ -125,24 +126,24 @@ def _outranking(
         else:
             nans = _arithmetic.count(is_nan)[..., None]
     equal = through - above
-    if _keys.shares_least_key(order.dtype):
+    if _keys.shares_least_key(items.dtype):
         is_least = targets.keys == jnp.iinfo(keys.dtype).min
         num_missing = _arithmetic.count(~items.items.exists)[..., None]
         equal = equal - jnp.where(is_least, num_missing, 0)
-    if order.policy.forbids_order:
+    if policy.forbids_order:
         return Outranking(above, equal, above, nans)
 
     def by_tie_breaks() -> jax.Array:
         ranked = items
         if is_sorting:
-            sort_keys = items.sort_keys(order)
-            ranked = items.at(sort_by(sort_keys, (), order.policy.is_hashed)[1])
+            sort_keys = items.sort_keys(policy)
+            ranked = items.at(sort_by(sort_keys, (), policy.is_hashed)[1])
         target_levels, levels = (
-            [*x.sort_keys(order), -x.ids] for x in (targets, ranked)
+            [*x.sort_keys(policy), -x.ids] for x in (targets, ranked)
         )
         return count(target_levels, levels, _precedes)[0]
 
-    if order.policy.keeps_index_order and method == "at once":
+    if policy.keeps_index_order and method == "at once":
         # As quick as a branch.
         return Outranking(above, equal, by_tie_breaks(), nans)
     any_ties = _mesh.unvmap_any(

@@ -1,16 +1,17 @@
 """Tie policies: what the order of items with equal scores means."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
+
+from jax_rank_metrics._pytree import pytree
 
 # The number of bits of a hash that breaks ties. With one more for the scores that share a
 # digit, a float32 holds it exactly.
 HASH_BITS = 22
 
 
-class Policy(NamedTuple):
+@pytree("name")
+class Policy:
     """A tie policy, which answers every question about itself.
 
     Nothing else compares names of policies. How a *metric* reads ties is another matter;
@@ -19,9 +20,12 @@ class Policy(NamedTuple):
     Attributes:
         name: As users pass it, after `resolve`. Sources without scores have "none" where
             nothing ties, and "tied" where the order within tie groups is unknown.
+        seeds: `[*lists, 2]` uint32, which make hashes random; None where they are not, or
+            where no list has drawn its own yet.
     """
 
     name: str | None
+    seeds: jax.Array | None = None
 
     @property
     def is_grouped(self) -> bool:
@@ -73,9 +77,12 @@ class Policy(NamedTuple):
         """Whether tied items stay in index order: "stable" and "expected"."""
         return not self.reads_labels and not self.is_hashed
 
-    def seeds(self, key: jax.Array | None, lists: tuple[int, ...]) -> jax.Array | None:
-        """Draws `[*lists, 2]` uint32 that make hashes random, where the policy is."""
-        if self.name != "random":
-            return None
+    def drawn(self, key: jax.Array | None, lists: tuple[int, ...]) -> "Policy":
+        """Returns the policy with seeds of its own for every list, if it is random.
+
+        Seeds that it has already stay.
+        """
+        if self.name != "random" or self.seeds is not None:
+            return self
         assert key is not None
-        return jax.random.bits(key, (*lists, 2), jnp.uint32)
+        return Policy(self.name, jax.random.bits(key, (*lists, 2), jnp.uint32))

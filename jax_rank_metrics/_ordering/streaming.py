@@ -11,8 +11,9 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.order import gather_candidates
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
@@ -38,7 +39,7 @@ class BestSoFar(NamedTuple):
     def extended(
         self,
         block: RawCandidates,
-        order: ItemOrder,
+        policy: Policy,
         length: jax.Array,
         tally: Tally | None = None,
     ) -> "BestSoFar":
@@ -46,17 +47,17 @@ class BestSoFar(NamedTuple):
 
         Args:
             block: The items of the block.
-            order: How items compare.
+            policy: How ties are broken.
             length: `[*lists]`, the number of items so far, those of the block included.
             tally: Adds up `dropped` items, by labels that are then kept; None counts
                 them.
         """
         depth = self.best.keys.shape[-1]
-        if top_k.is_faster(block.scores, depth) and _keys.has_digit(order.dtype):
-            indices, may_drop = self._top_indices(block, order)
+        if top_k.is_faster(block.scores, depth) and _keys.has_digit(block.scores.dtype):
+            indices, may_drop = self._top_indices(block, policy)
         else:
-            indices, may_drop = self._sorted_indices(block, order), True
-        keeps_labels = tally is not None or order.policy.reads_labels
+            indices, may_drop = self._sorted_indices(block, policy), True
+        keeps_labels = tally is not None or policy.reads_labels
         best = self._at(indices, block, length, keeps_labels)
         last_key = _last_key(best)
         still_dropped = self._dropped_if_last(last_key)
@@ -74,7 +75,7 @@ class BestSoFar(NamedTuple):
 
     def in_order(
         self,
-        order: ItemOrder,
+        policy: Policy,
         items_axis: AxisNames | None,
         tally: Tally | None = None,
     ) -> "BestSoFar":
@@ -86,12 +87,13 @@ class BestSoFar(NamedTuple):
         if items_axis is not None:
             candidates = gather_candidates(candidates, items_axis)
         ids = jnp.where(candidates.items.exists, candidates.ids, -1)
-        sort_keys = candidates.sort_keys(order)
-        keys, slots, ids = sort_by(sort_keys, [ids], order.policy.is_hashed)
+        sort_keys = candidates.sort_keys(policy)
+        keys, slots, ids = sort_by(sort_keys, [ids], policy.is_hashed)
         keys, ids = keys[..., :depth], ids[..., :depth]
         labels = _arithmetic.take(candidates.items.labels, slots[..., :depth])
         exists = ids >= 0
-        best = Candidates(keys, ids, ItemArrays(jnp.where(exists, labels, 0), exists))
+        items = ItemArrays(jnp.where(exists, labels, 0), exists)
+        best = Candidates(keys, ids, items, candidates.dtype)
         if items_axis is not None:
             last_key = keys[..., -1:]
             dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
@@ -107,7 +109,7 @@ class BestSoFar(NamedTuple):
         )
 
     def _top_indices(
-        self, block: RawCandidates, order: ItemOrder
+        self, block: RawCandidates, policy: Policy
     ) -> tuple[jax.Array, jax.Array]:
         """Finds the first ranks of scores that have a digit.
 
@@ -118,7 +120,7 @@ class BestSoFar(NamedTuple):
         depth, candidates = self.best.keys.shape[-1], block.read()
 
         def digit(candidates: Candidates) -> jax.Array:
-            return _keys.digit(candidates.keys, order.dtype)
+            return _keys.digit(candidates.keys, candidates.dtype)
 
         # Items below the last of the best are not looked at, which a CPU is quick to do.
         competes = candidates.keys >= _last_key(self.best)
@@ -132,39 +134,39 @@ class BestSoFar(NamedTuple):
 
         # Of the items that share the last digit, the second digits decide.
         def second_digit(candidates: Candidates) -> jax.Array:
-            tie_breaks = candidates.tie_breaks(order)
+            tie_breaks = candidates.tie_breaks(policy)
             second = _keys.second_digit(candidates.keys, tie_breaks)
             first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
             second = jnp.where(first == bound, second, -1)
             return jnp.where(first > bound, jnp.inf, second)
 
         def settle() -> jax.Array:
-            if order.policy.reads_labels:
-                return self._sorted_indices(block, order)
+            if policy.reads_labels:
+                return self._sorted_indices(block, policy)
             digits = second_digit(block.read())
             return top_k.top_k(digits, depth, second_digit(self.best))[1]
 
         indices = lax.cond(may_drop, settle, lambda: indices[..., :depth])
         return indices, may_drop
 
-    def _sorted_indices(self, block: RawCandidates, order: ItemOrder) -> jax.Array:
+    def _sorted_indices(self, block: RawCandidates, policy: Policy) -> jax.Array:
         """Finds the first ranks by a sort; returns indices as `_top_indices` does."""
         candidates = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
             self.best,
             block.read(),
         )
-        exists, policy = candidates.items.exists, order.policy
+        exists = candidates.items.exists
         # Items below the last of the best have the least keys, which are equal: a CPU is
         # quick to sort those. The second one also tells them from items that have the
         # least integer as their score.
         competes = exists & (candidates.keys >= _last_key(self.best))
-        tie_breaks = candidates.tie_breaks(order) or (exists.astype(jnp.int32),)
+        tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
         keys = [
             jnp.where(competes, key, jnp.iinfo(key.dtype).min)
             for key in (candidates.keys, *tie_breaks)
         ]
-        is_hash = policy.is_hashed and not _keys.shares_least_key(order.dtype)
+        is_hash = policy.is_hashed and not _keys.shares_least_key(candidates.dtype)
         return sort_by(keys, last_is_hash=is_hash)[1][..., : self.best.keys.shape[-1]]
 
     def _at(
@@ -190,7 +192,7 @@ class BestSoFar(NamedTuple):
         if keeps_labels:
             new_labels = block.read().items.labels
             labels = merged(labels, _arithmetic.take(new_labels, in_block))
-        return Candidates(keys, ids, ItemArrays(labels, exists))
+        return Candidates(keys, ids, ItemArrays(labels, exists), self.best.dtype)
 
 
 def _last_key(candidates: Candidates) -> jax.Array:

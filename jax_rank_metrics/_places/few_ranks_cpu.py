@@ -20,7 +20,7 @@ _BITS, _ALL = 32, np.uint32(0xFFFFFFFF)
 def groups_of(
     keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
 ) -> tuple[jax.Array, jax.Array, tuple[jax.Array, ...], tuple[jax.Array, ...]]:
-    """Returns what a `TieGroups` holds, for at most 32 items in rank order.
+    """Returns the counts of a `Place`, of at most 32 items in rank order.
 
     Args:
         keys: `[*lists, items]`; items tie where they are equal.

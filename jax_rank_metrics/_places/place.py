@@ -58,6 +58,23 @@ class Place:
     counted_tied: tuple[jax.Array, ...]
     _sum: PlaceSum
 
+    @classmethod
+    def of_counts(
+        cls,
+        above: jax.Array,
+        tied: jax.Array,
+        counted_above: tuple[jax.Array, ...],
+        counted_tied: tuple[jax.Array, ...],
+        place_sum: PlaceSum,
+        dtype: DTypeLike,
+    ) -> "Place":
+        """Returns places in floats of `dtype`, from counts in int32 or sums in floats."""
+        counts = above, tied, counted_above, counted_tied
+        floats = jax.tree.map(lambda x: x.astype(dtype), counts)
+        above, tied, counted_above, counted_tied = floats
+        # Slots without an item have no group; 1 keeps formulas from dividing by 0.
+        return cls(above, jnp.maximum(tied, 1), counted_above, counted_tied, place_sum)
+
     def sum(self, position_fn: PositionFn, k: Cut) -> jax.Array:
         """Sums `position_fn` over the ranks of the place that are at most k."""
         return self._sum(position_fn, k)

@@ -53,53 +53,6 @@ class Amount(NamedTuple):
         return x.astype(jnp.int32) if x.dtype == jnp.bool_ else x
 
 
-class TieGroups(NamedTuple):
-    """The tie group of each item; all arrays broadcast with `[*lists, items]`."""
-
-    above: jax.Array  # int32
-    tied: jax.Array  # int32
-    counted_above: tuple[jax.Array, ...]  # int32 counts, or sums in floats
-    counted_tied: tuple[jax.Array, ...]
-
-    def place(self, dtype: DTypeLike, place_sum: PlaceSum) -> Place:
-        """Returns the groups as a formula sees them, in floats."""
-        floats = jax.tree.map(lambda x: x.astype(dtype), self)
-        # Slots without an item have no group; 1 keeps formulas from dividing by 0.
-        tied = jnp.maximum(floats.tied, 1)
-        return Place(
-            floats.above, tied, floats.counted_above, floats.counted_tied, place_sum
-        )
-
-    def place_of_any_size(self, dtype: DTypeLike, ranks: int) -> Place:
-        """Returns `place` for groups of any size, on ranks up to `ranks`."""
-        return self.place(dtype, sum_of_many(self.above, self.tied, ranks, dtype))
-
-    def with_last(
-        self, is_last: jax.Array, tied: jax.Array, amounts: Sequence[Amount]
-    ) -> "TieGroups":
-        """Returns groups in which the last item has the numbers of its complete group.
-
-        A cut may keep only a part of a tie group. With the keys 9 7 7 before the cut and
-        two more 7s beyond it, `tied` is 1 2 2 and becomes 1 2 4.
-
-        Args:
-            is_last: `[*lists, items]` bool, the last item of each list that is cut within
-                a tie group.
-            tied: `[*lists]`, the size of the complete group.
-            amounts: What was added up, with sums over the complete group.
-        """
-
-        def replace_last(x: jax.Array, per_list: jax.Array | None) -> jax.Array:
-            assert per_list is not None
-            return jnp.where(is_last, per_list[..., None], x)
-
-        counted = zip(self.counted_tied, amounts, strict=True)
-        return self._replace(
-            tied=replace_last(self.tied, tied),
-            counted_tied=tuple(replace_last(x, total.of_group) for x, total in counted),
-        )
-
-
 def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
     """Sums `amounts`, `[*lists, items]`, over the items of the list before each item.
 
@@ -164,13 +117,15 @@ def definite_place(
             follow each other without gaps, from the first slot of their list.
         dtype: The dtype of places.
     """
-    place_sum = None if above is None else sum_of_one(above.astype(dtype))
     if above is None:
         above = layout.offset_in_list(exists)
+        place_sum = sum_of_slots(layout, exists, dtype)
+    else:
+        place_sum = sum_of_one(above.astype(dtype))
     before = tuple(x.before for x in amounts if x.before is not None)
-    tied = tuple(x.addends for x in amounts)
-    groups = TieGroups(above, jnp.ones_like(above), before, tied)
-    return groups.place(dtype, place_sum or sum_of_slots(layout, exists, dtype))
+    counted_tied = tuple(x.addends for x in amounts)
+    tied = jnp.ones_like(above)
+    return Place.of_counts(above, tied, before, counted_tied, place_sum, dtype)
 
 
 def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
@@ -197,11 +152,11 @@ def of_runs(
     amounts: Sequence[Amount],
     rank_sums: Sequence[RankSum],
     combine: _arithmetic.Combine,
-) -> tuple[TieGroups, PlaceSum, jax.Array]:
-    """Returns the groups of items that tie in runs, sums over their ranks, and values.
+) -> tuple[Place, jax.Array]:
+    """Returns the places of items that tie in runs, and values.
 
     The last item of each run stands for all of it: the value of that item is what the
-    values of the run combine to, and other items have the value 0. Only the groups of
+    values of the run combine to, and other items have the value 0. Only the places of
     these last items are complete; those of other items are finite and mean nothing.
 
     Args:
@@ -242,11 +197,16 @@ def of_runs(
         values = at_ranks(position_fn, rank, k)
         return _arithmetic.along_runs(continues, [values], [jnp.add])[1][0]
 
-    groups = TieGroups(
-        num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
+    place = Place.of_counts(
+        num_above - offset,
+        offset + 1,
+        tuple(counted_above),
+        tuple(counted_tied),
+        place_sum,
+        values.dtype,
     )
     is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
-    return groups, place_sum, jnp.where(is_last, values, 0)
+    return place, jnp.where(is_last, values, 0)
 
 
 def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
@@ -254,54 +214,40 @@ def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
 
 
 def of_pairs(
-    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
-) -> TieGroups:
-    """Returns the groups of a few items in rank order, by comparing all pairs.
-
-    On CPU, the bits of integers are compared.
-
-    Args:
-        keys: `[*lists, items]`; items tie where they are equal.
-        exists: `[*lists, items]` bool.
-        amounts: `[*lists, items]` each, to be added up.
-    """
-    find = _by_comparisons
-    if not _arithmetic.is_small(keys, keys.shape[-1]):
-        on_cpu = few_ranks_cpu.groups_of
-        find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
-    return TieGroups(*find(keys, exists, tuple(amounts)))
-
-
-def place_of_pairs(
-    keys: jax.Array, exists: jax.Array, groups: TieGroups, dtype: DTypeLike
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array], dtype: DTypeLike
 ) -> Place:
-    """Returns places of items that hold the first ranks, one rank after the other.
+    """Returns the places of items that hold the first ranks, by comparing all pairs.
 
     The ranks of a place are then those of the items tied with it, so that a function of
     ranks is summed over its place by the same comparisons: in the example, items 2 to 4
-    have the place 2 + 3 + 4 each.
+    have the place 2 + 3 + 4 each. On CPU, the bits of integers are compared.
 
     Args:
-        keys: As of `of_pairs`.
-        exists: As of `of_pairs`.
-        groups: What `of_pairs` returns of these.
+        keys: `[*lists, items]`, a few; items tie where they are equal.
+        exists: `[*lists, items]` bool.
+        amounts: `[*lists, items]` each, what places count.
         dtype: The dtype of places.
     """
     size, axes = keys.shape[-1], keys.ndim
-    sum_on_cpu = sum_of_many(groups.above, groups.tied, size, dtype)
+    is_small, find = _arithmetic.is_small(keys, size), _by_comparisons
+    if not is_small:
+        on_cpu = few_ranks_cpu.groups_of
+        find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
+    above, tied, counted_above, counted_tied = find(keys, exists, tuple(amounts))
+    sum_on_cpu = sum_of_many(above, tied, size, dtype)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         def sum_of_tied() -> jax.Array:
             values = at_first_ranks(position_fn, size, k, dtype, axes)
             return _add_up(_tied(keys, exists), values)
 
-        if _arithmetic.is_small(keys, size):
+        if is_small:
             return sum_of_tied()
         return lax.platform_dependent(
             cpu=lambda: sum_on_cpu(position_fn, k), default=sum_of_tied
         )
 
-    return groups.place(dtype, place_sum)
+    return Place.of_counts(above, tied, counted_above, counted_tied, place_sum, dtype)
 
 
 def _by_comparisons(

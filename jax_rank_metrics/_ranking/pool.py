@@ -9,7 +9,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
-from jax_rank_metrics._ordering.candidates import ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
@@ -66,21 +66,19 @@ class Pool:
         return layout.sum(items.exists), sums
 
 
-@pytree("ties", "items_axis")
+@pytree("items_axis")
 class ScoredPool(Pool):
     """A pool with its scores, by which places can be counted without an order.
 
     Shapes for lists as rows:
         scores: `[*lists, items]`, as they were passed.
-        seeds: `[*lists, 2]` uint32, or None.
-        ties: The tie policy, static.
+        policy: The tie policy, with the seeds of its lists.
         items_axis: The mesh axes over which items are cut, static.
     """
 
     items: RawItems
     scores: jax.Array
-    seeds: jax.Array | None
-    ties: str | None
+    policy: Policy
     items_axis: AxisNames | None
 
     @property
@@ -95,11 +93,6 @@ class ScoredPool(Pool):
             "this metric reads ranks, but it was made with order_free=True, so that "
             "nothing was ordered; leave order_free out"
         )
-
-    @property
-    def order(self) -> ItemOrder:
-        """The order in which the items compare."""
-        return ItemOrder(Policy(self.ties), self.scores.dtype, self.seeds)
 
     @property
     def candidates(self) -> RawCandidates:
@@ -134,7 +127,7 @@ class ScoredPool(Pool):
         # stop so far; those that beat it on a level stand before it.
         undecided = exists & (items.keys == best_stop(items.keys, exists))
         earlier = jnp.zeros_like(first.above)
-        for level in (*items.tie_breaks(self.order), -items.ids):
+        for level in (*items.tie_breaks(self.policy), -items.ids):
             best = best_stop(level, undecided)
             earlier = earlier + layout.sum(undecided & (level > best))
             undecided = undecided & (level == best)

@@ -1,8 +1,7 @@
 """Items that have places, whichever way these are known."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +14,9 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
-from jax_rank_metrics._places.place import FEW_RANKS, Place
+from jax_rank_metrics._places.place import FEW_RANKS, Place, sum_of_many
 from jax_rank_metrics._places.soft_places import SoftScores
-from jax_rank_metrics._places.tie_groups import Amount, RankSum, TieGroups
+from jax_rank_metrics._places.tie_groups import Amount, RankSum
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
@@ -164,40 +163,38 @@ class Ranked:
                 self.layout, self.items.exists, amounts, self.rank_above, dtype
             )
         elif self.above is not None and self.tied is not None:
-            groups = TieGroups(self.above, self.tied, (), ())
+            counted = (), ()
             if amounts:
-                groups, _, worth = self._groups(worth, amounts, (), combine)
-                # Groups may hold items that are not held here.
-                groups = groups._replace(above=self.above, tied=self.tied)
-            # Three items may stand at the ranks 5, 900 and 70,000, also in groups of that
-            # size.
-            place = groups.place_of_any_size(dtype, self.ranks)
+                held, worth = self._places(worth, amounts, (), combine)
+                counted = held.counted_above, held.counted_tied
+            # Groups may hold items that are not held here: three items may stand at the
+            # ranks 5, 900 and 70,000, also in groups of that size.
+            place_sum = sum_of_many(self.above, self.tied, self.ranks, dtype)
+            place = Place.of_counts(self.above, self.tied, *counted, place_sum, dtype)
         else:
-            groups, place_of, worth = self._groups(worth, amounts, rank_sums, combine)
+            place, worth = self._places(worth, amounts, rank_sums, combine)
             if group_size is not None:
-                groups, worth = self._across_cut(
-                    groups, worth, values, amounts, group_size
+                place, worth = self._across_cut(
+                    place, worth, values, amounts, group_size
                 )
-            place = place_of(groups, dtype)
         return _with_unlisted(place, amounts), worth
 
-    def _groups(
+    def _places(
         self,
         worth: jax.Array,
         amounts: Sequence[Amount],
         rank_sums: Sequence[RankSum],
         combine: _arithmetic.Combine,
-    ) -> tuple[TieGroups, Callable[[TieGroups, DTypeLike], Place], jax.Array]:
-        """Returns the tie groups, what makes places of them, and what these are worth."""
+    ) -> tuple[Place, jax.Array]:
+        """Returns the places of items that tie among those held, as `places` does."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            pairs = self._tie_keys, self.items.exists
-            groups = tie_groups.of_pairs(*pairs, [x.of_items for x in amounts])
-            return groups, partial(tie_groups.place_of_pairs, *pairs), worth
-        groups, place_sum, worth = tie_groups.of_runs(
+            of_items = [x.of_items for x in amounts]
+            exists, dtype = self.items.exists, worth.dtype
+            return tie_groups.of_pairs(self._tie_keys, exists, of_items, dtype), worth
+        return tie_groups.of_runs(
             self.layout, self._continues, worth, amounts, rank_sums, combine
         )
-        return groups, partial(TieGroups.place, place_sum=place_sum), worth
 
     @property
     def _continues(self) -> jax.Array:
@@ -245,18 +242,18 @@ class Ranked:
 
     def _across_cut(
         self,
-        groups: TieGroups,
+        place: Place,
         worth: jax.Array,
         values: Amount,
         amounts: Sequence[Amount],
         group_size: jax.Array,
-    ) -> tuple[TieGroups, jax.Array]:
+    ) -> tuple[Place, jax.Array]:
         """Lets the last item held stand for its whole group.
 
         All items of the group have the same place, so that the last one with the sum of
         their values contributes as much as all of them. With the keys 9 7 7 held and a
-        third 7 beyond the cut, the values a b c become a 0 b+c+d, and the last group has
-        three items.
+        third 7 beyond the cut, the values a b c become a 0 b+c+d, and `tied` 1 2 2
+        becomes 1 2 3. Sums over ranks stay: none of a rank beyond the cut is read.
         """
         assert self.keys is not None and self.straddles is not None
         assert values.of_group is not None
@@ -267,7 +264,15 @@ class Ranked:
         total = jnp.expand_dims(values.of_group.astype(worth.dtype), self.keys.ndim - 1)
         worth = jnp.where(_arithmetic.widen(in_group, worth), 0, worth)
         worth = jnp.where(_arithmetic.widen(is_last, worth), total, worth)
-        return groups.with_last(is_last, group_size, amounts), worth
+
+        def with_group(x: jax.Array, of_group: jax.Array | None) -> jax.Array:
+            assert of_group is not None
+            return jnp.where(is_last, of_group[..., None].astype(x.dtype), x)
+
+        of_groups = [x.of_group for x in amounts]
+        counted_tied = tuple(map(with_group, place.counted_tied, of_groups))
+        tied = with_group(place.tied, group_size)
+        return dataclasses.replace(place, tied=tied, counted_tied=counted_tied), worth
 
     def first_stop(
         self,

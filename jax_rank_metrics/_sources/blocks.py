@@ -74,7 +74,7 @@ class Block(NamedTuple):
         return exists, retrieved, score_key(scores, has_rank)
 
 
-@pytree("block_size", "depth", "policy", "items_axis", "judges_unlisted", "skips_inf")
+@pytree("block_size", "depth", "items_axis", "judges_unlisted", "skips_inf")
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
@@ -91,7 +91,7 @@ class Catalog:
         item_mask: `[items]` bool; or `[*lists, items]`.
         list_weights: `[*lists]`.
         depth: How many ranks; None counts places instead.
-        policy: The tie policy.
+        policy: The tie policy; with seeds where lists are cut over devices.
         key: The key of random ties.
         items_axis: The mesh axes over which items are cut.
         first_id: The id of the first item, without `items_axis`.
@@ -99,7 +99,6 @@ class Catalog:
             have.
         skips_inf: Whether a score of −∞ says that an item has no rank.
         judges_unlisted: Whether items that are not listed by their ids count as judged.
-        drawn_seeds: `[*lists, 2]`, where lists are cut over devices; see `seeds`.
     """
 
     queries: jax.Array
@@ -119,7 +118,6 @@ class Catalog:
     retrieved: jax.Array | None = None
     skips_inf: bool = False
     judges_unlisted: bool = False
-    drawn_seeds: jax.Array | None = None
 
     @classmethod
     def of_scores(cls, scores: jax.Array) -> "Catalog":
@@ -179,13 +177,6 @@ class Catalog:
     def lists(self) -> tuple[int, ...]:
         """The shape of the axes of lists."""
         return self.relevant.ids.shape[:-1]
-
-    @property
-    def seeds(self) -> jax.Array | None:
-        """Numbers that make the hashes of tied items random; see `Policy.seeds`."""
-        if self.drawn_seeds is not None:
-            return self.drawn_seeds
-        return self.policy.seeds(self.key, self.lists)
 
     @property
     def total_items(self) -> int:
@@ -324,7 +315,8 @@ def map_catalog_shards(
     if cut is None:
         return fn(catalog)
     # Every list draws the seeds that it has on one device.
-    catalog = dataclasses.replace(catalog, drawn_seeds=catalog.seeds)
+    policy = catalog.policy.drawn(catalog.key, catalog.lists)
+    catalog = dataclasses.replace(catalog, policy=policy)
     in_specs = jax.tree.map(
         lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
     )

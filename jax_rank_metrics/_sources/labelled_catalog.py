@@ -11,7 +11,6 @@ from jax_rank_metrics import _arithmetic, _types
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
-from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
@@ -57,7 +56,7 @@ def rank_labelled_twice(
     The second ranking has another tie policy. Where items are streamed, nothing is
     streamed for it before a metric reads it.
     """
-    policy = Policy(ties_of_stops)
+    policy = dataclasses.replace(catalog.policy, name=ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
     if catalog.depth is None:
         return None, rank_labelled(uncut)
@@ -127,14 +126,14 @@ class StreamedPool(Pool):
             stop = item_predicate(stop_fn, items)
             length = length + _arithmetic.count(stop)
             candidates = candidates._replace(items=ItemArrays(items.labels, stop))
-            return best.extended(candidates, stream.order, length), length
+            return best.extended(candidates, stream.policy, length), length
 
         lists = stream.relevant_ids.shape[:-1]
         zeros = jnp.zeros(lists, jnp.int32)
         # One rank: `dropped` then counts the other stops that tie with the best one.
         start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
         best, _ = stream.fold(add, start)
-        first, dropped = best.in_order(stream.order, axis)
+        first, dropped = best.in_order(stream.policy, axis)
         # The second time, all items that rank above the stop count, not only other stops.
         counts = stream.outranked(Outranking.zeros((*lists, 1)), first)
         if axis is not None:

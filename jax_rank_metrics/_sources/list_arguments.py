@@ -46,16 +46,16 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-@pytree("policy", "num_segments", "items_axis", "relax", "ranks", "few_relevant")
+@pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
     """The arguments of `rank`, checked; those that hold no arrays are static.
 
     Attributes:
         list_weights: `[*lists]`; a scalar is for every list.
+        key: The key of random ties; None once the policy has drawn seeds from it.
         ranks: How many ranks are read: None for all, 0 where no order is.
         few_relevant: Whether to count the places of the relevant items, which are few,
             instead of putting all in order; see `few_relevant.pays`.
-        seeds: `[*lists, 2]` uint32 in place of the key, once they are drawn from it.
     """
 
     raw_items: RawItems
@@ -69,7 +69,6 @@ class ScoredLists:
     relax: sigmoid_ranks | None
     ranks: int | None = None
     few_relevant: bool = False
-    seeds: jax.Array | None = None
 
 
 def checked(

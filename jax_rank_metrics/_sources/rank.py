@@ -55,14 +55,19 @@ def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     cut, shape = _cut_of(lists), lists.scores.shape[:-1]
     # Before lists are cut over devices, so that no seed depends on where its list lies.
     list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
-    seeds = lists.policy.seeds(lists.key, shape)
-    lists = dataclasses.replace(lists, list_weights=list_weights, key=None, seeds=seeds)
+    policy = lists.policy.drawn(lists.key, shape)
+    lists = dataclasses.replace(
+        lists, list_weights=list_weights, key=None, policy=policy
+    )
     if cut is None:
         return _read_rows(lists, read)
     lists = dataclasses.replace(lists, items_axis=cut.over_items or lists.items_axis)
-    weight_spec, seed_spec = jax.tree.map(lambda _: cut.per_list, (list_weights, seeds))
-    specs = jax.tree.map(lambda _: cut.per_item, lists)
-    specs = dataclasses.replace(specs, list_weights=weight_spec, seeds=seed_spec)
+    specs, per_list = (
+        jax.tree.map(lambda _: cut.per_item, lists),
+        (list_weights, policy),
+    )
+    weight_spec, policy_spec = jax.tree.map(lambda _: cut.per_list, per_list)
+    specs = dataclasses.replace(specs, list_weights=weight_spec, policy=policy_spec)
     read_shard = partial(_read_rows, read=read)
     return _shards.shard_map(read_shard, cut.mesh, (specs,), cut.per_list, lists)
 
@@ -89,8 +94,8 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
     """Ranks rows, of which this device has all items or a part."""
     raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
     layout = Rows() if items_axis is None else Sharded(items_axis)
-    ties, size, dtype = lists.policy.name, lists.scores.shape[-1], lists.scores.dtype
-    pool = ScoredPool(raw_items, layout, lists.scores, lists.seeds, ties, items_axis)
+    policy, size = lists.policy, lists.scores.shape[-1]
+    pool = ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
     if items_axis is not None:
         # The size of whole lists, not of the part of this device.
         size = size * lax.axis_size(items_axis)
@@ -108,12 +113,12 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         # Devices exchange candidates even where nothing is cut, and then all of them.
         depth = size if items_axis is not None and cut is None else cut
         # Which items tie across the cut, scores tell once a metric asks.
-        best, straddles = order_rows(pool.candidates, pool.order, depth, items_axis)
+        best, straddles = order_rows(pool.candidates, policy, depth, items_axis)
         straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
         held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = _arithmetic.count(held.items.exists)
-        nan_found = is_nan(Rows().first(best.keys), dtype)
+        nan_found = is_nan(Rows().first(best.keys), best.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
     pool_size = length
     if length is None or raw_items.retrieved is not None:
@@ -127,7 +132,7 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         list_exists=pool_size > 0,
         list_weights=lists.list_weights,
         cut=cut,
-        ties=ties,
+        ties=policy.name,
         has_nan=nan_found,
         label_dtype=raw_items.label_dtype,
     )
@@ -165,7 +170,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
         (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
     )
     # One pair of seeds for all lists: items differ by their index along the flat axis.
-    policy, seeds = lists.policy, lists.policy.seeds(lists.key, ())
+    policy = lists.policy.drawn(lists.key, ())
     layout = Packed.of(list_ids, shape)
     list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
     if lists.relax is not None:
@@ -178,19 +183,19 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
             lists.relax,
         )
     held = None
-    pool = ScoredPool(flat_items, layout, scores, seeds, policy.name, None)
+    pool = ScoredPool(flat_items, layout, scores, policy, None)
     ranked = flat_items.retrieved_items()
     if lists.ranks == 0:
         nan_found = has_nan(scores, ranked.exists, layout)
     else:
         candidates = hashed = pool.candidates.read()
         if policy.hashes_own_index:
-            hashed = candidates._replace(ids=index_in_list(list_ids))
-        indices = order_by(list_ids, hashed.sort_keys(pool.order), layout.starts)
+            hashed = dataclasses.replace(candidates, ids=index_in_list(list_ids))
+        indices = order_by(list_ids, hashed.sort_keys(policy), layout.starts)
         best = candidates.at(indices)
         ranked = best.items
         layout = layout.sorted(_arithmetic.take(list_ids, indices))
-        nan_found = is_nan(layout.first(best.keys), scores.dtype)
+        nan_found = is_nan(layout.first(best.keys), best.dtype)
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
@@ -265,8 +270,9 @@ def _rank_without_inputs(lists: ScoredLists) -> RankingData:
         pool = data.pool
         if not isinstance(pool, ScoredPool):
             return data
+        seeds = pool.policy.seeds
         # Static fields stay: a layout, the name of the tie policy.
-        seeds_alone = jax.tree.map(lambda x: x if x is pool.seeds else None, pool)
+        seeds_alone = jax.tree.map(lambda x: x if x is seeds else None, pool)
         return dataclasses.replace(data, pool=seeds_alone)
 
     return read_lists(lists, without_inputs)

@@ -12,7 +12,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, label_dtype
 from jax_rank_metrics._layouts.rows import CountedSlots, Rows
-from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
@@ -145,7 +145,8 @@ class Stream(NamedTuple):
 
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
-    order: ItemOrder
+    policy: Policy  # with the seeds of all lists
+    dtype: jnp.dtype  # of the scores
 
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
@@ -156,12 +157,12 @@ class Stream(NamedTuple):
             relevant = catalog.relevant.as_judged()
             catalog = dataclasses.replace(catalog, relevant=relevant)
         judged = catalog.relevant.items(catalog.list_weights, scores)
-        order = ItemOrder(catalog.policy, scores.dtype, catalog.seeds)
-        return cls(catalog, judged, order)
+        policy = catalog.policy.drawn(catalog.key, catalog.lists)
+        return cls(catalog, judged, policy, scores.dtype)
 
     def under(self, ties: str | None) -> "Stream":
         """Returns the same stream under another tie policy, with the same seeds."""
-        return self._replace(order=self.order._replace(policy=Policy(ties)))
+        return self._replace(policy=dataclasses.replace(self.policy, name=ties))
 
     @property
     def relevant_ids(self) -> jax.Array:
@@ -179,7 +180,7 @@ class Stream(NamedTuple):
         catalog, lists = self.catalog, shape[:-1]
         length, padding = jnp.zeros(lists, jnp.int32), self.no_candidates(shape)
         exists = padding.items.exists
-        is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
+        is_float = jnp.issubdtype(self.dtype, jnp.floating)
         # Where there are first ranks, or places are counted, these say whether one is NaN.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
@@ -213,7 +214,7 @@ class Stream(NamedTuple):
             if state.best is None:
                 return state
             best = state.best.extended(
-                candidates, self.order, state.num_ranked, self._tally
+                candidates, self.policy, state.num_ranked, self._tally
             )
             return state._replace(best=best)
 
@@ -237,7 +238,7 @@ class Stream(NamedTuple):
         # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
         # its counts are not read.
         ids = self.relevant_ids.astype(jnp.int32)
-        relevant = Candidates(state.keys, ids, items)
+        relevant = Candidates(state.keys, ids, items, self.dtype.name)
         counts = state.counts
         if counts is None:
             counts = Outranking.zeros(ids.shape)
@@ -251,7 +252,7 @@ class Stream(NamedTuple):
         ) -> Outranking:
             # A target that the block holds is level with itself, which is no tie.
             is_member = block.introduces(targets.ids)
-            in_block = outranking(targets, candidates.read(), is_member, self.order)
+            in_block = outranking(targets, candidates.read(), is_member, self.policy)
             return jax.tree.map(jnp.add, counts, in_block)
 
         return self.fold(add, counts)
@@ -265,7 +266,7 @@ class Stream(NamedTuple):
         """
         assert state.best is not None
         axis, straddles, group = self.catalog.items_axis, None, None
-        first, dropped = state.best.in_order(self.order, axis, self._tally)
+        first, dropped = state.best.in_order(self.policy, axis, self._tally)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
         depth = first.ids.shape[-1]
@@ -293,7 +294,7 @@ class Stream(NamedTuple):
         held = Ranked(
             items, Rows(), total_items, first.ids, first.keys, straddles, group
         )
-        nan_found = is_nan(Rows().first(first.keys), self.order.dtype)
+        nan_found = is_nan(Rows().first(first.keys), first.dtype)
         return self._ranking(held, state, nan_found, total_items, depth)
 
     def unranked(self, state: Pass, total_items: int) -> RankingData:
@@ -322,7 +323,7 @@ class Stream(NamedTuple):
         held = Ranked(
             items, Rows(), total_items, rank_above=rank, above=above, tied=tied
         )
-        is_float = jnp.issubdtype(self.order.dtype, jnp.floating)
+        is_float = jnp.issubdtype(self.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
         return self._ranking(held, state, nan_found, total_items, None)
 
@@ -354,7 +355,7 @@ class Stream(NamedTuple):
             list_exists=state.length > 0,
             list_weights=clean_weights(weights, state.length.shape, dtype),
             cut=None if depth is None or depth >= total_items else depth,
-            ties=self.order.policy.name,
+            ties=self.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
             label_dtype=label_dtype(self.catalog.relevant.labels, dtype),
@@ -379,7 +380,7 @@ class Stream(NamedTuple):
             labels = jnp.zeros((), dtype)
             if block.labels is not None:
                 labels = block.labels.astype(dtype)
-            elif self.order.policy.reads_labels:
+            elif self.policy.reads_labels:
                 # The policies "best" and "worst" order ties by label, so that relevant
                 # items need theirs.
                 offsets = block.offsets(self.relevant_ids)
@@ -394,14 +395,14 @@ class Stream(NamedTuple):
             return body(start, jnp.zeros((), jnp.int32))[0]
         numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
         # In shard_map, a carry must vary from the start over all mesh axes of a step.
-        start = _mesh.match_varying(start, (self.catalog, self.order.seeds))
+        start = _mesh.match_varying(start, (self.catalog, self.policy))
         return lax.scan(body, start, numbers)[0]
 
     def no_candidates(self, shape: tuple[int, ...]) -> Candidates:
         """Returns candidates `shape`, `[*lists, slots]`, none of which exists."""
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
-        return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
+        return RawCandidates(jnp.zeros(shape, self.dtype), items).read()
 
 
 def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Pool:

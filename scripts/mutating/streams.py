@@ -188,8 +188,8 @@ MUTANTS = (
     Mutant(
         "devices draw the ties of the first lists",
         "_sources/blocks.py",
-        "catalog = dataclasses.replace(catalog, drawn_seeds=catalog.seeds)",
-        "catalog = dataclasses.replace(catalog, drawn_seeds=None)",
+        "policy = catalog.policy.drawn(catalog.key, catalog.lists)",
+        "policy = catalog.policy",
         "tests/test_streams.py::test_random_ties_of_global_arrays",
     ),
     Mutant(
@@ -230,8 +230,8 @@ MUTANTS = (
     Mutant(
         "devices keep no candidate below the cutoff",
         "_ordering/order.py",
-        "order_rows(raw, order, min(depth + 1, size))[0]",
-        "order_rows(raw, order, min(depth, size))[0]",
+        "order_rows(raw, policy, min(depth + 1, size))[0]",
+        "order_rows(raw, policy, min(depth, size))[0]",
         "tests/test_streams.py::test_ties_that_devices_cut",
     ),
 )
