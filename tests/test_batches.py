@@ -2,7 +2,6 @@
 
 import jax
 import numpy as np
-import per_lists
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -77,15 +76,3 @@ def test_chosen_users_of_a_function():
     scores[5] = np.nan
     with pytest.raises(ValueError, match="user 5 hold nan"):
         evaluate(users)
-
-
-def test_lists_of_no_group(rng):
-    """Lists whose number is below 0, or beyond the last group, are in no mean."""
-    values, weights = rng.random(20), rng.gamma(2, size=20)
-    groups = rng.integers(-2, 4, 20)
-    state = per_lists.lists_of(values, weights).by(groups, 2)
-    for group in range(2):
-        chosen = groups == group
-        expected = np.average(values[chosen], weights=weights[chosen])
-        np.testing.assert_allclose(state.compute()[group], expected, rtol=1e-6)
-        assert state.lists[group] == chosen.sum()

@@ -240,6 +240,8 @@ def test_help_shows_signatures(patient):
         for part in (metric, metric.per_list, metric.of):
             assert inspect.getdoc(part), part
             assert options[-1] in pydoc.plain(pydoc.render_doc(part))
+    signature = str(inspect.signature(jrm.ndcg))
+    assert len(signature) < 700 and "mask: 'Mask | None' = None" in signature
     assert inspect.isroutine(jrm.ndcg)  # which `help` and doctest take for functions
 
 
