@@ -316,17 +316,3 @@ def test_lists_as_long_as_the_catalogue():
             "recall(denominator=attainable)@3", scores, relevant
         )
         assert list(evaluation.lists.values())[0].values.tolist() == [1, 1]
-
-
-def test_a_series_of_lists():
-    """Its index holds users in any order, as `groupby` makes it."""
-    pandas = pytest.importorskip("pandas")
-    relevant = pandas.Series([[2], [0]], index=[1, 0])
-    scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]], np.float32)
-    evaluation = jrm.evaluate_users("recall@1", scores, relevant)
-    assert evaluation.users.tolist() == [1, 0]
-    assert evaluation.lists["recall@1"].values.tolist() == [1, 1]
-    weeks = pandas.Series([[2], [0], [1]], index=[1, 0, 1])
-    for arguments in ({"relevant": weeks}, {"relevant": relevant, "seen": weeks}):
-        with pytest.raises(ValueError, match="index holds user 1 more than once; join"):
-            jrm.evaluate_users("recall@1", scores, **arguments)

@@ -156,6 +156,7 @@ def test_users_of_pairs():
     for relevant in forms:
         evaluation = jrm.evaluate_users("mrr@3", model, relevant)
         assert evaluation.users.tolist() == users
+    assert USERS(model, series[::-1]).users.tolist() == users[::-1]
     assert "nothing" not in str(USERS(model, matrix))
     rows = [[], [2], [], [], [0], []]
     for relevant in (rows, dict(enumerate(rows))):

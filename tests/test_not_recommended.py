@@ -103,21 +103,7 @@ def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
     np.testing.assert_array_equal(evaluation.lists["popularity@4"].defined, has_items)
 
 
-def test_the_example_of_the_page():
-    """A relevant item that must not be recommended is missed, whatever the cutoff."""
-    scores = np.float32([[3, 2, *[-np.inf] * 4]])
-    evaluation = jrm.evaluate_users(("recall@4", "map"), scores, [[5]], ties="stable")
-    assert evaluation.items.tolist() == [[0, 1, -1, -1]]
-    assert jrm.compute(evaluation.states) == {"recall@4": 0, "map": 0}
-    assert evaluation.exposure.coverage() == pytest.approx(2 / 6)
-    # Elsewhere −∞ is the lowest score.
-    elsewhere = jrm.evaluate("recall@6", np.eye(6, dtype=np.float32)[[5]], scores)
-    assert elsewhere["recall@6"].compute() == 1
-
-
-IDS = np.full((USERS, 3), -1, np.int32)
-for _user, _items in enumerate(RELEVANT):
-    IDS[_user, : len(_items)] = _items
+IDS, _ = jrm.pad_lists(RELEVANT, fill=-1)
 
 
 @pytest.mark.long

@@ -135,22 +135,6 @@ def test_a_mask_for_every_list(problem):
     np.testing.assert_array_equal(actual.held.tied, expected.held.tied)
 
 
-def test_in_batch_negatives():
-    """In-batch negatives, where every query should find its item, take one line."""
-    scores = np.array([[3, 2, 1], [5, 4, 4], [1, 2, 2]], np.float32)
-    ids, ones = np.arange(3)[:, None], np.ones(3, np.float32)
-    lists = jrm.reciprocal_rank.of(jrm.rank_scores(scores, ids, list_weights=ones))
-    np.testing.assert_allclose(lists.values, [1, 5 / 12, 3 / 4], rtol=1e-6)
-    # A query that is padding counts, unless its weight is 0.
-    ids[2] = -1
-    for weights, mean in ((ones, (1 + 5 / 12) / 3), (ids[:, 0] >= 0, (1 + 5 / 12) / 2)):
-        weights = weights.astype(np.float32)
-        lists = jrm.reciprocal_rank.of(
-            jrm.rank_scores(scores, ids, list_weights=weights)
-        )
-        np.testing.assert_allclose(lists.mean().compute(), mean, rtol=1e-6)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     "ties, num_relevant",

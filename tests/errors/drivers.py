@@ -161,6 +161,10 @@ CASES = {
     "rows that differ": (ValueError, "relevant has 3 rows and seen has 2 rows", lambda: users(model=lambda users: MATRIX[users], relevant=[[0]] * 3, seen=[[1]] * 2)),
     "masked ids": (TypeError, "relevant: got a masked", lambda: users(relevant=np.ma.array([[0], [1]]))),
     "masked ids of a user": (TypeError, "seen of user 1: got a masked", lambda: users(seen=of_column([0, 2], masked=True))),
+    **{
+        f"an index of {name} with a user twice": (ValueError, "index holds user 1 more than once; join", lambda name=name: users(**{name: FRAMES["pandas"].Series([[2], [0], [1]], [1, 0, 1])}))
+        for name in ("relevant", "seen")
+    },
     "no chosen users": (ValueError, "users is empty", lambda: users(users=[])),
     "tau at a cut": (ValueError, "tau: an item with the label 0 is worth 1.0.*rank all items with", lambda: users(metrics="tau", k=2)),
     "a negative group": (ValueError, "item_groups holds -1", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T - 1)),

@@ -113,6 +113,7 @@ CASES = {
     "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN, "map": A})),
     "frame of a state with ids": (TypeError, "leave ids out", lambda: jrm.to_frame({"mrr": MEAN}, [1, 2, 3, 4])),
     "frame of NaN": (ValueError, "['mrr'] is NaN at list 1, and in a frame NaN says", lambda: jrm.to_frame({"mrr": lists_of([0, np.nan])})),
+    "frame of values on devices": (ValueError, "['mrr'] lies on several devices; .*device_get", lambda: jrm.to_frame({"mrr": jax.device_put(A, jax.sharding.NamedSharding(jax.make_mesh((4,), ("q",)), jax.sharding.PartitionSpec("q")))})),
     "frame of nothing": (ValueError, "no metric", lambda: jrm.to_frame({})),
     "frame of other lists": (ValueError, "2 and 4 lists", lambda: jrm.to_frame({"a": A, "b": A[:2]})),
     "frame of fewer ids": (ValueError, "2 ids .* which has 4 lists", lambda: jrm.to_frame(SINGLE, ["a", "b"])),
