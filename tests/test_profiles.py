@@ -146,15 +146,9 @@ def test_mean_of_lifts_is_the_lift_of_means(rng):
         )
 
 
-def test_a_calibrated_list():
-    """A list with the genres of the profile is at 0, and one with none of them at ln(1/α)."""
-    genres = np.eye(3, dtype=np.float32)[[0, 0, 0, 1, 1, 2]]
-    ids = np.array([[4, 0, 1], [5, 5, 5]])
-    lists = jrm.miscalibration(
-        ids, genres, np.array([[1, 2, 3], [0, 1, 3]]), alpha=0.05
-    )
-    np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
-    assert lists.defined.all()
+def test_no_profile():
+    """Users of whom nothing is known have no value."""
+    ids, genres = np.array([[4, 0, 1], [5, 5, 5]]), np.eye(6, 3, dtype=np.float32)
 
     @jax.jit
     def beside(nothing):

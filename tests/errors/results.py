@@ -129,7 +129,6 @@ CASES = {
     "curve of a run of nothing": (ValueError, "runs['b'] is empty", lambda: drawn("curve", {"a": STEPS, "b": {}}, "mrr")),
     "curve of lists": (TypeError, "runs['b']: got a PerList", lambda: drawn("curve", {"a": STEPS, "b": A}, "mrr")),
     "curve of runs": (TypeError, "step 'a' is no finite number; pass a dict of steps", lambda: drawn("curve", {"a": SINGLE}, "p@1")),
-    "curve of metrics": (TypeError, "step 'mrr' is no finite number", lambda: drawn("curve", {"mrr": A}, "mrr")),
     "curve at NaN": (TypeError, "step nan is no finite number", lambda: drawn("curve", {np.nan: SINGLE}, "p@1")),
     "curve at a bool": (TypeError, "step True is no finite number", lambda: drawn("curve", {True: SINGLE}, "p@1")),
     "curve of states": (TypeError, "pass a dict of steps to the states of each, by metric", lambda: drawn("curve", {1: MEAN}, "mrr")),
