@@ -1,4 +1,4 @@
-"""Items keep their identity on every layout, retrieved or not."""
+"""Items keep their identity on every layout."""
 
 import jax
 import jax.numpy as jnp
@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 from cases import POLICIES, policy
 from jax.sharding import PartitionSpec as P
-from sources import check_same, make_mesh
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
 LISTS, ITEMS = 4, 24
-ALL = (
-    *("ndcg@5", "dcg@5", "precision@5", "recall@5"),
-    *("hit_rate@5", "map@5", "mrr@5"),
-)
 
 
 def draw(rng, *, tied):
@@ -175,37 +171,3 @@ def test_ties_across_blocks_of_a_catalogue(rng, ties):
     actual, wanted = (jrm.measure(names, x) for x in (ranking, expected))
     for name in names:
         np.testing.assert_allclose(actual[name].values, wanted[name].values, atol=1e-6)
-
-
-@pytest.mark.long
-def test_not_retrieved(rng):
-    """Items not retrieved are in the pool without a rank, and their scores are not read."""
-    labels, scores, mask = draw(rng, tied=False)
-    retrieved = rng.random(labels.shape) > 0.4
-    retrieved[2] = False
-    scores[~retrieved] = np.nan
-    order = stable(labels, scores, mask & retrieved)
-    taken = np.where(order >= 0, np.take_along_axis(labels, order % ITEMS, -1), -1)
-    in_order = jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask)
-    expected = jrm.measure((*ALL, "rprec"), in_order)
-    assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
-
-    def check(results):
-        check_same(results, {name: expected[name] for name in results})
-
-    ranking = jrm.rank(labels, scores, mask, k=9, retrieved=retrieved)
-    check(jrm.measure(("recall@5", "hit_rate@5"), ranking))
-    flat, options = pack(
-        labels, scores, mask, retrieved, order=rng.permutation(LISTS * ITEMS)
-    )
-    *flat, options["retrieved"] = flat
-    check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **options)))
-
-    def sharded(*arrays):
-        *arrays, retrieved = arrays
-        options = {"k": 5, "items_axis": "model", "retrieved": retrieved}
-        mrr = jrm.reciprocal_rank.per_list(*arrays, **options)
-        return jrm.measure("recall@5", jrm.rank(*arrays, **options)), {"mrr@5": mrr}
-
-    for results in over_devices(sharded, labels, scores, mask, retrieved):
-        check(results)

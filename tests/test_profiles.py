@@ -1,5 +1,6 @@
-"""Recommendations beside profiles: popularity lift, miscalibration, serendipity, novelty."""
+"""Values of recommendations, by themselves and beside profiles, against loops."""
 
+import itertools
 import math
 
 import chex
@@ -16,11 +17,15 @@ USERS, ALPHA = 50, 0.1
 
 
 @jax.jit
-def of_lists(ids, profiles, relevant, weights, genres, counts):
+def of_lists(ids, profiles, relevant, weights, genres, counts, vectors):
     """Measures all metrics at all cutoffs."""
     options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
     return {
-        "novelty": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
+        "novelty": jrm.novelty(ids, counts, KS),
+        "novelty of users": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
+        "popularity": jrm.popularity(ids, counts, KS),
+        "plain popularity": jrm.popularity(ids, counts, KS, log=False),
+        "diversity": jrm.intra_list_diversity(ids, vectors, (2, *KS[1:])),
         "lift": jrm.popularity_lift(ids, counts, profiles, KS),
         "lift of users": jrm.popularity_lift(
             ids, counts, profiles, KS, ratio_of_means=False
@@ -46,7 +51,9 @@ def draw(rng):
     profiles[6] = np.resize(ids[6], 5)
     weights = rng.choice([1.0, 2.5, 0.25, 0.0, np.nan, -1.0], (10, 5))
     weights[7] = 0
-    return ids, profiles, relevant, weights.astype(np.float32), genres, COUNTS
+    vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
+    vectors[4], vectors[7], vectors[9, 1] = 0, vectors[6] * 1e25, np.nan
+    return ids, profiles, relevant, weights.astype(np.float32), genres, COUNTS, vectors
 
 
 def in_catalog(ids):
@@ -73,15 +80,30 @@ def divergence(p, q, alpha):
     return math.fsum(a * math.log(a / b) for a, b in zip(p, mixed, strict=True) if a)
 
 
-def by_loops(ids, profile, relevant, weights, genres, k):
+def similarity(a, b):
+    """Returns the cosine of two vectors, 0 where one of them is 0."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return a @ b / ((np.linalg.norm(a) * np.linalg.norm(b)) or 1)
+
+
+def by_loops(ids, profile, relevant, weights, genres, vectors, k):
     """Computes the values of one user at one cutoff; None where undefined."""
     kept = [int(ids[at]) for at in in_catalog(ids)]
     known = [int(profile[at]) for at in in_catalog(profile)]
     weights = [weights[at] for at in in_catalog(profile)]
     liked = {int(relevant[at]) for at in in_catalog(relevant)}
     top, values = kept[:k], {}
-    bits = [math.log2(USERS / max(int(COUNTS[i]), 1)) for i in top]
-    values["novelty"] = math.fsum(bits) / len(bits) if bits else None
+    counts = np.maximum(COUNTS[top], 1)
+    for name, terms in (
+        ("novelty", np.log2(COUNTS.sum() / counts)),
+        ("novelty of users", np.log2(USERS / counts)),
+        ("popularity", np.log(counts)),
+        ("plain popularity", COUNTS[top]),
+    ):
+        values[name] = math.fsum(terms) / len(terms) if top else None
+    firsts = kept[: k and max(k, 2)]  # of which one has no pair
+    pairs = [similarity(*vectors[[*x]]) for x in itertools.combinations(firsts, 2)]
+    values["diversity"] = None if len(kept) < 2 else 1 - np.mean(pairs)
     base = math.fsum(COUNTS[known]) / len(known) if known else 0
     lift = (math.fsum(COUNTS[top]) / len(top) - base) / base if top and base else None
     values["lift"] = values["lift of users"] = lift
@@ -109,18 +131,20 @@ def by_loops(ids, profile, relevant, weights, genres, k):
 def test_values_are_those_of_loops(rng):
     """Every value, weight and undefined list is that of the definitions, in float64."""
     arrays = draw(rng)
-    ids, profiles, relevant, weights, genres, _ = arrays
+    ids, profiles, relevant, weights, genres, _, vectors = arrays
     actual = jax.device_get(of_lists(*arrays))
     undefined = dict.fromkeys(actual, 0)
     for u in range(len(ids)):
         for column, k in enumerate(KS):
             user = (ids[u], profiles[u], relevant[u], weights[u])
-            for name, value in by_loops(*user, genres, k).items():
+            for name, value in by_loops(*user, genres, vectors, k).items():
                 lists = actual[name]
                 np.testing.assert_allclose(
                     lists.values[u, column], value or 0, rtol=3e-6, atol=2e-7
                 )
                 assert bool(lists.defined[u]) == (value is not None), (name, u)
+                if name in ("novelty", "popularity", "diversity"):
+                    assert lists.weights[u] == 1
                 undefined[name] += value is None
     assert all(number >= 3 for number in undefined.values()), undefined
     assert (actual["plain"].values >= 0).all()
@@ -173,7 +197,8 @@ def test_double_precision_and_axes(rng):
     for name, lists in actual.items():
         assert lists.values.dtype == np.float64
         for u, values in enumerate(lists.values.reshape(10, -1)):
-            value = by_loops(*(x[u] for x in wide[:4]), wide[4], None)[name] or 0
+            of_user = by_loops(*(x[u] for x in wide[:4]), wide[4], wide[6], None)
+            value = of_user[name] or 0
             np.testing.assert_allclose(values[-1], value, atol=1e-12)
 
 
@@ -187,7 +212,7 @@ def test_novelty_by_users_compiles_around_counts():
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""
-    ids, profiles, relevant, weights, genres, counts = draw(rng)
+    ids, profiles, relevant, weights, genres, counts, _ = draw(rng)
     ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
     # Each id of a list once, as rankings ask for.
     relevant = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :4]

@@ -3,15 +3,11 @@
 `test_layouts.py` compares every metric on them with rows.
 """
 
-import dataclasses
-import functools
-
 import jax
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
 from marks import long_rows
-from sources import LISTS, check_same, draw, make_mesh, scored
+from sources import LISTS, check_same, draw, scored
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
@@ -201,20 +197,3 @@ def test_no_relevant_ids_at_all():
 
     lists = jax.jit(value)(scores)
     assert not lists.defined.any() and not lists.values.any()
-
-
-@pytest.mark.long
-def test_scores_over_devices(problem):
-    """Each device counts its items; any device may hold the relevant ones."""
-    specs = P(None, "model"), P("model")
-
-    @jax.jit
-    @jax.shard_map(mesh=make_mesh((4,), ("model",)), in_specs=specs, out_specs=P())
-    def run(scores, item_mask):
-        part = dataclasses.replace(problem, scores=scores, item_mask=item_mask)
-        rank = functools.partial(scored, part, items_axis="model")
-        return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
-
-    actual, items = run(problem.scores, problem.item_mask)
-    check_same(actual, jrm.measure(SOME, scored(problem)))
-    np.testing.assert_array_equal(items, scored(problem, k=10, ties="worst").items)
