@@ -111,7 +111,7 @@ def squares(x, weights=None):
 RANKINGS = {
     "rank": lambda x: jrm.rank(x.labels, x.scores, x.mask, x.item_weights),
     "rank, cut": with_columns,
-    "rank, retrieved": lambda x: jrm.rank(x.labels, jnp.where(x.segments < 0, jnp.nan, x.scores), x.mask, retrieved=x.segments >= 0, k=4),
+    "rank, retrieved": lambda x: jrm.rank(x.labels, jnp.where(x.segments < 0, jnp.nan, x.scores), x.mask, retrieved=(x.segments >= 0) & (x.weights[..., None] > 0), k=4),
     "rank, packed": lambda x: jrm.rank(x.labels, x.scores, x.mask, segment_ids=x.segments, num_segments=3),
     "rank, soft": lambda x: jrm.rank(x.labels, x.scores, relax=RELAX),
     "rank, packed, soft": lambda x: jrm.rank(x.labels, x.scores, segment_ids=x.segments, num_segments=3, relax=RELAX),
