@@ -3,8 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -15,13 +14,12 @@ USERS = np.array([9, 2, 15, 4, 0, 11, 7, 8, 3])  # five in the first half, four 
 @pytest.mark.long
 def test_chosen_rows_of_a_global_table():
     """They keep their scores and judgements, and draw ties of their own."""
-    mesh = jax.make_mesh((2,), ("q",), (AxisType.Auto,), devices=jax.devices()[:2])
     # Each user has a favourite, below which all other items tie.
     scores = np.eye(ROWS, ITEMS, dtype=np.float32)
     relevant = {user: [user if user % 2 else ITEMS - 1] for user in range(ROWS)}
     evaluation = jrm.evaluate_users(
         "recall@1,4",  # deeper than the items that are returned
-        jax.device_put(scores, NamedSharding(mesh, P("q"))),
+        put(make_mesh((2,), ("q",)), scores, "q"),
         relevant,
         users=USERS,
         k=3,

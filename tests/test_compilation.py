@@ -262,32 +262,24 @@ def test_exports_for_every_platform(ties, ks):
         np.testing.assert_allclose(actual[name].compute(), state.compute(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("ties", [None, "stable"])
-def test_exports_for_any_number_of_lists(ties):
-    """The number of lists may be symbolic, also where lists are long and tie."""
-    items = 1000
+# Lists may be long and tie, pairs of items put places back, and blocks are multiplied.
+EXPORTED = {
+    "cut": (1000, lambda x, y: jrm.ndcg.per_list(x, y // 2, k=3)),
+    "cut, stable": (1000, lambda x, y: jrm.ndcg.per_list(x, y // 2, k=3, ties="stable")),
+    "pairs": (6, lambda x, y: jrm.tau.per_list(x, y)),
+    "catalog": (6, lambda x, y: jrm.ndcg.of(jrm.rank_catalog(y, jnp.eye(6), (x[:, :1] > 2).astype(int), k=3), k=3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_exports_for_any_number_of_lists(name):
+    """The number of lists may be symbolic."""
+    items, step = EXPORTED[name]
     of_any = jax.ShapeDtypeStruct(export.symbolic_shape(f"b, {items}"), jnp.float32)
-    step = jax.jit(lambda *lists: jrm.ndcg.per_list(*lists, k=3, ties=ties).values)
-    exported = export.export(step, platforms=PLATFORMS)(of_any, of_any)
-    labels, scores = jnp.ones((2, items)), jnp.zeros((2, items))
-    np.testing.assert_array_equal(exported.call(labels, scores), [1, 1])
-
-
-@pytest.mark.parametrize("source", ["rows", "catalog"])
-def test_exports_of_pairs_and_catalogues(source):
-    """Pairs of items put places back where items were, and blocks are multiplied."""
-    of_any = jax.ShapeDtypeStruct(export.symbolic_shape("b, 6"), jnp.float32)
-
-    def step(x, y):
-        if source == "rows":
-            return jrm.tau.per_list(x, y).values
-        ids = (x[:, :1] > 2).astype(int)
-        ranking = jrm.rank_catalog(y, jnp.eye(6), ids, k=3)
-        return jrm.measure("ndcg@3", ranking)["ndcg@3"].values
-
-    exported = export.export(jax.jit(step), platforms=PLATFORMS)(of_any, of_any)
-    x, y = (np.random.default_rng(i).random((3, 6), np.float32) for i in range(2))
-    np.testing.assert_allclose(exported.call(x, y), step(x, y), rtol=1e-6)
+    exported = export.export(jax.jit(lambda *x: step(*x).values), platforms=PLATFORMS)
+    x, y = (np.random.default_rng(i).random((3, items), np.float32) for i in range(2))
+    actual = exported(of_any, of_any).call(x, y)
+    np.testing.assert_allclose(actual, step(x, y).values, rtol=1e-6)
 
 
 def test_a_condition_of_a_batch_stays_a_branch():

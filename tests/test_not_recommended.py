@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long_rows
-from sources import make_mesh
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -124,9 +124,8 @@ def test_a_step_has_the_number_of_the_driver(k):
     check(jax.jit(step)(SCORES, SCORES > -jnp.inf, IDS), values)
     check(jax.jit(step)(hidden, SCORES > -jnp.inf, IDS), values)
     mesh = make_mesh((2, 4), ("data", "model"), AxisType.Explicit)
-    spec = NamedSharding(mesh, P("data", "model"))
-    arrays = jax.device_put((hidden, SCORES > -jnp.inf), spec)
-    check(step(*arrays, jax.device_put(IDS, NamedSharding(mesh, P("data")))), values)
+    arrays = put(mesh, (hidden, SCORES > -jnp.inf), "data", "model")
+    check(step(*arrays, put(mesh, IDS, "data")), values)
 
 
 def same_kind(user_kinds, item_kinds):

@@ -7,6 +7,7 @@ import chex
 import jax
 import numpy as np
 import pytest
+from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -128,20 +129,27 @@ def by_loops(ids, profile, relevant, weights, genres, vectors, k):
     return values
 
 
-def test_values_are_those_of_loops(rng):
+@pytest.mark.parametrize("x64", [False, *long(True)])
+def test_values_are_those_of_loops(rng, x64):
     """Every value, weight and undefined list is that of the definitions, in float64."""
-    arrays = draw(rng)
+    arrays, limits = draw(rng), {"rtol": 3e-6, "atol": 2e-7}
+    if x64:
+        arrays = [
+            x.astype(np.int64 if at < 3 else float) for at, x in enumerate(arrays)
+        ]
+        limits = {"rtol": 1e-12, "atol": 1e-12}
     ids, profiles, relevant, weights, genres, _, vectors = arrays
-    actual = jax.device_get(of_lists(*arrays))
+    with jax.enable_x64(x64):
+        actual = jax.device_get(of_lists(*arrays))
     undefined = dict.fromkeys(actual, 0)
     for u in range(len(ids)):
         for column, k in enumerate(KS):
             user = (ids[u], profiles[u], relevant[u], weights[u])
             for name, value in by_loops(*user, genres, vectors, k).items():
                 lists = actual[name]
-                np.testing.assert_allclose(
-                    lists.values[u, column], value or 0, rtol=3e-6, atol=2e-7
-                )
+                number = lists.values[u, column]
+                assert number.dtype == (float if x64 else np.float32)
+                np.testing.assert_allclose(number, value or 0, **limits)
                 assert bool(lists.defined[u]) == (value is not None), (name, u)
                 if name in ("novelty", "popularity", "diversity"):
                     assert lists.weights[u] == 1
@@ -184,22 +192,6 @@ def test_no_profile():
 
     for lists in beside(np.zeros((2, 0), np.int32)):
         assert not lists.defined.any() and not lists.values.any()
-
-
-@pytest.mark.long
-def test_double_precision_and_axes(rng):
-    """In float64, lists with several leading axes agree with loops to 1e-12."""
-    arrays = draw(rng)
-    wide = [x.astype(np.int64 if at < 3 else float) for at, x in enumerate(arrays)]
-    with jax.enable_x64(True):
-        folded = [x.reshape(2, 5, -1) for x in wide[:4]]
-        actual = jax.device_get(of_lists(*folded, *wide[4:]))
-    for name, lists in actual.items():
-        assert lists.values.dtype == np.float64
-        for u, values in enumerate(lists.values.reshape(10, -1)):
-            of_user = by_loops(*(x[u] for x in wide[:4]), wide[4], wide[6], None)
-            value = of_user[name] or 0
-            np.testing.assert_allclose(values[-1], value, atol=1e-12)
 
 
 def test_novelty_by_users_compiles_around_counts():
