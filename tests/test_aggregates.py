@@ -237,6 +237,8 @@ def test_numbers_under_names(rng):
     assert json.loads(json.dumps(runs)) == runs
     assert [*runs] == ["b", "a"] and [*runs["a"]] == [*states]
     assert runs["a"]["r@1,5"] == [flat["r@1"], flat["r@5"]]
+    cuts = jrm.compute({"p@1,5": stacked([states["hits@1,5"]] * 3)}, flat=True)
+    assert cuts["p@5"].tolist() == [flat["hits@5"]] * 3
     stack = {"x": stacked([states["ndcg"], jrm.Mean.empty()])}
     assert jrm.compute([states["ndcg"], stack], host=True)[1]["x"] == [flat["ndcg"], 0]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import FEW, exact, lists_of, padded, stacked, state_of
+from per_lists import exact, lists_of, padded, stacked, state_of
 
 import jax_rank_metrics as jrm
 
@@ -148,19 +148,6 @@ def test_states_are_donated_and_merged_in_lists():
     same_bits(jrm.merge([state], [state]), [state.merge(state)])
     merge = jax.jit(lambda a, b: a.merge(b), donate_argnums=0)
     assert merge(jrm.Mean.empty(), state).lists == 2
-
-
-def test_stacked_states(rng):
-    """A stack of two axes has names of cutoffs, and is reduced axis by axis."""
-    values = rng.random((3, 2, FEW, 2)).astype(np.float32)
-    weights = rng.gamma(2, size=(3, 2, FEW)).astype(np.float32)
-    stack = jax.vmap(jax.vmap(device_state))(values, weights)
-    flat = jrm.compute({"p@1,5": stack}, flat=True)
-    means = np.average(values, axis=2, weights=np.stack([weights] * 2, -1))
-    actual = np.stack([flat["p@1"], flat["p@5"]], axis=-1)
-    np.testing.assert_allclose(actual, means, rtol=1e-6)
-    mean = np.average(values.reshape(-1, 2), axis=0, weights=weights.ravel())
-    np.testing.assert_allclose(stack.reduce().reduce().compute(), mean, rtol=1e-6)
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")

@@ -249,10 +249,7 @@ SUMS = {
 
 @pytest.mark.long
 def test_a_low_temperature_is_no_relaxation(rng):
-    """Without ties, values approach the exact ones, with item weights and cutoffs.
-
-    So do those of packed lists.
-    """
+    """Without ties, values of rows and of packed lists approach the exact ones."""
     shape = (5, 12)
     labels = rng.choice(np.float32([0, 0, 1, 2, 3]), shape)
     scores = rng.permuted(np.tile(np.arange(12) / 8, (5, 1)), axis=1)
