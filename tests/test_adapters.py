@@ -1,13 +1,11 @@
 """Adapters whose framework is missing; `tests/frameworks` has all other tests."""
 
 import importlib
-import pickle
 import sys
 
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._optional import LazyLibrary, import_optional
 
 OF_FRAMEWORKS = (
@@ -34,12 +32,6 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     message = rf"{library.split('.')[0]}.*jax-rank-metrics\[{extra}\]"
     with pytest.raises(ModuleNotFoundError, match=message):
         load()
-
-
-def test_metrics_are_pickled_by_reference():
-    """So a copy is equal, and compiles nothing anew."""
-    bounds = bind_all(("ndcg(gain_fn=linear_gain)@10", "recall(rel=2)@1,5", "gm_map"))
-    assert pickle.loads(pickle.dumps(bounds)) == bounds
 
 
 def test_a_missing_dependency_is_not_the_library(monkeypatch, tmp_path):

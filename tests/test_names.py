@@ -86,11 +86,13 @@ DIRECTIONS = {
     ),
     None: (
         *"num_ret num_retrieved@5 num_rel(rel=2) num_rel_ret@1,5 popularity".split(),
-        *"popularity@10 popularity_lift@5 novelty@10".split(),
+        *"popularity@10 popularity_lift@5 novelty@10 inst(value=items)@10".split(),
+        *"inst(value=cost)@10 inst(value=total_cost)@10".split(),
     ),
     False: (
         *"ndcg@10 recall@1 recall@1,5 gm_map map_cut_5 P_5 iprec_at_recall_0.10".split(),
         *"ee_r expected_exposure(part=relevance) exposure_parity(comparison=ratio)@5".split(),
+        *"inst(value=utility)@10 inst(value=total_utility)@10".split(),
         *("no_metric", "no_metric(b @ 8", ""),
     ),
 }

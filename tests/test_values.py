@@ -44,7 +44,9 @@ METRICS = {
     "dcg": jrm.dcg,
     "dcg linear": functools.partial(jrm.dcg, gain_fn=jrm.linear_gain),
     "dcg halved": functools.partial(jrm.dcg, discount_fn=half, k=2),
+    "dcg of halves": functools.partial(jrm.dcg, gain_fn=half, discount_fn=half, k=2),
     "ndcg": jrm.ndcg,
+    "ndcg of halves": functools.partial(jrm.ndcg, gain_fn=half),
     "ndcg linear": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=(6, None)),
     "precision": functools.partial(jrm.precision, k=(1, 2)),
     "map": jrm.average_precision,
@@ -84,7 +86,9 @@ def test_gains_of_six_documents(measured):
         ("dcg linear", linear),
         ("dcg", exponential),
         ("ndcg linear", [linear / ideal] * 2),
-        ("dcg halved", (7 + 3) / 2),  # a discount may be one number
+        ("dcg halved", (7 + 3) / 2),  # a discount may be one number, and so may a gain
+        ("dcg of halves", 2 / 2 / 2),
+        ("ndcg of halves", 1),
     ):
         close(measured("six", metric).values, value)
     assert f"{state_of([linear / ideal]):.3f}" == "0.961"

@@ -9,6 +9,7 @@ import scipy.sparse
 from error_rows import rows_of
 from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 from errors.sources import turned
@@ -80,6 +81,19 @@ def over_devices(axis, call=queries, **changes):
     kinds = (jax.sharding.AxisType.Auto,)
     mesh = jax.make_mesh((2,), ("m",), kinds, devices=jax.devices()[:2])
     return call(mesh=mesh, **{axis: "m"} | changes)
+
+
+GRID = make_mesh((2, 4), ("q", "i"), jax.sharding.AxisType.Explicit)
+ON_GRID = {"mesh": GRID, "queries_axis": "q", "items_axis": "i"}
+
+
+EYE = np.eye(8, dtype=np.float32)
+
+
+def of_shards(of_users, of_items, vectors=EYE, **options):
+    """Evaluates users and items of which a mesh cuts the arrays."""
+    model = put(GRID, vectors, *of_users), put(GRID, EYE, *of_items)
+    return users(model=model, relevant=[[0]] * 8, **options)
 
 
 def links(scores=MATRIX, **changes):
@@ -281,6 +295,13 @@ CASES = {
     "a block of nothing": (ValueError, "block_size is 0", lambda: queries(block_size=0)),
     "undefined of queries": (ValueError, "undefined is 'two'", lambda: queries(undefined="two")),
     "traced queries": (TypeError, "queries is traced; make this call outside", lambda: jax.jit(traced)(QUERY)),
+    # meshes
+    "one axis of users and items": (ValueError, "'q'.* would cut queries and items", lambda: of_shards(("q",), ("q",))),
+    "an axis of dims": (ValueError, "along its axis 1", lambda: of_shards((None, "q"), ("i",))),
+    "an axis without a mesh": (ValueError, "without a mesh", lambda: users(queries_axis="q")),
+    "a mesh without an axis": (ValueError, "without an axis", lambda: users(mesh=GRID)),
+    "an axis of no mesh": (ValueError, "'x' is none of", lambda: users(**ON_GRID | {"items_axis": "x"})),
+    "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1]))),
     # parts
     "a part that is no evaluation": (TypeError, "merge: got 3 beside Evaluation", lambda: PART.merge(3)),
     "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map"))),
@@ -331,6 +352,9 @@ CASES = {
 }
 # Calls that raise when the items or the groups have been read.
 LATE = {
+    "nan of an item on a mesh": (ValueError, "nan for 1 of 3 items, such as item 1", lambda: users(model=(np.eye(2, 3), np.diag([1, np.nan, 1])), **ON_GRID)),
+    "nan of a user on a mesh": (ValueError, "user 1 hold nan", lambda: users(model=np.where([[False], [True]], np.nan, MATRIX), **ON_GRID)),
+    "an infinite user on a mesh": (ValueError, "model[0] is infinite for user 5, and inf", lambda: of_shards(("q",), ("i",), np.where(np.arange(8)[:, None] == 5, np.float32(np.inf), EYE))),
     "one iterator for two passes": (ValueError, "the same iterator twice", lambda: queries(metrics="mrr", items=functools.partial(next, iter([iter(BLOCKS)] * 2)), k=1)),
     "some items of nobody": (ValueError, "item_groups holds no number above 0", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T * np.nan)),
     "groups that nothing reads": (ValueError, "no metric of this call reads", lambda: users(item_groups=MATRIX.T + 1)),
