@@ -41,13 +41,6 @@ def pack(*arrays, order=None):
     return flat, {"segment_ids": ids[order], "num_segments": LISTS}
 
 
-def over_devices(run, *arrays):
-    """Maps `run` over devices, by which items are sharded."""
-    mesh = make_mesh((4,), ("model",))
-    spec = P(None, "model")
-    return jax.jit(jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=P()))(*arrays)
-
-
 @pytest.mark.long
 def test_items_of_rows_and_devices(rng):
     """Ties go by index, or by a hash that is independent of labels and of the batch."""
@@ -71,13 +64,15 @@ def test_items_of_rows_and_devices(rng):
     backwards = jrm.rank(*(x[::-1] for x in others)).items
     np.testing.assert_array_equal(backwards[::-1], hashed)
 
-    values = over_devices(
-        lambda *x: [
-            jrm.rank(*x, k=6, ties=ties, items_axis="model").items
-            for ties in ("stable", None)
-        ],
-        *(labels, scores, mask),
-    )
+    mesh, spec = make_mesh((4,), ("model",)), P(None, "model")
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=spec, out_specs=P())
+    def of_devices(*arrays):
+        how = {"k": 6, "items_axis": "model"}
+        return [jrm.rank(*arrays, ties=x, **how).items for x in ("stable", None)]
+
+    values = of_devices(labels, scores, mask)
     np.testing.assert_array_equal(values[0], order[:, :6])
     np.testing.assert_array_equal(values[1], hashed[:, :6])
 

@@ -109,10 +109,7 @@ IDS, _ = jrm.pad_lists(RELEVANT, fill=-1)
 @pytest.mark.long
 @pytest.mark.parametrize("k", [None, 4])
 def test_a_step_has_the_number_of_the_driver(k):
-    """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, jitted and sharded.
-
-    The score of an item without a rank is never read.
-    """
+    """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, and never reads other scores."""
     metrics = (*CUT, *WHOLE) if k is None else CUT
     hidden = jnp.where(SCORES > -jnp.inf, SCORES, jnp.nan)
 

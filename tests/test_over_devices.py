@@ -151,14 +151,6 @@ def test_global_arrays_and_parts(gallery, expected_gallery):
     check_close(in_blocks, expected_gallery)
 
 
-def model_of(mesh, axes):
-    """Makes a small pair of embeddings that is cut as the axes say."""
-    queries, items = np.eye(8, dtype=np.float32), np.eye(16, 8, dtype=np.float32)
-    return tuple(
-        put(mesh, x, *spec) for x, spec in zip((queries, items), axes, strict=True)
-    )
-
-
 RELEVANT = np.arange(8)[:, None]
 
 
@@ -166,7 +158,8 @@ RELEVANT = np.arange(8)[:, None]
 @pytest.mark.parametrize("axes", [(("q",), ("q",)), ((None, "q"), ("i",))])
 def test_advice_on_shardings(axes):
     """With a mesh and its axes, such arrays are cut anew."""
-    model = model_of(mesh_of(), axes)
+    vectors = np.eye(8, dtype=np.float32), np.eye(16, 8, dtype=np.float32)
+    model = [put(mesh_of(), x, *spec) for x, spec in zip(vectors, axes, strict=True)]
     evaluation = jrm.evaluate_users("recall@1", model, RELEVANT, **MESH)
     assert evaluation.states["recall@1"].compute() == 1
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE
-from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -292,23 +291,6 @@ def test_nothing_to_rank(shape):
     empty = np.zeros(shape, np.float32)
     values = jrm.ndcg.per_list(empty, empty, relax=SOFT).values
     assert not values.any() and values.shape == shape[:1]
-
-
-@pytest.mark.parametrize("is_packed", [False, *long(True)])
-def test_memory(is_packed):
-    """Values and gradients hold few blocks of comparisons at a time, never all pairs."""
-    shape, options = (64, 2000), {"relax": SOFT}
-    if is_packed:
-        ids = np.repeat(np.arange(64, dtype=np.int32), 2000)
-        shape, options = ids.shape, {**options, "segment_ids": ids, "num_segments": 64}
-    scores = jax.ShapeDtypeStruct(shape, np.float32)
-
-    def value(labels, scores):
-        return jrm.average_precision(labels, scores, **options).compute()
-
-    program = jax.jit(jax.value_and_grad(value, argnums=1)).lower(scores, scores)
-    memory = program.compile().memory_analysis()
-    assert memory.temp_size_in_bytes < 3 * (4 * scores.size * 64)
 
 
 def test_log_auc_has_no_jumps():
