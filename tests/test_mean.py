@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from per_lists import exact, lists_of, padded, stacked, state_of
+from sources import put
 
 import jax_rank_metrics as jrm
 
@@ -197,10 +197,7 @@ def test_counts_saturate():
         return jrm.all_reduce(states.reduce(), "data")
 
     for per_device, lists in ((state, top), (two_lists, 16)):
-        states = jax.device_put(
-            stacked([per_device] * 8), NamedSharding(mesh, P("data"))
-        )
-        assert merged(states).lists == lists
+        assert merged(put(mesh, stacked([per_device] * 8), "data")).lists == lists
 
 
 SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e30]

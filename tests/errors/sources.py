@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from array_likes import Tensor
 from cases import CASES as METRICS
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
@@ -43,8 +44,7 @@ def places(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options)
 
 def over_items():
     """Returns how the items of a list are cut over three devices."""
-    kinds, devices = (jax.sharding.AxisType.Explicit,), jax.devices()[:3]
-    mesh = jax.make_mesh((3,), ("items",), axis_types=kinds, devices=devices)
+    mesh = make_mesh((3,), ("items",), jax.sharding.AxisType.Explicit)
     return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "items"))
 
 
