@@ -55,10 +55,7 @@ def ratio_of(numerator, denominator):
 
 
 def drawn(rng, shape=(), dtype=np.float32):
-    """Draws `MANY` values in [0, 1], both ends among them; some do not count.
-
-    Some lists are undefined, with a value of 0.
-    """
+    """Draws `MANY` values in [0, 1], of which some do not count, or are undefined and 0."""
     values = np.clip(rng.normal(0.5, 0.5, (MANY, *shape)), 0, 1)
     weights = rng.gamma(2, size=MANY) * (rng.random(MANY) < 0.8)
     defined = rng.random(MANY) < 0.8
@@ -125,10 +122,7 @@ def power_of(shift, freedom, sides=2):
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):
-    """Makes the result of `evaluate_users` from values by metric; users count from 0.
-
-    It compiles nothing.
-    """
+    """Makes the result of `evaluate_users` from values by metric, and compiles nothing."""
     users = (
         np.arange(len(next(iter(lists.values())).weights)) if users is None else users
     )

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from marks import long
 from per_lists import MANY, drawn, lists_of, mean_of, padded, stacked
+from sources import put
 
 import jax_rank_metrics as jrm
 
@@ -182,13 +182,10 @@ def test_counts_are_one_sum_over_devices():
         state = jrm.Histogram(state.edges, counts[0], state.extremes, state.tally)
         return jrm.all_reduce(state, "data").counts
 
-    counts = jax.device_put(per_device, NamedSharding(mesh, P("data")))
+    counts = put(mesh, per_device, "data")
     np.testing.assert_array_equal(total(counts), [top, top, top, 2**30 + 7, 0])
-    sums = [
-        line
-        for line in str(jax.make_jaxpr(total)(counts)).splitlines()
-        if "psum" in line
-    ]
+    lines = str(jax.make_jaxpr(total)(counts)).splitlines()
+    sums = [line for line in lines if "psum" in line]
     assert len(sums) == 3 and sum("i32[2,5]" in line for line in sums) == 1, sums
 
 
@@ -237,6 +234,8 @@ def test_numbers_under_names(rng):
     assert json.loads(json.dumps(runs)) == runs
     assert [*runs] == ["b", "a"] and [*runs["a"]] == [*states]
     assert runs["a"]["r@1,5"] == [flat["r@1"], flat["r@5"]]
+    cuts = jrm.compute({"p@1,5": stacked([states["hits@1,5"]] * 3)}, flat=True)
+    assert cuts["p@5"].tolist() == [flat["hits@5"]] * 3
     stack = {"x": stacked([states["ndcg"], jrm.Mean.empty()])}
     assert jrm.compute([states["ndcg"], stack], host=True)[1]["x"] == [flat["ndcg"], 0]
 

@@ -2,10 +2,8 @@
 
 import jax
 import numpy as np
-import per_lists
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -16,13 +14,12 @@ USERS = np.array([9, 2, 15, 4, 0, 11, 7, 8, 3])  # five in the first half, four 
 @pytest.mark.long
 def test_chosen_rows_of_a_global_table():
     """They keep their scores and judgements, and draw ties of their own."""
-    mesh = jax.make_mesh((2,), ("q",), (AxisType.Auto,), devices=jax.devices()[:2])
     # Each user has a favourite, below which all other items tie.
     scores = np.eye(ROWS, ITEMS, dtype=np.float32)
     relevant = {user: [user if user % 2 else ITEMS - 1] for user in range(ROWS)}
     evaluation = jrm.evaluate_users(
         "recall@1,4",  # deeper than the items that are returned
-        jax.device_put(scores, NamedSharding(mesh, P("q"))),
+        put(make_mesh((2,), ("q",)), scores, "q"),
         relevant,
         users=USERS,
         k=3,
@@ -77,15 +74,3 @@ def test_chosen_users_of_a_function():
     scores[5] = np.nan
     with pytest.raises(ValueError, match="user 5 hold nan"):
         evaluate(users)
-
-
-def test_lists_of_no_group(rng):
-    """Lists whose number is below 0, or beyond the last group, are in no mean."""
-    values, weights = rng.random(20), rng.gamma(2, size=20)
-    groups = rng.integers(-2, 4, 20)
-    state = per_lists.lists_of(values, weights).by(groups, 2)
-    for group in range(2):
-        chosen = groups == group
-        expected = np.average(values[chosen], weights=weights[chosen])
-        np.testing.assert_allclose(state.compute()[group], expected, rtol=1e-6)
-        assert state.lists[group] == chosen.sum()

@@ -62,10 +62,7 @@ TABLES = [{n: c for n, c in CASES.items() if c.weighable is x} for x in (True, F
 
 @pytest.fixture(scope="module")
 def whole():
-    """Draws lists, appends those of the constant scorer, and measures all at once.
-
-    What items hold that do not exist is garbled.
-    """
+    """Measures drawn lists and those of the constant scorer, with garbled padding."""
     data = draw_edges(np.random.default_rng(5), weighted=True)
     constant = data._replace(scores=np.zeros_like(data.scores)).map(rolled)
     constant.labels[:] = np.stack([np.append(np.roll(BASE, x), -1) for x in ROLLS])

@@ -107,21 +107,6 @@ def test_multinomial_draws():
     np.testing.assert_allclose(counts.var(1), 5 / 6, rtol=0.05)
 
 
-def test_equal_weights_are_students(rng):
-    """Neither the unit of weights nor a list without one changes anything."""
-    a, b = rng.random((2, 9))
-    weights = np.where(np.arange(9) == 4, 0, 7.0)
-    result = jrm.compare(lists_of(a, weights), lists_of(b, weights), test="t").only
-    kept = np.arange(9) != 4
-    expected = jrm.compare(a[kept], b[kept], test="t").only
-    np.testing.assert_allclose(
-        (result.p, result.low, result.effect_size),
-        (expected.p, expected.low, expected.effect_size),
-        rtol=1e-5,
-    )
-    assert result.n_eff == pytest.approx(8) and "n_eff" not in repr(result)
-
-
 def test_effective_lists_are_shown(rng):
     """One heavy list of many leaves little evidence, and the repr says so."""
     weights = np.ones(50)
@@ -131,11 +116,6 @@ def test_effective_lists_are_shown(rng):
         result = jrm.compare(a, b, test=test, samples=999).only
         assert result.n_eff == pytest.approx(1049**2 / (1000**2 + 49))
         assert "50 lists, n_eff 1.1)" in repr(result) and result.p > 0.05
-    dominated = lists_of(np.array([0.2, 0.3]), [1, 1e-20])
-    result = jrm.compare(
-        dominated, lists_of(np.array([0.5, 0.4]), [1, 1e-20]), test="t"
-    ).only
-    assert result.p > 0.9 and (result.low, result.high) == (-np.inf, np.inf)
 
 
 def test_heavy_lists_are_not_resampled(rng):
@@ -165,14 +145,6 @@ def test_equal_weights_count_exactly():
         values = lists_of(np.arange(lists) % 7, np.full(lists, 0.1))
         zeros = lists_of(np.zeros(lists), np.full(lists, 0.1))
         assert jrm.compare(zeros, values, test="t").only.n_eff == lists
-
-
-def test_constant_differences(rng):
-    """Differences that vary by rounding alone have no spread."""
-    a = rng.random(20)
-    result = jrm.compare(a, a + 0.1, test="t").only
-    assert result.p == 0 and result.effect_size == np.inf
-    assert result.low == pytest.approx(0.1) == result.high
 
 
 def test_the_least_p_is_a_bound():

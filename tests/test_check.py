@@ -245,6 +245,7 @@ def test_check_is_silent():
     assert not jrm.check([1, 0, -1], [1, 0.5, 1 + 1e-12])  # padding
     assert not jrm.check([1, 0, 0], np.float32([1, 0.5, 1]))  # equal as they are
     assert not jrm.check([1, 0, 0], [1, 0, -np.inf], [True, True, False])
+    assert not jrm.check([1, 0], [1, 0.5], gain_fn=lambda labels: 1.0)
     # A float32 label of 0.7 reaches the threshold 0.7, as in metrics.
     tenths = np.float32([[0.7, 0.1, 0.2]])
     assert not jrm.check(tenths, tenths - 0.4, relevance_threshold=0.7)

@@ -59,18 +59,11 @@ def test_clusters_of_a_ratio(rng):
 
 
 def test_ids_of_any_kind(rng):
-    """Strings, large integers, tuples and arrays of any shape number the same clusters."""
+    """Strings and arrays of any shape number the same clusters; test_ragged.py has others."""
     lists, ids = drawn(rng), rng.integers(0, 9, MANY)
     expected = lists.cluster(ids)
     named = [f"user {x}" for x in ids]
-    for same in (
-        named,
-        np.array(named),
-        np.array(named, object),
-        ids + 2**40,
-        jnp.asarray(ids),
-        [("user", int(x)) for x in ids],
-    ):
+    for same in (named, jnp.asarray(ids)):
         np.testing.assert_array_equal(lists.cluster(same).values, expected.values)
     actual = in_batches(lists, 4).cluster(ids.reshape(4, 10))
     np.testing.assert_array_equal(actual.values, expected.values)

@@ -1,7 +1,6 @@
 """Comparisons of two systems: pairs of lists, p values and intervals."""
 
 import dataclasses
-import itertools
 import json
 
 import jax
@@ -22,28 +21,6 @@ def two_systems(rng, lists=MANY, gain=0.05):
     """Returns the values of a baseline and of a system that is a little better."""
     a = rng.random(lists)
     return a, np.clip(a + gain + 0.2 * rng.normal(size=lists), 0, 1)
-
-
-def flips(x):
-    """Returns p of a sum, by all sign patterns; sums within 1e-6 of it are as large."""
-    sums = [abs(np.dot(s, x)) for s in itertools.product((-1, 1), repeat=len(x))]
-    return np.mean(np.array(sums) >= abs(sum(x)) - 1e-6 * sum(abs(x)))
-
-
-def test_exact_p_by_brute_force(rng):
-    """p is that of all sign patterns, with weights, ties and lists that do not count."""
-    a, b = two_systems(rng, 9)
-    weights = rng.gamma(2, size=9)
-    b[2], weights[5] = a[2], 0
-    expected = flips(weights * (b - a))
-    result = jrm.compare(lists_of(a, weights), lists_of(b, weights)).only
-    assert result.p == pytest.approx(expected) and result.lists == 8
-    assert result.wins == np.sum((b > a) & (weights > 0)) and result.ties == 1
-    assert result.wins + result.ties + result.losses == 8
-    assert jrm.compare(a, b).only.p == pytest.approx(flips(b - a))
-    # Sums that are equal up to the order of addition are equally large.
-    few = np.array([0.1, 0.2, 0.3, -0.1, 0.7, 0.3])
-    assert jrm.compare(np.zeros(6), few).only.p == pytest.approx(flips(few))
 
 
 def test_random_patterns_are_those_of_a_key(rng):
@@ -82,7 +59,7 @@ def test_error_is_that_of_the_paired_mean(rng):
     """Student's interval is that of `paired`, and a little wider where weights differ."""
     values = two_systems(rng)
     for weights, tolerance in (
-        (np.full(MANY, 3.0), 1e-4),
+        (np.where(np.arange(MANY) == 4, 0, 3.0), 1e-4),
         (rng.gamma(2, size=MANY), 0.06),
     ):
         a, b = (lists_of(x, weights) for x in values)
@@ -93,6 +70,7 @@ def test_error_is_that_of_the_paired_mean(rng):
         width = expected.high - expected.low
         assert result.high - result.low == pytest.approx(width, rel=tolerance)
         assert result.n_eff == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+        assert ("n_eff" in repr(result)) == (tolerance > 1e-4)
     assert result.high - result.low > width
 
 
@@ -154,13 +132,14 @@ def test_edges(test):
     equal = jrm.compare(np.arange(20), np.arange(20), test=test, samples=999).only
     assert (equal.p, equal.ties, equal.low, equal.high) == (1, 20, 0, 0)
     assert equal.effect_size == 0
-    always = jrm.compare(np.zeros(20), np.full(20, 0.25), test=test, samples=999).only
+    values = np.arange(20) / 7  # whose differences vary by rounding alone
+    always = jrm.compare(values, values + 0.1, test=test, samples=999).only
     assert always.p == {"t": 0}.get(test, 1 / 1000) and always.effect_size == np.inf
-    assert always.low == pytest.approx(0.25) == always.high
+    assert always.low == pytest.approx(0.1) == always.high
 
 
 def test_undefined_values():
-    """Undefined values count as the argument says, in `compare` as in `paired`."""
+    """Undefined values count as the argument or they say, in `compare` as in `paired`."""
     a = lists_of([0.5, 0.0, 0.2, 0.0], [1, 2, 1, 1], [True, False, True, False])
     b = lists_of([1.0, 0.6, 0.0, 0.0], [1, 2, 1, 1], [True, True, False, False])
     expected = {
@@ -173,6 +152,11 @@ def test_undefined_values():
         result = jrm.compare(a, b, undefined=undefined).only
         assert result.difference == pytest.approx(difference, rel=1e-6)
         assert result.lists == (1 if undefined == "skip" else 4)
+        remembered = [dataclasses.replace(x, undefined=undefined) for x in (a, b)]
+        assert repr(jrm.compare(*remembered).only) == repr(result)
+        assert mean_of(jrm.paired(*remembered)).lists == result.lists
+        jrm.compare(a, remembered[1], undefined="one")
+        jrm.paired(a, remembered[1], undefined="one")
         for fill in ("zero", "one", "skip"):
             state = mean_of(dataclasses.replace(lists, undefined=fill))
             np.testing.assert_allclose(state.compute(), difference, rtol=1e-6)
@@ -277,15 +261,3 @@ def test_lower_is_better():
         result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
         assert result["latency"].wins == 4
     assert jrm.compare(bad, good, lower=True).only.wins == 4
-
-
-def test_values_remember_what_is_undefined():
-    """`compare` and `paired` count such lists as values say."""
-    known = [True, False, True]
-    a = lists_of([0.5, 0, 0.25], None, known)
-    b = lists_of([0.75, 1, 0.5], None, known)
-    skipped = [dataclasses.replace(x, undefined="skip") for x in (a, b)]
-    assert jrm.compare(*skipped).only.lists == 2 and jrm.compare(a, b).only.lists == 3
-    assert mean_of(jrm.paired(*skipped)).lists == 2
-    for call in (jrm.compare, jrm.paired):
-        call(a, skipped[1], undefined="one")

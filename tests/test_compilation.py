@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cases import CORE, FEW, metrics
 from jax import export, lax
-from marks import long_rows
+from marks import long_but, long_rows
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _mesh
@@ -147,22 +147,55 @@ def test_nothing_is_of_the_size_of_items_squared():
     assert max(sizes) < labels.size * 16
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "name, ties, arrays",
-    [
-        ("ndcg@10", "stable", 2.5),
-        ("ndcg@10", "expected", 4.5),
-        ("ndcg", "stable", 7),
-        ("ndcg", "expected", 16),
-    ],
-)
-def test_few_arrays_of_long_lists_are_written(name, ties, arrays):
-    """Temporaries need the memory of a few arrays of the size of the scores."""
-    scores = jax.ShapeDtypeStruct((64, 100_000), np.float32)
-    program = jax.jit(lambda *x: jrm.evaluate((name,), *x, ties=ties))
-    memory = program.lower(scores, scores).compile().memory_analysis()
-    assert memory.temp_size_in_bytes < arrays * 4 * scores.size
+def floats(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.float32)
+
+
+def integers(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.int32)
+
+
+def streamed(k, queries, items, relevant, excluded):
+    """Measures a catalogue in blocks."""
+    how = {"k": k, "exclude_ids": excluded, "block_size": 4096}
+    ranking = jrm.rank_catalog(queries, items, relevant, **how)
+    return jrm.measure(("mrr",) if k is None else ("ndcg@10", "mrr@100"), ranking)
+
+
+def soft(labels, scores, **packing):
+    """The slopes of soft average precision."""
+    relax, per_list = jrm.sigmoid_ranks(0.3), jrm.average_precision
+    how = {"relax": relax} | packing
+    return jax.value_and_grad(lambda x: per_list(labels, x, **how).compute())(scores)
+
+
+LONG, FLAT, SOFT = floats(64, 100_000), floats(30_000), floats(64, 2000)
+CATALOG = floats(256, 64), floats(1_000_000, 64), integers(256, 5), integers(256, 20)
+SOFT_LISTS = {"segment_ids": np.repeat(np.arange(64), 2000), "num_segments": 64}
+# fmt: off
+# Programs, the arrays that they read, and for how many numbers they may need memory.
+MEMORY = {
+    # A few arrays of the size of the lists.
+    **{
+        f"{name}, {ties}": (functools.partial(jrm.evaluate, name, ties=ties), (LONG, LONG), arrays * LONG.size)
+        for name, ties, arrays in (("ndcg@10", "stable", 2.5), ("ndcg@10", "expected", 4.5), ("ndcg", "stable", 7), ("ndcg", "expected", 16))
+    },
+    "packed": (lambda y, s, ids: jrm.evaluate(("ndcg@10", "map", "mrr", "hit_rate@10", "p@5"), y, s, segment_ids=ids, num_segments=3_000), (FLAT, FLAT, integers(30_000)), 100 * FLAT.size),
+    # A tenth of the scores of a million items, which never exist.
+    **{f"catalog, {k}": (functools.partial(streamed, k), CATALOG, 0.1 * 256 * 1_000_000) for k in (100, None)},
+    # A few blocks of comparisons with 64 items, and never all pairs.
+    "soft": (soft, (SOFT, SOFT), 3 * 64 * SOFT.size),
+    "soft, packed": (functools.partial(soft, **SOFT_LISTS), [floats(SOFT.size)] * 2, 3 * 64 * SOFT.size),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", long_but(("soft",), MEMORY))
+def test_programs_need_little_memory(name):
+    """Temporaries are few arrays of the size of what is read."""
+    program, arrays, numbers = MEMORY[name]
+    memory = jax.jit(program).lower(*arrays).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 4 * numbers
 
 
 FIVE = ("ndcg@10", "precision@10", "recall@10", "mrr@10", "hit_rate@10")
@@ -262,32 +295,24 @@ def test_exports_for_every_platform(ties, ks):
         np.testing.assert_allclose(actual[name].compute(), state.compute(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("ties", [None, "stable"])
-def test_exports_for_any_number_of_lists(ties):
-    """The number of lists may be symbolic, also where lists are long and tie."""
-    items = 1000
+# Lists may be long and tie, pairs of items put places back, and blocks are multiplied.
+EXPORTED = {
+    "cut": (1000, lambda x, y: jrm.ndcg.per_list(x, y // 2, k=3)),
+    "cut, stable": (1000, lambda x, y: jrm.ndcg.per_list(x, y // 2, k=3, ties="stable")),
+    "pairs": (6, lambda x, y: jrm.tau.per_list(x, y)),
+    "catalog": (6, lambda x, y: jrm.ndcg.of(jrm.rank_catalog(y, jnp.eye(6), (x[:, :1] > 2).astype(int), k=3), k=3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_exports_for_any_number_of_lists(name):
+    """The number of lists may be symbolic."""
+    items, step = EXPORTED[name]
     of_any = jax.ShapeDtypeStruct(export.symbolic_shape(f"b, {items}"), jnp.float32)
-    step = jax.jit(lambda *lists: jrm.ndcg.per_list(*lists, k=3, ties=ties).values)
-    exported = export.export(step, platforms=PLATFORMS)(of_any, of_any)
-    labels, scores = jnp.ones((2, items)), jnp.zeros((2, items))
-    np.testing.assert_array_equal(exported.call(labels, scores), [1, 1])
-
-
-@pytest.mark.parametrize("source", ["rows", "catalog"])
-def test_exports_of_pairs_and_catalogues(source):
-    """Pairs of items put places back where items were, and blocks are multiplied."""
-    of_any = jax.ShapeDtypeStruct(export.symbolic_shape("b, 6"), jnp.float32)
-
-    def step(x, y):
-        if source == "rows":
-            return jrm.tau.per_list(x, y).values
-        ids = (x[:, :1] > 2).astype(int)
-        ranking = jrm.rank_catalog(y, jnp.eye(6), ids, k=3)
-        return jrm.measure("ndcg@3", ranking)["ndcg@3"].values
-
-    exported = export.export(jax.jit(step), platforms=PLATFORMS)(of_any, of_any)
-    x, y = (np.random.default_rng(i).random((3, 6), np.float32) for i in range(2))
-    np.testing.assert_allclose(exported.call(x, y), step(x, y), rtol=1e-6)
+    exported = export.export(jax.jit(lambda *x: step(*x).values), platforms=PLATFORMS)
+    x, y = (np.random.default_rng(i).random((3, items), np.float32) for i in range(2))
+    actual = exported(of_any, of_any).call(x, y)
+    np.testing.assert_allclose(actual, step(x, y).values, rtol=1e-6)
 
 
 def test_a_condition_of_a_batch_stays_a_branch():

@@ -1,4 +1,4 @@
-"""What is special to metrics of C/W/L: options, long lists, and directions."""
+"""What is special to metrics of C/W/L: options, and long lists."""
 
 import functools
 
@@ -7,7 +7,6 @@ import oracle
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import lower_is_better
 
 VALUES = ("utility", "total_utility", "cost", "total_cost", "items")
 
@@ -37,9 +36,3 @@ def test_binary_gains_without_costs(items, max_rank, rng):
             case, case.ranked, None, oracle.inst, value, max_rank, threshold=2
         )
         np.testing.assert_allclose(results[value].values, [expected], rtol=1e-5)
-
-
-def test_direction():
-    """Gains should be high; costs are neither good nor bad."""
-    directions = [lower_is_better(f"inst(value={value})@10") for value in VALUES]
-    assert directions == [False, False, None, None, None]

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 import processes
 import pytest
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long
-from sources import make_mesh
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -24,11 +24,6 @@ SCORES = np.zeros(LABELS.shape, np.float32)
 EXPECTED = (1 / np.arange(1, 11)).sum() / ITEMS  # the mean of 1/rank, up to rank 10
 
 
-def put(mesh, arrays):
-    """Shards arrays over their lists."""
-    return jax.device_put(arrays, NamedSharding(mesh, P("data")))
-
-
 def reciprocal_ranks(lists, key):
     """Measures the lists, whose ties are broken by the key."""
     return jrm.reciprocal_rank.per_list(*lists, key=key, k=10).values
@@ -37,7 +32,7 @@ def reciprocal_ranks(lists, key):
 def by_plain_call(kind):
     """Measures on a mesh whose axes are of a kind."""
     mesh = make_mesh((DEVICES,), ("data",), kind)
-    return lambda lists, key: reciprocal_ranks(put(mesh, lists), key)
+    return lambda lists, key: reciprocal_ranks(put(mesh, lists, "data"), key)
 
 
 def by_shard_map(folds):
@@ -51,7 +46,7 @@ def by_shard_map(folds):
             key = jax.random.fold_in(key, jax.lax.axis_index("data"))
         return reciprocal_ranks(lists, key)
 
-    return lambda lists, key: local(put(mesh, lists), key)
+    return lambda lists, key: local(put(mesh, lists, "data"), key)
 
 
 WAYS = {
@@ -100,7 +95,7 @@ def carried_on(step):
     local = jax.shard_map(step, mesh=mesh, in_specs=(P(), P("data")), out_specs=P())
     ones = np.ones(29, np.float32)
     carried = {"mrr": jrm.Mean.of(ones, ones, ones > 0)}
-    labels = put(mesh, np.tile(np.float32([0, 1]), (8, 1)))
+    labels = put(mesh, np.tile(np.float32([0, 1]), (8, 1)), "data")
     return jax.jit(local)(carried, labels)["mrr"]
 
 

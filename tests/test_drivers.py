@@ -79,6 +79,7 @@ SCORES = {
     "dot": PRODUCTS,
     "l2": -DISTANCES,
     "a similarity": PRODUCTS,
+    "sparse": PRODUCTS,
     "tokens": MAXSIM,
     "padded tokens": MAXSIM,
 }
@@ -109,6 +110,7 @@ class Cell(NamedTuple):
             or (self.scorer in USERS and (self.held not in HELD[:2] or self.judged != "listed"))
             or (self.scorer == "tokens" and self.held in ("blocks", "a memory map"))
             or (self.scorer == "padded tokens" and self.held in READ)
+            or (self.scorer == "sparse" and self.held not in HELD[:2])
             or (self.judged == "candidates" and self.held in READ)
             or (self.excluded == "itself" and (self.scorer in [*USERS, *TOKENS] or self.judged != "listed"))
         )  # fmt: skip
@@ -169,6 +171,11 @@ class Cell(NamedTuple):
             relevant = relevant[:, :QUERIES]
         if self.judged == "by attributes":
             relevant = BY_CLASS
+        if self.scorer == "sparse":  # entries of masked items are never read
+            if "items" in self.excluded:
+                items = np.where(MASK[:, None], items, np.nan)
+            queries, options["similarity"] = scipy.sparse.csr_array(queries), "dot"
+            items = scipy.sparse.csc_matrix(items)
         items = held(items, self.held, folder)
         return jrm.evaluate_embeddings(
             self.metrics(), queries, items, relevant, **options
@@ -194,6 +201,7 @@ def held(items, how, folder):
 SCORES_OF_QUERIES = {
     "dot": VECTORS @ VECTORS.T,
     "a similarity": VECTORS @ VECTORS.T,
+    "sparse": VECTORS @ VECTORS.T,
     "l2": -np.square(VECTORS[:, None] - VECTORS).sum(-1),
 }
 LEVELS = (
@@ -229,6 +237,7 @@ SHORT = (
     Cell("l2", ties="stable", held="a function of blocks", excluded="lists"),
     Cell("a function", ties="stable"),
     Cell("tokens", ties="stable"),
+    Cell("sparse", judged="candidates"),
     Cell("a matrix", "both cut"),
 )
 ALL = itertools.starmap(Cell, itertools.product(*LEVELS))

@@ -167,28 +167,6 @@ def test_users_of_many_ids_share_batches():
 
 
 @pytest.mark.long
-def test_places_of_any_number_of_relevant_items(rng, monkeypatch):
-    """Users with hundreds of them share a batch, and have the values of dense rows."""
-    monkeypatch.setattr(batches, "WORTH_A_PROGRAM", 0)
-    scores = rng.normal(size=(40, 300)).astype(np.float32)
-    sizes = rng.integers(0, 15, 40)
-    sizes[[3, 20]] = (200, 130)
-    seen = [rng.permutation(300)[:50] for _ in sizes]
-    relevant = [rng.permutation(300)[:size] for size in sizes]
-    evaluation = jrm.evaluate_users(
-        ("mrr", "map"), scores, relevant, seen=seen, k=5, batch_size=16
-    )
-    labels, is_seen = np.zeros((2, *scores.shape), bool)
-    for user in range(len(sizes)):
-        labels[user, relevant[user]] = is_seen[user, seen[user]] = True
-    ranking = jrm.rank(labels, scores, ~is_seen)
-    np.testing.assert_array_equal(evaluation.items, ranking.items[:, :5])
-    for name, lists in jrm.measure(("mrr", "map"), ranking).items():
-        actual = evaluation.lists[name].values
-        np.testing.assert_allclose(actual, lists.values, atol=1e-6)
-
-
-@pytest.mark.long
 def test_data_of_any_size_share_programs(rng, compilations):
     """Twenty calls with other numbers of users and of ids compile a few programs."""
     programs = step.program()._cache_size()
@@ -316,17 +294,3 @@ def test_lists_as_long_as_the_catalogue():
             "recall(denominator=attainable)@3", scores, relevant
         )
         assert list(evaluation.lists.values())[0].values.tolist() == [1, 1]
-
-
-def test_a_series_of_lists():
-    """Its index holds users in any order, as `groupby` makes it."""
-    pandas = pytest.importorskip("pandas")
-    relevant = pandas.Series([[2], [0]], index=[1, 0])
-    scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]], np.float32)
-    evaluation = jrm.evaluate_users("recall@1", scores, relevant)
-    assert evaluation.users.tolist() == [1, 0]
-    assert evaluation.lists["recall@1"].values.tolist() == [1, 1]
-    weeks = pandas.Series([[2], [0], [1]], index=[1, 0, 1])
-    for arguments in ({"relevant": weeks}, {"relevant": relevant, "seen": weeks}):
-        with pytest.raises(ValueError, match="index holds user 1 more than once; join"):
-            jrm.evaluate_users("recall@1", scores, **arguments)

@@ -9,7 +9,6 @@ import pytest
 from drawn import draw_short
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import lower_is_better, parse
 
 GROUPS = 3
 
@@ -96,17 +95,6 @@ def test_infinite_memberships():
     lists = jrm.measure(names, jrm.rank(labels, scores, columns={"groups": groups}))
     assert all(np.isfinite(x.values).all() for x in lists.values())
     np.testing.assert_allclose(lists["group_recall@1"].values, 2.0**-32, rtol=1e-5)
-
-
-def test_names_stand_for_parts():
-    """The names of the three parts, and which direction of each is better."""
-    names = ("ee", "ee_l", "ee_d", "ee_r", "expected_exposure(part=relevance)")
-    parts = [dict(parse(name).options)["part"] for name in names]
-    assert parts == ["loss", "loss", "disparity", "relevance", "relevance"]
-    better = [lower_is_better(name) for name in names]
-    assert better == [True, True, True, False, False]
-    gap, ratio = "exposure_parity", "exposure_parity(comparison=ratio)@5"
-    assert lower_is_better(gap) and not lower_is_better(ratio)
 
 
 @pytest.mark.long

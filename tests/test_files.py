@@ -295,12 +295,6 @@ def test_a_column_of_ranks_is_read_as_ranks(tmp_path, header, first):
             assert joined._places.above.tolist() == [0]
 
 
-def test_the_score_decides_beside_a_rank():
-    """In frames, too."""
-    joined = jrm.join({"q": {"a": 1}}, pl.read_csv(BESIDE_RANKS.encode()))
-    assert joined._places.above.tolist() == [1]
-
-
 SIDES = [
     *(("relevance", ("query_id", "doc_id", "relevance")), ("score", NAMES)),
     *(("relevance", ("qid", "docno", "label")), ("score", ("qid", "docno", "score"))),
@@ -314,7 +308,8 @@ ROWS = [("q1", "a", 2), ("q1", "b", 0), ("q2", "a", 1)]
 def test_columns_of_other_programs(tmp_path, value, triple):
     """Tables and frames are read by the names that each program gives its columns."""
     frame = pl.DataFrame(ROWS, triple, orient="row")
-    frame = frame.with_columns(docid=pl.lit(7), rank=pl.lit(1))  # of PyTerrier
+    # PyTerrier has ranks, too, of which other ones would be read here.
+    frame = frame.with_columns(docid=pl.lit(7), rank=pl.Series([2, 1, 1]))
     frame.write_csv(tmp_path / "a.csv")
     frame.write_csv(tmp_path / "a.tsv", separator="\t")
     frame.write_ndjson(tmp_path / "a.jsonl")
@@ -323,11 +318,16 @@ def test_columns_of_other_programs(tmp_path, value, triple):
         read_file = jrm.read_qrels if value == "relevance" else jrm.read_run
         assert read_file(path).rows() == ROWS
     dicts = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
-    for form in (frame, frame.lazy(), pd.DataFrame(frame.to_dicts())):
+    for form in (
+        frame,
+        frame.lazy(),
+        pd.DataFrame(frame.to_dicts()),
+        ArrowTable(frame),
+    ):
         sides = (form, dicts) if value == "relevance" else (dicts, form)
         joined = jrm.join(*sides)
         assert joined.query_ids.to_list() == ["q1", "q2"]
-        assert joined.retrieved.sum() == 3
+        assert joined._places.above.tolist() == [0, 1, 0]
 
 
 def test_zstd(tmp_path):
@@ -493,13 +493,6 @@ def test_join():
     kept = jrm.join(QRELS, RUN, missing="zero", depth=1)
     assert [*scores_of(kept, "q1")] == ["e"] and [*scores_of(kept, "q3")] == ["b"]
     assert items_of(kept, "q1")["a"] == (1, False, True, True)
-
-
-def test_join_takes_tables_of_arrow():
-    """A table is read by its column names."""
-    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
-    joined = jrm.join(ArrowTable(frame), {"q": {"secret": 0.5}})
-    assert items_of(joined, "q") == {"secret": (1, True, True, True)}
 
 
 def test_join_takes_kinds_of_ids():

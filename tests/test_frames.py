@@ -8,8 +8,6 @@ import jax
 import numpy as np
 import polars as pl
 import pytest
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
 from late_imports import LateImport
 from made_results import board
 from per_lists import evaluation_of, lists_of, state_of
@@ -173,21 +171,3 @@ def test_states():
             pandas.read_csv(io.StringIO(text), keep_default_na=False),
             check_dtype=False,
         )
-
-
-def test_values_on_a_mesh():
-    """Values that lie on several devices may have padding."""
-    sharding = NamedSharding(jax.make_mesh((4,), ("q",)), P("q"))
-    lists = jax.device_put(lists_of(np.arange(8.0)), sharding)
-    with pytest.raises(
-        ValueError, match=r"'mrr'\] lies on several devices; .*device_get"
-    ):
-        jrm.to_frame({"mrr": lists})
-    assert len(jrm.to_frame({"mrr": jax.device_get(lists)})) == 8
-
-
-def test_without_pandas(monkeypatch):
-    """The error says what to install."""
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"jax-rank-metrics\[frames\]"):
-        jrm.to_frame(LISTS)

@@ -197,22 +197,6 @@ def test_thresholds_of_every_source():
     assert not jrm.check(labels[None], scores[None], relevance_threshold=0.7)
 
 
-@pytest.mark.long
-def test_gains_may_be_constant():
-    """A gain function may return a scalar, which is then the gain of every label."""
-
-    def constant(labels):
-        return 1.0
-
-    def ones(labels):
-        return jnp.ones_like(labels)
-
-    for metric in (jrm.ndcg, jrm.dcg, jrm.cg):
-        actual, expected = (metric(Y, S, k=2, gain_fn=f) for f in (constant, ones))
-        assert actual.compute() == expected.compute()
-    jrm.check(Y, S, gain_fn=constant)
-
-
 def test_limits_of_f_score():
     """F tends to precision for small beta, and to recall for large beta."""
     limits = {"1e-200": "p@1", "1e20": "r@1", "1e200": "r@1"}

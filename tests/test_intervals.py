@@ -198,10 +198,7 @@ def coverage(draw, mean, lists, methods, weigh=EQUAL):
     ],
 )
 def test_the_default_covers(draw, mean, weigh, lowest, highest, lists):
-    """It covers the mean as often as docs/intervals.md says, from ten lists on.
-
-    The share of 4000 data sets is exact to a percent.
-    """
+    """It covers the mean as often as docs/intervals.md says to a percent, from ten lists on."""
     (share,) = coverage(draw, mean, lists, ("auto",), weigh)
     assert lowest < share <= highest
 

@@ -1,4 +1,4 @@
-"""Items keep their identity on every layout, retrieved or not."""
+"""Items keep their identity on every layout."""
 
 import jax
 import jax.numpy as jnp
@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 from cases import POLICIES, policy
 from jax.sharding import PartitionSpec as P
-from sources import check_same, make_mesh
+from marks import long_but
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
 LISTS, ITEMS = 4, 24
-ALL = (
-    *("ndcg@5", "dcg@5", "precision@5", "recall@5"),
-    *("hit_rate@5", "map@5", "mrr@5"),
-)
 
 
-def draw(rng, *, tied):
-    """Draws lists with both kinds of padding, one of them all masked."""
+def draw(rng):
+    """Draws tied lists with both kinds of padding, one of them all masked."""
     labels = rng.integers(-1, 3, (LISTS, ITEMS)).astype(np.float32)
     scores = rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1)
-    scores = (scores // (4 if tied else 1)).astype(np.float32)
+    scores = (scores // 4).astype(np.float32)
     mask = rng.random(labels.shape) > 0.15
     mask[1] = False
     return labels, scores, mask
@@ -44,17 +41,10 @@ def pack(*arrays, order=None):
     return flat, {"segment_ids": ids[order], "num_segments": LISTS}
 
 
-def over_devices(run, *arrays):
-    """Maps `run` over devices, by which items are sharded."""
-    mesh = make_mesh((4,), ("model",))
-    spec = P(None, "model")
-    return jax.jit(jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=P()))(*arrays)
-
-
 @pytest.mark.long
 def test_items_of_rows_and_devices(rng):
     """Ties go by index, or by a hash that is independent of labels and of the batch."""
-    labels, scores, mask = draw(rng, tied=True)
+    labels, scores, mask = draw(rng)
     order = stable(labels, scores, mask)
     items = jrm.rank(labels, scores, mask, ties="stable").items
     assert items.dtype == jnp.int32
@@ -74,13 +64,15 @@ def test_items_of_rows_and_devices(rng):
     backwards = jrm.rank(*(x[::-1] for x in others)).items
     np.testing.assert_array_equal(backwards[::-1], hashed)
 
-    values = over_devices(
-        lambda *x: [
-            jrm.rank(*x, k=6, ties=ties, items_axis="model").items
-            for ties in ("stable", None)
-        ],
-        *(labels, scores, mask),
-    )
+    mesh, spec = make_mesh((4,), ("model",)), P(None, "model")
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=spec, out_specs=P())
+    def of_devices(*arrays):
+        how = {"k": 6, "items_axis": "model"}
+        return [jrm.rank(*arrays, ties=x, **how).items for x in ("stable", None)]
+
+    values = of_devices(labels, scores, mask)
     np.testing.assert_array_equal(values[0], order[:, :6])
     np.testing.assert_array_equal(values[1], hashed[:, :6])
 
@@ -94,7 +86,7 @@ def test_items_of_rows_and_devices(rng):
 
 def test_items_of_packed_lists(rng):
     """Items are indices of the flat array, list after list; items of no list come last."""
-    labels, scores, mask = draw(rng, tied=True)
+    labels, scores, mask = draw(rng)
     shuffled = rng.permutation(LISTS * ITEMS)
     flat, options = pack(labels, scores, mask, order=shuffled)
     nowhere = rng.random(flat[0].shape) < 0.1
@@ -129,26 +121,13 @@ def test_items_of_ids():
     assert ranking.items.tolist() == [[9, 4, 9, -1], [2, 0, -1, -1]]
 
 
-def test_items_of_catalogues(rng):
-    """Items are ids where items were ranked."""
-    labels, scores, mask = draw(rng, tied=True)
-    mask[1], labels = mask[0], np.zeros_like(labels)
-    order = stable(labels, scores, mask)
-    ids, exclude = np.array([[3], [4], [5], [-1]]), np.where(mask, -1, np.arange(ITEMS))
-    options = {"exclude_ids": exclude, "ties": "stable"}
-    # Deeper than the list is long: −1 beyond its end.
-    ranking = jrm.rank_scores(scores, ids, k=40, **options)
-    np.testing.assert_array_equal(ranking.items, order)
-    queries = np.eye(LISTS, dtype=np.float32)
-    ranking = jrm.rank_catalog(queries, scores.T, ids, k=7, block_size=5, **options)
-    np.testing.assert_array_equal(ranking.items, order[:, :7])
+ORDERED = [x for x in POLICIES if x != "expected"]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("ties", [x for x in POLICIES if x != "expected"])
-def test_ties_across_blocks_of_a_catalogue(rng, ties):
-    """Items that tie, −inf and NaN are ranked over all blocks as they are in rows."""
-    items, k, lowest = 300, 4, np.finfo(np.float32).min
+@pytest.mark.parametrize("ties", long_but(("stable",), ORDERED))
+def test_items_of_catalogues(rng, ties):
+    """Items are ids; those that tie, −inf and NaN are ranked as they are in rows."""
+    items, lowest = 300, np.finfo(np.float32).min
     scores = rng.integers(-9, 1, (LISTS, items)).astype(np.float32)
     scores[1:] = rng.choice(
         [np.nan, -np.inf, lowest, -1], (3, items), p=[0.3, 0.6, 0.09, 0.01]
@@ -156,56 +135,23 @@ def test_ties_across_blocks_of_a_catalogue(rng, ties):
     scores[2:] = rng.choice([np.nan, -np.inf], (2, items), p=[0.99, 0.01])
     scores[3] = np.nan
     ids = rng.permuted(np.tile(np.arange(items), (LISTS, 1)), axis=-1)[:, :40]
-    labels = np.zeros_like(scores)
+    mask, labels = rng.random(items) > 0.2, np.zeros_like(scores)
     np.put_along_axis(labels, ids, 1, axis=-1)
-    mask = rng.random(items) > 0.2
-    how = {"k": k} | policy(ties)
-    expected = jrm.rank(labels, scores, np.tile(mask, (LISTS, 1)), **how)
-    ranking = jrm.rank_catalog(
+    how = {"k": 4, "item_mask": mask, "exclude_ids": ids[:, :2]} | policy(ties)
+    exists = np.tile(mask, (LISTS, 1))
+    np.put_along_axis(exists, ids[:, :2], False, axis=-1)
+    expected = jrm.rank(labels, scores, exists, k=4, **policy(ties)).items
+    by_scores = jrm.rank_scores(scores, ids, **how)
+    in_blocks = jrm.rank_catalog(
         np.eye(LISTS, dtype=np.float32),
         np.arange(items)[:, None],
         ids,
         similarity=lambda queries, rows: jnp.take(scores, rows[:, 0], axis=1),
         block_size=128,
-        item_mask=mask,
         **how,
     )
-    np.testing.assert_array_equal(ranking.items, expected.items)
-    names = ("ndcg@4", "mrr@4")
-    actual, wanted = (jrm.measure(names, x) for x in (ranking, expected))
-    for name in names:
-        np.testing.assert_allclose(actual[name].values, wanted[name].values, atol=1e-6)
-
-
-@pytest.mark.long
-def test_not_retrieved(rng):
-    """Items not retrieved are in the pool without a rank, and their scores are not read."""
-    labels, scores, mask = draw(rng, tied=False)
-    retrieved = rng.random(labels.shape) > 0.4
-    retrieved[2] = False
-    scores[~retrieved] = np.nan
-    order = stable(labels, scores, mask & retrieved)
-    taken = np.where(order >= 0, np.take_along_axis(labels, order % ITEMS, -1), -1)
-    in_order = jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask)
-    expected = jrm.measure((*ALL, "rprec"), in_order)
-    assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
-
-    def check(results):
-        check_same(results, {name: expected[name] for name in results})
-
-    ranking = jrm.rank(labels, scores, mask, k=9, retrieved=retrieved)
-    check(jrm.measure(("recall@5", "hit_rate@5"), ranking))
-    flat, options = pack(
-        labels, scores, mask, retrieved, order=rng.permutation(LISTS * ITEMS)
-    )
-    *flat, options["retrieved"] = flat
-    check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **options)))
-
-    def sharded(*arrays):
-        *arrays, retrieved = arrays
-        options = {"k": 5, "items_axis": "model", "retrieved": retrieved}
-        mrr = jrm.reciprocal_rank.per_list(*arrays, **options)
-        return jrm.measure("recall@5", jrm.rank(*arrays, **options)), {"mrr@5": mrr}
-
-    for results in over_devices(sharded, labels, scores, mask, retrieved):
-        check(results)
+    for ranking in (by_scores, in_blocks):
+        np.testing.assert_array_equal(ranking.items, expected)
+    # Deeper than the list is long: −1 beyond its end.
+    deep = jrm.rank_scores([[1.0, 3.0, 2.0]], [[0]], k=4, exclude_ids=[[1]])
+    assert deep.items.tolist() == [[2, 0, -1]]

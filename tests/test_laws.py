@@ -182,10 +182,7 @@ def by_list(x, factor):
 @pytest.mark.long
 @law(UNCUT, *OTHERS, always=FEWER)
 def test_list_weights(cases, ks, ties, data):
-    """`list_weights` replaces the weight of each list and changes no value.
-
-    A list of weight 0 is undefined.
-    """
+    """`list_weights` replaces the weight of a list, which is undefined where it is 0."""
     list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
     list_weights[6] = 0
     weighted = lists_of(cases, ks, ties, data, list_weights=list_weights)

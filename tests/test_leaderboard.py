@@ -412,10 +412,7 @@ def test_intervals_of_ranks(rng):
 
 
 def test_states_of_two_systems(rng):
-    """Resamples vary less than new lists would, which the interval makes up for.
-
-    Lists that are drawn together count as one.
-    """
+    """Resamples of few lists, or of few clusters, vary less than intervals allow for."""
     values = two_systems(rng, 0.9, lists=4)
     for copies, rtol in ((1, 0.05), (25, 0.1)):
         ids = np.repeat(np.arange(4), copies)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import FEW, exact, lists_of, padded, stacked, state_of
+from per_lists import exact, lists_of, padded, stacked, state_of
+from sources import put
 
 import jax_rank_metrics as jrm
 
@@ -150,19 +150,6 @@ def test_states_are_donated_and_merged_in_lists():
     assert merge(jrm.Mean.empty(), state).lists == 2
 
 
-def test_stacked_states(rng):
-    """A stack of two axes has names of cutoffs, and is reduced axis by axis."""
-    values = rng.random((3, 2, FEW, 2)).astype(np.float32)
-    weights = rng.gamma(2, size=(3, 2, FEW)).astype(np.float32)
-    stack = jax.vmap(jax.vmap(device_state))(values, weights)
-    flat = jrm.compute({"p@1,5": stack}, flat=True)
-    means = np.average(values, axis=2, weights=np.stack([weights] * 2, -1))
-    actual = np.stack([flat["p@1"], flat["p@5"]], axis=-1)
-    np.testing.assert_allclose(actual, means, rtol=1e-6)
-    mean = np.average(values.reshape(-1, 2), axis=0, weights=weights.ravel())
-    np.testing.assert_allclose(stack.reduce().reduce().compute(), mean, rtol=1e-6)
-
-
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
 def test_states_outlive_double_precision(rng):
     """States and values made with x64 on are read, merged and reduced with it off."""
@@ -210,10 +197,7 @@ def test_counts_saturate():
         return jrm.all_reduce(states.reduce(), "data")
 
     for per_device, lists in ((state, top), (two_lists, 16)):
-        states = jax.device_put(
-            stacked([per_device] * 8), NamedSharding(mesh, P("data"))
-        )
-        assert merged(states).lists == lists
+        assert merged(put(mesh, stacked([per_device] * 8), "data")).lists == lists
 
 
 SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e30]

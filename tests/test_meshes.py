@@ -11,7 +11,6 @@ import pytest
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long_rows
-from pages import ROOT, wrong_examples
 from sources import check_same, make_mesh, put
 
 import jax_rank_metrics as jrm
@@ -44,19 +43,6 @@ def collectives(compiled):
             size += item_size * math.prod(int(d) for d in dims.split(",") if d)
         sizes.append((kind, size))
     return sizes
-
-
-@pytest.mark.long
-def test_page_of_many_devices(monkeypatch):
-    """The examples of the page hold for meshes as old JAX makes them, too."""
-    make = jax.make_mesh
-
-    def make_as_before(shape, names):
-        return make(shape, names, (AxisType.Auto,) * len(shape))
-
-    monkeypatch.setattr(jax, "make_mesh", make_as_before)
-    wrong = wrong_examples(ROOT / "docs" / "many-devices.md")
-    assert not wrong, wrong
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,10 @@ SAME = {
     "StRecall@5": partial(jrm.subtopic_recall, k=5),
     "P-IA@5": partial(jrm.precision_ia, denominator="k", k=5),
     "MAP-IA": jrm.average_precision_ia,
+    # The parts of expected exposure.
+    **dict.fromkeys(("ee", "ee_l"), partial(jrm.expected_exposure, part="loss")),
+    "ee_d": partial(jrm.expected_exposure, part="disparity"),
+    "ee_r": partial(jrm.expected_exposure, part="relevance"),
     "NumRel(rel=2)": partial(jrm.num_relevant, relevance_threshold=2),
 }  # fmt: skip
 
@@ -78,13 +82,17 @@ DIRECTIONS = {
     True: (
         *"arp mean_rank average_relevance_position coverage_error arp[0] label_ranking_loss".split(),
         *"fall_out FALLOUT@5 fall-out@1,5 fall_out(rel=2)@10 arp(typo=1)".split(),
+        *"ee ee_l ee_d exposure_parity".split(),
     ),
     None: (
         *"num_ret num_retrieved@5 num_rel(rel=2) num_rel_ret@1,5 popularity".split(),
-        *"popularity@10 popularity_lift@5 novelty@10".split(),
+        *"popularity@10 popularity_lift@5 novelty@10 inst(value=items)@10".split(),
+        *"inst(value=cost)@10 inst(value=total_cost)@10".split(),
     ),
     False: (
         *"ndcg@10 recall@1 recall@1,5 gm_map map_cut_5 P_5 iprec_at_recall_0.10".split(),
+        *"ee_r expected_exposure(part=relevance) exposure_parity(comparison=ratio)@5".split(),
+        *"inst(value=utility)@10 inst(value=total_utility)@10".split(),
         *("no_metric", "no_metric(b @ 8", ""),
     ),
 }
@@ -127,26 +135,17 @@ def flat_shapes(states):
     return dict(zip(names, jax.eval_shape(values), strict=True))
 
 
-def test_families_and_sets_of_trec_eval():
-    """Each cutoff of a family, and each measure of a set, has the name of trec_eval."""
-    labels = list(flat_shapes(lambda: jrm.empty(("official", "ndcg_cut.5,7"))))
-    assert labels[:4] == ["num_ret", "num_rel", "num_rel_ret", "map"]
-    assert {"P_5", "P_1000", "iprec_at_recall_0.10", "ndcg_cut_7"} <= {*labels}
-    everything = names.bind_all("all_trec")
-    assert "ndcg(gain_fn=linear_gain)" in {bound.name for bound in everything}
-    assert {bound.state for bound in everything} == {jrm.Mean, jrm.GeometricMean}
-
-
 def test_flat_names_every_cutoff():
     """Every cutoff is a scalar under its own name; an index stands in for a missing cutoff."""
     metrics = {
         "recall(rel=1)@1,3": partial(jrm.recall, k=(1, 3)),
         "mine": partial(jrm.precision, k=(1, 2)),
         "map": jrm.average_precision,
+        "P.5,10": partial(jrm.precision, denominator="k", k=(5, 10)),
     }
     flat = flat_shapes(lambda: jrm.evaluate(metrics, LABELS, SCORES))
     expected = ["recall(rel=1)@1", "recall(rel=1)@3", "mine[0]", "mine[1]", "map"]
-    assert list(flat) == expected
+    assert list(flat) == [*expected, "P_5", "P_10"]
     assert all(value.shape == () for value in flat.values())
 
 

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long_rows
-from sources import make_mesh
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -103,30 +103,13 @@ def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
     np.testing.assert_array_equal(evaluation.lists["popularity@4"].defined, has_items)
 
 
-def test_the_example_of_the_page():
-    """A relevant item that must not be recommended is missed, whatever the cutoff."""
-    scores = np.float32([[3, 2, *[-np.inf] * 4]])
-    evaluation = jrm.evaluate_users(("recall@4", "map"), scores, [[5]], ties="stable")
-    assert evaluation.items.tolist() == [[0, 1, -1, -1]]
-    assert jrm.compute(evaluation.states) == {"recall@4": 0, "map": 0}
-    assert evaluation.exposure.coverage() == pytest.approx(2 / 6)
-    # Elsewhere −∞ is the lowest score.
-    elsewhere = jrm.evaluate("recall@6", np.eye(6, dtype=np.float32)[[5]], scores)
-    assert elsewhere["recall@6"].compute() == 1
-
-
-IDS = np.full((USERS, 3), -1, np.int32)
-for _user, _items in enumerate(RELEVANT):
-    IDS[_user, : len(_items)] = _items
+IDS, _ = jrm.pad_lists(RELEVANT, fill=-1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("k", [None, 4])
 def test_a_step_has_the_number_of_the_driver(k):
-    """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, jitted and sharded.
-
-    The score of an item without a rank is never read.
-    """
+    """`rank_scores(retrieved=…)` is `rank(retrieved=…)`, and never reads other scores."""
     metrics = (*CUT, *WHOLE) if k is None else CUT
     hidden = jnp.where(SCORES > -jnp.inf, SCORES, jnp.nan)
 
@@ -138,9 +121,8 @@ def test_a_step_has_the_number_of_the_driver(k):
     check(jax.jit(step)(SCORES, SCORES > -jnp.inf, IDS), values)
     check(jax.jit(step)(hidden, SCORES > -jnp.inf, IDS), values)
     mesh = make_mesh((2, 4), ("data", "model"), AxisType.Explicit)
-    spec = NamedSharding(mesh, P("data", "model"))
-    arrays = jax.device_put((hidden, SCORES > -jnp.inf), spec)
-    check(step(*arrays, jax.device_put(IDS, NamedSharding(mesh, P("data")))), values)
+    arrays = put(mesh, (hidden, SCORES > -jnp.inf), "data", "model")
+    check(step(*arrays, put(mesh, IDS, "data")), values)
 
 
 def same_kind(user_kinds, item_kinds):

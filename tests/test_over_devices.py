@@ -151,42 +151,15 @@ def test_global_arrays_and_parts(gallery, expected_gallery):
     check_close(in_blocks, expected_gallery)
 
 
-def model_of(mesh, axes):
-    """Makes a small pair of embeddings that is cut as the axes say."""
-    queries, items = np.eye(8, dtype=np.float32), np.eye(16, 8, dtype=np.float32)
-    return tuple(
-        put(mesh, x, *spec) for x, spec in zip((queries, items), axes, strict=True)
-    )
-
-
 RELEVANT = np.arange(8)[:, None]
-OTHER = jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])
-
-
-@pytest.mark.parametrize(
-    "axes, options, match",
-    [
-        ((("q",), ("q",)), {}, "'q'.* would cut queries and items"),
-        (((None, "q"), ("i",)), {}, "along its axis 1"),
-        (None, {"queries_axis": "q"}, "without a mesh"),
-        (None, {"mesh": MESH["mesh"]}, "without an axis"),
-        (None, MESH | {"items_axis": "x"}, "'x' is none of"),
-        ((("q",), ("i",)), {"mesh": OTHER}, "another mesh"),
-    ],
-)
-def test_shardings_that_do_not_say_what_to_do(axes, options, match):
-    """They raise."""
-    model = model_of(mesh_of(), axes or ((), ()))
-    model = model if axes else jax.device_get(model)
-    with pytest.raises(ValueError, match=match):
-        jrm.evaluate_users("recall@1", model, RELEVANT, **options)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("axes", [(("q",), ("q",)), ((None, "q"), ("i",))])
 def test_advice_on_shardings(axes):
     """With a mesh and its axes, such arrays are cut anew."""
-    model = model_of(mesh_of(), axes)
+    vectors = np.eye(8, dtype=np.float32), np.eye(16, 8, dtype=np.float32)
+    model = [put(mesh_of(), x, *spec) for x, spec in zip(vectors, axes, strict=True)]
     evaluation = jrm.evaluate_users("recall@1", model, RELEVANT, **MESH)
     assert evaluation.states["recall@1"].compute() == 1
 
@@ -237,24 +210,6 @@ def test_candidates_of_explicit_axes(rng, similarity, queries, items):
     with jax.set_mesh(mesh):
         check_same(evaluate(sides), expected)
         check_same(evaluate([jax.numpy.asarray(sides[0]), parts[1]]), expected)
-
-
-@pytest.mark.long
-def test_nan_on_a_mesh():
-    """The message names the item, or the user, wherever it is."""
-    items, scores = np.eye(18, 8, dtype=np.float32), np.eye(8, 18, dtype=np.float32)
-    items[13] = np.nan
-    scores[6] = np.nan
-    with pytest.raises(ValueError, match="nan for 1 of 18 items, such as item 13"):
-        jrm.evaluate_users("recall@1", (scores[:, :8], items), RELEVANT, **MESH)
-    with pytest.raises(ValueError, match="user 6 hold nan"):
-        jrm.evaluate_users("recall@1", scores, RELEVANT, **MESH)
-    mesh = mesh_of(AxisType.Explicit)
-    users, items = np.eye(8, dtype=np.float32), np.eye(20, 8, dtype=np.float32)
-    users[5, 1] = np.inf
-    model = put(mesh, users, "q"), put(mesh, items, "i")
-    with pytest.raises(ValueError, match="model.0. is infinite for user 5, and inf"):
-        jrm.evaluate_users("recall@1", model, RELEVANT)
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from drawn import draw_short
 from marks import long_rows
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._metrics import metric as calls
 from jax_rank_metrics._metrics.spec import SHARED
 
@@ -240,6 +241,8 @@ def test_help_shows_signatures(patient):
         for part in (metric, metric.per_list, metric.of):
             assert inspect.getdoc(part), part
             assert options[-1] in pydoc.plain(pydoc.render_doc(part))
+    signature = str(inspect.signature(jrm.ndcg))
+    assert len(signature) < 700 and "mask: 'Mask | None' = None" in signature
     assert inspect.isroutine(jrm.ndcg)  # which `help` and doctest take for functions
 
 
@@ -249,6 +252,9 @@ def test_metrics_are_pickled():
         assert pickle.loads(pickle.dumps(function)) is function
     bound = pickle.loads(pickle.dumps(functools.partial(jrm.recall, k=3)))
     assert bound.func is jrm.recall and bound.keywords == {"k": 3}
+    # A copy is equal, and compiles nothing anew.
+    bounds = bind_all(("ndcg(gain_fn=linear_gain)@10", "recall(rel=2)@1,5", "gm_map"))
+    assert pickle.loads(pickle.dumps(bounds)) == bounds
 
 
 def test_what_is_a_metric():

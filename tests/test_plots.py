@@ -1,7 +1,6 @@
 """Plots: the data, labels and legends on the axes."""
 
 import functools
-import sys
 
 import numpy as np
 import pytest
@@ -338,11 +337,3 @@ def test_labels_that_do_not_fit_are_turned_or_smaller(ax):
     sizes = [x.get_yticklabels()[0].get_fontsize() for x in (ax, higher)]
     assert sizes[0] < sizes[1]
     plt.close()
-
-
-def test_without_matplotlib(monkeypatch):
-    """The error says what to install."""
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    message = r"matplotlib.*jax-rank-metrics\[plots\]"
-    with pytest.raises(ModuleNotFoundError, match=message):
-        plots.distribution(A)

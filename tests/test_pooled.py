@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._formulas import one_list
@@ -223,13 +223,12 @@ def test_devices(rng):
     """Six devices, of which none has the same number of bins, add the counts of each."""
     arrays = rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64))
     labels, scores = (x.astype("f") for x in arrays)
-    kinds = (AxisType.Auto,) * 2
-    mesh = jax.make_mesh((3, 2), ("a", "b"), kinds, devices=jax.devices()[:6])
 
     def reduce(y, s):
         states = jrm.pooled_roc_auc(y, s), jrm.pooled_average_precision(y, s, bits=8)
         return jrm.all_reduce(states, ("a", "b"))
 
+    mesh = make_mesh((3, 2), ("a", "b"))
     over = jax.shard_map(reduce, mesh=mesh, in_specs=P("a", "b"), out_specs=P())
     auc, average = jax.jit(over)(labels, scores)
     chex.assert_trees_all_equal(auc, jrm.pooled_roc_auc(labels, scores))

@@ -45,7 +45,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", long_but(("tokens", "tokens of candidates"), WAYS))
+@pytest.mark.parametrize(
+    "way", long_but(("sparse", "tokens", "tokens of candidates"), WAYS)
+)
 def test_wide_integers_do_not_wrap(way):
     """The order is that of products in float64."""
     rng = np.random.default_rng(0)

@@ -1,11 +1,13 @@
-"""Recommendations beside profiles: popularity lift, miscalibration, serendipity, novelty."""
+"""Values of recommendations, by themselves and beside profiles, against loops."""
 
+import itertools
 import math
 
 import chex
 import jax
 import numpy as np
 import pytest
+from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -16,11 +18,15 @@ USERS, ALPHA = 50, 0.1
 
 
 @jax.jit
-def of_lists(ids, profiles, relevant, weights, genres, counts):
+def of_lists(ids, profiles, relevant, weights, genres, counts, vectors):
     """Measures all metrics at all cutoffs."""
     options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
     return {
-        "novelty": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
+        "novelty": jrm.novelty(ids, counts, KS),
+        "novelty of users": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
+        "popularity": jrm.popularity(ids, counts, KS),
+        "plain popularity": jrm.popularity(ids, counts, KS, log=False),
+        "diversity": jrm.intra_list_diversity(ids, vectors, (2, *KS[1:])),
         "lift": jrm.popularity_lift(ids, counts, profiles, KS),
         "lift of users": jrm.popularity_lift(
             ids, counts, profiles, KS, ratio_of_means=False
@@ -46,7 +52,9 @@ def draw(rng):
     profiles[6] = np.resize(ids[6], 5)
     weights = rng.choice([1.0, 2.5, 0.25, 0.0, np.nan, -1.0], (10, 5))
     weights[7] = 0
-    return ids, profiles, relevant, weights.astype(np.float32), genres, COUNTS
+    vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
+    vectors[4], vectors[7], vectors[9, 1] = 0, vectors[6] * 1e25, np.nan
+    return ids, profiles, relevant, weights.astype(np.float32), genres, COUNTS, vectors
 
 
 def in_catalog(ids):
@@ -73,15 +81,30 @@ def divergence(p, q, alpha):
     return math.fsum(a * math.log(a / b) for a, b in zip(p, mixed, strict=True) if a)
 
 
-def by_loops(ids, profile, relevant, weights, genres, k):
+def similarity(a, b):
+    """Returns the cosine of two vectors, 0 where one of them is 0."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return a @ b / ((np.linalg.norm(a) * np.linalg.norm(b)) or 1)
+
+
+def by_loops(ids, profile, relevant, weights, genres, vectors, k):
     """Computes the values of one user at one cutoff; None where undefined."""
     kept = [int(ids[at]) for at in in_catalog(ids)]
     known = [int(profile[at]) for at in in_catalog(profile)]
     weights = [weights[at] for at in in_catalog(profile)]
     liked = {int(relevant[at]) for at in in_catalog(relevant)}
     top, values = kept[:k], {}
-    bits = [math.log2(USERS / max(int(COUNTS[i]), 1)) for i in top]
-    values["novelty"] = math.fsum(bits) / len(bits) if bits else None
+    counts = np.maximum(COUNTS[top], 1)
+    for name, terms in (
+        ("novelty", np.log2(COUNTS.sum() / counts)),
+        ("novelty of users", np.log2(USERS / counts)),
+        ("popularity", np.log(counts)),
+        ("plain popularity", COUNTS[top]),
+    ):
+        values[name] = math.fsum(terms) / len(terms) if top else None
+    firsts = kept[: k and max(k, 2)]  # of which one has no pair
+    pairs = [similarity(*vectors[[*x]]) for x in itertools.combinations(firsts, 2)]
+    values["diversity"] = None if len(kept) < 2 else 1 - np.mean(pairs)
     base = math.fsum(COUNTS[known]) / len(known) if known else 0
     lift = (math.fsum(COUNTS[top]) / len(top) - base) / base if top and base else None
     values["lift"] = values["lift of users"] = lift
@@ -106,21 +129,30 @@ def by_loops(ids, profile, relevant, weights, genres, k):
     return values
 
 
-def test_values_are_those_of_loops(rng):
+@pytest.mark.parametrize("x64", [False, *long(True)])
+def test_values_are_those_of_loops(rng, x64):
     """Every value, weight and undefined list is that of the definitions, in float64."""
-    arrays = draw(rng)
-    ids, profiles, relevant, weights, genres, _ = arrays
-    actual = jax.device_get(of_lists(*arrays))
+    arrays, limits = draw(rng), {"rtol": 3e-6, "atol": 2e-7}
+    if x64:
+        arrays = [
+            x.astype(np.int64 if at < 3 else float) for at, x in enumerate(arrays)
+        ]
+        limits = {"rtol": 1e-12, "atol": 1e-12}
+    ids, profiles, relevant, weights, genres, _, vectors = arrays
+    with jax.enable_x64(x64):
+        actual = jax.device_get(of_lists(*arrays))
     undefined = dict.fromkeys(actual, 0)
     for u in range(len(ids)):
         for column, k in enumerate(KS):
             user = (ids[u], profiles[u], relevant[u], weights[u])
-            for name, value in by_loops(*user, genres, k).items():
+            for name, value in by_loops(*user, genres, vectors, k).items():
                 lists = actual[name]
-                np.testing.assert_allclose(
-                    lists.values[u, column], value or 0, rtol=3e-6, atol=2e-7
-                )
+                number = lists.values[u, column]
+                assert number.dtype == (float if x64 else np.float32)
+                np.testing.assert_allclose(number, value or 0, **limits)
                 assert bool(lists.defined[u]) == (value is not None), (name, u)
+                if name in ("novelty", "popularity", "diversity"):
+                    assert lists.weights[u] == 1
                 undefined[name] += value is None
     assert all(number >= 3 for number in undefined.values()), undefined
     assert (actual["plain"].values >= 0).all()
@@ -146,15 +178,9 @@ def test_mean_of_lifts_is_the_lift_of_means(rng):
         )
 
 
-def test_a_calibrated_list():
-    """A list with the genres of the profile is at 0, and one with none of them at ln(1/α)."""
-    genres = np.eye(3, dtype=np.float32)[[0, 0, 0, 1, 1, 2]]
-    ids = np.array([[4, 0, 1], [5, 5, 5]])
-    lists = jrm.miscalibration(
-        ids, genres, np.array([[1, 2, 3], [0, 1, 3]]), alpha=0.05
-    )
-    np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
-    assert lists.defined.all()
+def test_no_profile():
+    """Users of whom nothing is known have no value."""
+    ids, genres = np.array([[4, 0, 1], [5, 5, 5]]), np.eye(6, 3, dtype=np.float32)
 
     @jax.jit
     def beside(nothing):
@@ -168,21 +194,6 @@ def test_a_calibrated_list():
         assert not lists.defined.any() and not lists.values.any()
 
 
-@pytest.mark.long
-def test_double_precision_and_axes(rng):
-    """In float64, lists with several leading axes agree with loops to 1e-12."""
-    arrays = draw(rng)
-    wide = [x.astype(np.int64 if at < 3 else float) for at, x in enumerate(arrays)]
-    with jax.enable_x64(True):
-        folded = [x.reshape(2, 5, -1) for x in wide[:4]]
-        actual = jax.device_get(of_lists(*folded, *wide[4:]))
-    for name, lists in actual.items():
-        assert lists.values.dtype == np.float64
-        for u, values in enumerate(lists.values.reshape(10, -1)):
-            value = by_loops(*(x[u] for x in wide[:4]), wide[4], None)[name] or 0
-            np.testing.assert_allclose(values[-1], value, atol=1e-12)
-
-
 def test_novelty_by_users_compiles_around_counts():
     """A compiled function may read counts that it does not take as an argument."""
     ids, counts = np.array([2, 0]), jax.numpy.array([4, 1, 8])
@@ -193,7 +204,7 @@ def test_novelty_by_users_compiles_around_counts():
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""
-    ids, profiles, relevant, weights, genres, counts = draw(rng)
+    ids, profiles, relevant, weights, genres, counts, _ = draw(rng)
     ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
     # Each id of a list once, as rankings ask for.
     relevant = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :4]

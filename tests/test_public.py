@@ -5,7 +5,6 @@ import functools
 import graphlib
 import inspect
 import json
-import pydoc
 import re
 import shutil
 import subprocess
@@ -212,20 +211,6 @@ def test_everything_public_is_documented():
     for name, value in public_functions():
         assert inspect.getdoc(value), name
     assert "*lists items" in str(inspect.signature(jrm.rank))
-
-
-def test_signatures():
-    """`help` shows the shared arguments and those of the metric, in readable length."""
-    assert list(inspect.signature(jrm.ndcg).parameters) == [
-        *("labels scores mask weights key undefined ties list_weights").split(),
-        *("segment_ids num_segments items_axis retrieved columns relax").split(),
-        *("k gain_fn discount_fn").split(),
-    ]
-    signature = str(inspect.signature(jrm.ndcg))
-    assert len(signature) < 700 and "mask: 'Mask | None' = None" in signature
-    page = pydoc.render_doc(jrm.ndcg, renderer=pydoc.plaintext)
-    for part in ("gain_fn:", "segment_ids:", "Normalised DCG", "arguments of `rank`"):
-        assert part in page
 
 
 GOOD = """

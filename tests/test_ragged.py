@@ -42,6 +42,7 @@ def test_pack(kind):
     assert packed.num_segments == 2 and type(packed.num_segments) is int
     ids = IDS[kind].values if kind == "column" else IDS[kind]
     assert [packed.ids[0], packed.ids[1]] == [ids[0], ids[2]]
+    assert packed.list_ids.tolist() == packed.ids.tolist()
     assert packed.ids.shape == (2,)
 
 

@@ -3,15 +3,11 @@
 `test_layouts.py` compares every metric on them with rows.
 """
 
-import dataclasses
-import functools
-
 import jax
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
 from marks import long_rows
-from sources import LISTS, check_same, draw, make_mesh, scored
+from sources import LISTS, check_same, draw, scored
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
@@ -135,22 +131,6 @@ def test_a_mask_for_every_list(problem):
     np.testing.assert_array_equal(actual.held.tied, expected.held.tied)
 
 
-def test_in_batch_negatives():
-    """In-batch negatives, where every query should find its item, take one line."""
-    scores = np.array([[3, 2, 1], [5, 4, 4], [1, 2, 2]], np.float32)
-    ids, ones = np.arange(3)[:, None], np.ones(3, np.float32)
-    lists = jrm.reciprocal_rank.of(jrm.rank_scores(scores, ids, list_weights=ones))
-    np.testing.assert_allclose(lists.values, [1, 5 / 12, 3 / 4], rtol=1e-6)
-    # A query that is padding counts, unless its weight is 0.
-    ids[2] = -1
-    for weights, mean in ((ones, (1 + 5 / 12) / 3), (ids[:, 0] >= 0, (1 + 5 / 12) / 2)):
-        weights = weights.astype(np.float32)
-        lists = jrm.reciprocal_rank.of(
-            jrm.rank_scores(scores, ids, list_weights=weights)
-        )
-        np.testing.assert_allclose(lists.mean().compute(), mean, rtol=1e-6)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     "ties, num_relevant",
@@ -217,20 +197,3 @@ def test_no_relevant_ids_at_all():
 
     lists = jax.jit(value)(scores)
     assert not lists.defined.any() and not lists.values.any()
-
-
-@pytest.mark.long
-def test_scores_over_devices(problem):
-    """Each device counts its items; any device may hold the relevant ones."""
-    specs = P(None, "model"), P("model")
-
-    @jax.jit
-    @jax.shard_map(mesh=make_mesh((4,), ("model",)), in_specs=specs, out_specs=P())
-    def run(scores, item_mask):
-        part = dataclasses.replace(problem, scores=scores, item_mask=item_mask)
-        rank = functools.partial(scored, part, items_axis="model")
-        return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
-
-    actual, items = run(problem.scores, problem.item_mask)
-    check_same(actual, jrm.measure(SOME, scored(problem)))
-    np.testing.assert_array_equal(items, scored(problem, k=10, ties="worst").items)

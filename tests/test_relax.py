@@ -1,4 +1,4 @@
-"""Soft places: values and gradients against NumPy in double precision, and training."""
+"""Soft places: values and gradients against pairs of items in double precision."""
 
 import functools
 
@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE
-from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -16,38 +15,49 @@ SOFT = jrm.sigmoid_ranks(0.3)
 NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
 
 
-def one_list(labels, scores, exists, retrieved, temperature):
-    """Computes the metrics of `NAMES` for one list, from all pairs of its items."""
-    pool = labels[exists]
+def soft_above(scores, has_rank):
+    """How surely an item is above another, `[lists, other, item]`."""
+    scores = jnp.where(has_rank, scores, 0)
+    lead = scores[:, None, :] - scores[:, :, None]
+    is_other = ~np.eye(scores.shape[1], dtype=bool)[None] & has_rank[:, None, :]
+    return is_other * jax.nn.sigmoid(lead / SOFT.temperature)
+
+
+def by_pairs(labels, scores, exists, retrieved):
+    """Computes the metrics of `NAMES` from all pairs of items, `[lists, metrics]`."""
     has_rank = exists & retrieved
-    labels, scores = labels[has_rank], scores[has_rank]
-    lead = (scores[None, :] - scores[:, None]) / temperature
-    is_above = 1 / (1 + np.exp(-lead))
-    np.fill_diagonal(is_above, 0)
-    rank = 1 + is_above.sum(1)
-    hit, gain = labels >= 1, 2.0**labels - 1
-    precision = hit * (1 + is_above @ hit) / rank
-    best = np.sort(2.0**pool - 1)[::-1]
-    ideal = (best / np.log2(2 + np.arange(len(best)))).sum()
-    relevant = (pool >= 1).sum()
-    values = [
-        (gain / np.log2(1 + rank)).sum() / max(ideal, 1e-9),
-        (gain / np.log2(1 + rank))[rank <= 3.5].sum(),
-        precision.sum() / max(relevant, 1),
-        precision[rank <= 3.5].sum() / max(relevant, 1),
-        (hit / rank).sum() / max(relevant, 1),
-        (hit / rank)[rank <= 5.5].sum() / max(relevant, 1),
-        hit[rank <= 4.5].sum() / max(min(4, len(rank)), 1),
-        hit[rank <= relevant + 0.5].sum() / max(relevant, 1),
-    ]
-    return np.where(relevant > 0, values, [values[0], values[1], *[0] * 6])
+    is_above = soft_above(scores, has_rank)
+    rank = 1 + is_above.sum(-1)
+    hit, gain = has_rank & (labels >= 1), has_rank * (2.0**labels - 1)
+    precision = hit * (1 + (is_above * hit[:, None, :]).sum(-1)) / rank
+    best = jnp.sort(exists * (2.0**labels - 1), descending=True)
+    ideal = (best / np.log2(2 + np.arange(labels.shape[1]))[None]).sum(-1)
+    num_relevant = (exists & (labels >= 1)).sum(-1)
+    relevant = jnp.maximum(num_relevant, 1)
+    worth = gain / jnp.log2(1 + rank)
+    values = (
+        worth.sum(-1) / jnp.maximum(ideal, 1e-9),
+        (worth * (rank <= 3.5)).sum(-1),
+        precision.sum(-1) / relevant,
+        (precision * (rank <= 3.5)).sum(-1) / relevant,
+        (hit / rank).sum(-1) / relevant,
+        (hit / rank * (rank <= 5.5)).sum(-1) / relevant,
+        (hit & (rank <= 4.5)).sum(-1) / jnp.clip(has_rank.sum(-1), 1, 4),
+        (hit & (rank <= num_relevant[:, None] + 0.5)).sum(-1) / relevant,
+    )
+    return jnp.stack(values, axis=-1)
 
 
-def expected(lists, temperature=SOFT.temperature):
-    """Returns `one_list` of every list, `[lists, metrics]`."""
-    wide = [np.asarray(x) for x in lists]
-    wide[:2] = [x.astype(np.float64) for x in wide[:2]]
-    return np.stack([one_list(*row, temperature) for row in zip(*wide, strict=True)])
+def in_double(function, lists):
+    """Calls a function of lists in double precision."""
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        wide = [jnp.asarray(x, float) for x in lists[:2]]
+        return np.asarray(jax.jit(function)(*wide, *lists[2:]))
+
+
+def expected(lists):
+    """Returns `by_pairs` in double precision."""
+    return in_double(by_pairs, lists)
 
 
 @pytest.fixture
@@ -88,7 +98,7 @@ def test_values(lists):
 
 def test_numbers_are_summed_by_how_surely_items_are_above(lists):
     """Soft sums of labels above each item agree with all pairs in double precision."""
-    labels, scores, exists, retrieved = lists
+    labels, _, exists, retrieved = lists
 
     def product(place, k):
         return place.counted_above[0] * place.counted_tied[0]
@@ -98,50 +108,23 @@ def test_numbers_are_summed_by_how_surely_items_are_above(lists):
 
     ranking = jrm.rank(*lists[:3], retrieved=retrieved, relax=SOFT)
     actual = ranking.expected_sum(label, product, (None,), counting=(label,))
-    held = exists & retrieved
-    scores = np.where(held, scores, 0).astype(np.float64)
-    lead = (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
-    above = (
-        held[:, None, :] * ~np.eye(scores.shape[1], dtype=bool) / (1 + np.exp(-lead))
-    )
-    labels = np.where(held, labels, 0).astype(np.float64)
+    has_rank = exists & retrieved
+    above = in_double(lambda _, scores: soft_above(scores, has_rank), lists[:2])
+    labels = np.where(has_rank, labels, 0).astype(np.float64)
     sums = (labels**2 * (above @ labels[..., None])[..., 0]).sum(-1)
     np.testing.assert_allclose(actual[:, 0], sums, rtol=5e-6)
 
 
-def dense(labels, scores, exists, retrieved):
-    """ApproxNDCG without its ideal, and approximate AP times R, from a matrix of pairs."""
-    held = exists & retrieved
-    scores = jnp.where(held, scores, 0)
-    is_above = jax.nn.sigmoid(
-        (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
-    )
-    is_above = is_above * ~jnp.eye(scores.shape[1], dtype=bool)[None] * held[:, None, :]
-    rank = 1 + is_above.sum(-1)
-    dcg = held * (2.0**labels - 1) / jnp.log2(1 + rank)
-    hit = held & (labels >= 1)
-    return dcg.sum(), (hit * (1 + (is_above * hit[:, None, :]).sum(-1)) / rank).sum()
+def test_gradients(lists, rng):
+    """Gradients agree with those of the plain formulas, in double and single precision."""
+    factors = rng.normal(size=(6, len(NAMES))).astype(np.float32)
 
+    def slopes(function, argnums=1):
+        return jax.grad(lambda *x: (factors * function(*x)).sum(), argnums)
 
-def total(labels, scores, exists, retrieved):
-    """The same from metrics, of which average precision is divided by R."""
-    ranking = jrm.rank(labels, scores, exists, retrieved=retrieved, relax=SOFT)
-    lists = jrm.measure(("dcg", "map"), ranking)
-    num_relevant = ((labels >= 1) & exists).sum(1).astype(scores.dtype)
-    return lists["dcg"].values.sum() + (lists["map"].values * num_relevant).sum()
-
-
-def test_gradients(lists):
-    """Gradients agree with those of the plain formula, in double and single precision."""
-    single = jax.jit(jax.grad(total, argnums=(0, 1), allow_int=True))(*lists)
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
-        wide = [jnp.asarray(x, float) for x in lists[:2]] + list(lists[2:])
-        exact = jax.jit(jax.grad(total, argnums=1))(*wide)
-        clean = [wide[0], jnp.nan_to_num(wide[1]), *wide[2:]]
-        plain = jax.jit(jax.grad(lambda *x: sum(dense(*x)), argnums=1))(*clean)
-        np.testing.assert_allclose(np.asarray(exact), np.asarray(plain), atol=1e-12)
-        exact = np.asarray(exact)
-    to_labels, to_scores = (np.asarray(x) for x in single)
+    to_labels, to_scores = map(np.asarray, jax.jit(slopes(measured, (0, 1)))(*lists))
+    exact, plain = (in_double(slopes(x), lists) for x in (measured, by_pairs))
+    np.testing.assert_allclose(exact, plain, atol=1e-12)
     assert not to_labels.any()
     np.testing.assert_allclose(to_scores, exact, atol=2e-6 * np.abs(exact).max())
     assert not exact[~(lists[2] & lists[3])].any()
@@ -265,10 +248,7 @@ SUMS = {
 
 @pytest.mark.long
 def test_a_low_temperature_is_no_relaxation(rng):
-    """Without ties, values approach the exact ones, with item weights and cutoffs.
-
-    So do those of packed lists.
-    """
+    """Without ties, values of rows and of packed lists approach the exact ones."""
     shape = (5, 12)
     labels = rng.choice(np.float32([0, 0, 1, 2, 3]), shape)
     scores = rng.permuted(np.tile(np.arange(12) / 8, (5, 1)), axis=1)
@@ -311,23 +291,6 @@ def test_nothing_to_rank(shape):
     empty = np.zeros(shape, np.float32)
     values = jrm.ndcg.per_list(empty, empty, relax=SOFT).values
     assert not values.any() and values.shape == shape[:1]
-
-
-@pytest.mark.parametrize("is_packed", [False, *long(True)])
-def test_memory(is_packed):
-    """Values and gradients hold few blocks of comparisons at a time, never all pairs."""
-    shape, options = (64, 2000), {"relax": SOFT}
-    if is_packed:
-        ids = np.repeat(np.arange(64, dtype=np.int32), 2000)
-        shape, options = ids.shape, {**options, "segment_ids": ids, "num_segments": 64}
-    scores = jax.ShapeDtypeStruct(shape, np.float32)
-
-    def value(labels, scores):
-        return jrm.average_precision(labels, scores, **options).compute()
-
-    program = jax.jit(jax.value_and_grad(value, argnums=1)).lower(scores, scores)
-    memory = program.compile().memory_analysis()
-    assert memory.temp_size_in_bytes < 3 * (4 * scores.size * 64)
 
 
 def test_log_auc_has_no_jumps():

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import resume_worker
 from evaluations import check_same
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from late_imports import LateImport
+from sources import put
 
 import jax_rank_metrics as jrm
 
@@ -166,7 +166,7 @@ def on_devices(number):
         return jrm.all_reduce(jrm.evaluate(METRICS, *batch), "data")
 
     def merge(states, batches):
-        for batch in jax.device_put(batches, NamedSharding(mesh, P("data"))):
+        for batch in put(mesh, batches, "data"):
             states = jrm.merge(states, step(batch))
         return states
 
@@ -183,7 +183,7 @@ def test_resumed_on_other_devices(batches, unbroken, tmp_path):
     for name, (save, load) in FORMATS.items():
         save(tmp_path / name, first)
         # Orbax restores to the devices of what it restores into.
-        like = jax.device_put(jrm.empty(METRICS), NamedSharding(mesh, P()))
+        like = put(mesh, jrm.empty(METRICS))
         restored = load(tmp_path / name, like)
         check_same_bits(restored, first)
         check_close(merge(restored, batches[STOP:]), unbroken)

@@ -130,11 +130,6 @@ def test_queries(vectors):
     assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
 
 
-def test_names_of_packed_lists():
-    packed = jrm.pack(["q7", "q7", "q3"])
-    assert packed.list_ids.tolist() == packed.ids.tolist() == ["q7", "q3"]
-
-
 # Frames with a row for each pair: the numbers of users and items, and metrics.
 SHAPE, GRADED = (9, 12), ("ndcg@3", "recall@1,5")
 

@@ -169,17 +169,6 @@ def test_high_labels_stay_finite():
     np.testing.assert_allclose(tied, mean / ideal, rtol=1e-6)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("lowered", ["top_k", "sort"])
-def test_a_cutoff_beyond_the_list(lowering, lowered):
-    """A list of one item has no other ranks."""
-    with lowering(lowered):
-        ranking = jrm.rank([[2.0]], [[0.5]], k=7)
-        lists = jrm.measure(metrics((1, 7), cases=FEW), ranking)
-        for name, measured in lists.items():
-            np.testing.assert_allclose(measured.values, [[1, 1]], err_msg=name)
-
-
 @pytest.mark.parametrize("shape", [(4, 0), (0, 5)], ids=["no items", "no lists"])
 def test_nothing_to_rank(shape):
     """Lists without items, and a batch without lists, give an empty state."""

@@ -11,12 +11,14 @@ from collections import namedtuple
 from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from marks import long, long_rows_but
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._places import place
@@ -110,6 +112,7 @@ def squares(x, weights=None):
 RANKINGS = {
     "rank": lambda x: jrm.rank(x.labels, x.scores, x.mask, x.item_weights),
     "rank, cut": with_columns,
+    "rank, retrieved": lambda x: jrm.rank(x.labels, jnp.where(x.segments < 0, jnp.nan, x.scores), x.mask, retrieved=(x.segments >= 0) & (x.weights[..., None] > 0), k=4),
     "rank, packed": lambda x: jrm.rank(x.labels, x.scores, x.mask, segment_ids=x.segments, num_segments=3),
     "rank, soft": lambda x: jrm.rank(x.labels, x.scores, relax=RELAX),
     "rank, packed, soft": lambda x: jrm.rank(x.labels, x.scores, segment_ids=x.segments, num_segments=3, relax=RELAX),
@@ -366,8 +369,8 @@ def test_stacked_states(names):
         same(y, numbers(x))
 
 
-MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
-AUTO = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
+MESH = make_mesh((2, 4), ("a", "b"), AxisType.Explicit)
+AUTO = make_mesh((2, 4), ("a", "b"))
 BOTH = P(("a", "b"))
 # How to cut arrays of lists and items, other arrays of lists, and the items of a catalogue.
 WAYS = {
@@ -402,17 +405,15 @@ def cut(x, way, mesh=MESH):
     """Puts arrays on a mesh, but for tables that have to be whole, and for names."""
     of_items, of_lists, of_tables = WAYS[way]
 
-    def put(at, name, array):
+    def cut_array(at, name, array):
         spec = of_items if name in OF_ITEMS else of_lists
         if name in (*TABLES, "names"):
             spec = of_tables if name in ("embeddings", "is_item") else None
         if way in ("some", "others") and at % 2 == (way == "others"):
             spec = None
-        return (
-            array if spec is None else jax.device_put(array, NamedSharding(mesh, spec))
-        )
+        return array if spec is None else put(mesh, array, *spec)
 
-    return Arrays(*map(put, range(len(FIELDS)), FIELDS, x))
+    return Arrays(*map(cut_array, range(len(FIELDS)), FIELDS, x))
 
 
 CELLS = long_rows_but([("states", "lists")], itertools.product(ROWS, WAYS))

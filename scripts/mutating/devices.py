@@ -176,7 +176,7 @@ MUTANTS = (
         "_states/double_floats.py",
         "groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)",
         "groups = jnp.where(groups < num_groups, jnp.maximum(groups, 0), num_groups)",
-        "tests/test_batches.py::test_lists_of_no_group",
+        "tests/test_show.py::test_groups_are_means_of_their_lists",
     ),
     Mutant(
         "merit and impact change places",

@@ -43,7 +43,7 @@ MUTANTS = (
         "_drivers/step.py",
         "skips_inf=plan.skips_inf",
         "skips_inf=False",
-        "tests/test_not_recommended.py::test_the_example_of_the_page",
+        "tests/test_not_recommended.py::test_no_model_recommends_minus_infinity",
     ),
     Mutant(
         "a relevant item that is no candidate is forgotten",
@@ -99,14 +99,14 @@ MUTANTS = (
         "_drivers/scorers.py",
         "_inputs.float_dtype(queries, items)",
         "np.result_type(queries.dtype, items.dtype)",
-        "tests/test_sparse_vectors.py::test_small_integers_do_not_overflow",
+        "tests/test_products.py::test_wide_integers_do_not_wrap[sparse]",
     ),
     Mutant(
         "the rows of masked sparse items",
         "_drivers/scorers.py",
         'np.searchsorted(rows.indptr, entries, side="right") - 1',
         'np.searchsorted(rows.indptr, entries, side="right")',
-        "tests/test_sparse_vectors.py::test_equal_to_dense",
+        "tests/test_drivers.py::test_values[sparse-candidates]",
     ),
     Mutant(
         "a matrix of scores is not cut over items",

@@ -156,7 +156,7 @@ MUTANTS = (
         "_places/first_stop.py",
         "(2 * first.above + first.tied + 1)",
         "(2 * first.above + 2)",
-        "tests/test_realistic_ranks.py::test_a_target_among_three_tied_items",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "lists that a metric refuses pass",

@@ -234,7 +234,7 @@ MUTANTS = (
         "_results/comparisons/outcomes.py",
         "False: (above[column], below[column]),",
         "False: (below[column], above[column]),",
-        "tests/test_compare.py::test_exact_p_by_brute_force",
+        "tests/test_questions.py::test_exact_p_by_brute_force",
     ),
     Mutant(
         "the wrong end of an interval is open",

@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 
@@ -42,9 +43,8 @@ ITEMS = jax.sharding.PartitionSpec(None, "model")
 
 def sharded(kind=jax.sharding.AxisType.Explicit):
     """Returns lists whose items are sharded over two devices, by their type."""
-    mesh = jax.make_mesh((2,), ("model",), (kind,), devices=jax.devices()[:2])
-    lists = np.zeros((2, 4), np.float32)
-    return jax.device_put(lists, jax.sharding.NamedSharding(mesh, ITEMS))
+    mesh = make_mesh((2,), ("model",), kind)
+    return put(mesh, np.zeros((2, 4), np.float32), *ITEMS)
 
 
 def over_items(call):

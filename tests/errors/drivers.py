@@ -9,6 +9,7 @@ import scipy.sparse
 from error_rows import rows_of
 from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
+from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
 from errors.sources import turned
@@ -77,9 +78,20 @@ PART = part()
 
 def over_devices(axis, call=queries, **changes):
     """Evaluates queries on a mesh of two devices."""
-    kinds = (jax.sharding.AxisType.Auto,)
-    mesh = jax.make_mesh((2,), ("m",), kinds, devices=jax.devices()[:2])
-    return call(mesh=mesh, **{axis: "m"} | changes)
+    return call(mesh=make_mesh((2,), ("m",)), **{axis: "m"} | changes)
+
+
+GRID = make_mesh((2, 4), ("q", "i"), jax.sharding.AxisType.Explicit)
+ON_GRID = {"mesh": GRID, "queries_axis": "q", "items_axis": "i"}
+
+
+EYE = np.eye(8, dtype=np.float32)
+
+
+def of_shards(of_users, of_items, vectors=EYE, **options):
+    """Evaluates users and items of which a mesh cuts the arrays."""
+    model = put(GRID, vectors, *of_users), put(GRID, EYE, *of_items)
+    return users(model=model, relevant=[[0]] * 8, **options)
 
 
 def links(scores=MATRIX, **changes):
@@ -135,7 +147,6 @@ def any_user(users):
 
 CASES = {
     "complex similarity of a driver": (TypeError, "similarity gives complex64 scores", lambda: queries(similarity=turned)),
-    "complex similarity of candidates": (TypeError, "similarity gives complex64 scores", lambda: queries(similarity=turned, candidates=[[0], [1]])),
     "complex scores of a model": (TypeError, "the scores of model: dtype is complex64", lambda: users(model=lambda users: any_user(users) * np.complex64(1j))),
     "seen of other users": (ValueError, "seen names none of the users that are evaluated (it has user 7, and user 0 .* empty list", lambda: jrm.evaluate_users("mrr@1", any_user, [[0], [1]], seen={7: [0]})),
     "seen of no user": (ValueError, "seen has the user -1; pass the rows of users, from 0", lambda: jrm.evaluate_users("mrr@1", any_user, [[0], [1]], seen={-1: [0], 0: [1]})),
@@ -148,24 +159,23 @@ CASES = {
     "a model of three parts": (ValueError, "model has 3 parts", lambda: users(model=(MATRIX,) * 3)),
     "a model of two widths": (ValueError, "queries of shape", lambda: users(model=(MATRIX, MATRIX[:, :2]))),
     "a list of two widths": (ValueError, "queries of shape", lambda: users(model=[MATRIX, MATRIX[:, :2]])),
-    "a model of three axes": (ValueError, "model has shape (2, 3, 1)", lambda: users(model=MATRIX[..., None])),
     "a sparse model": (TypeError, "got csr_array.* model.toarray()", lambda: users(model=sparse(MATRIX))),
     "scores of other users": (ValueError, "model returned scores", lambda: users(model=lambda users: MATRIX[:1])),
     "scores of three axes": (ValueError, "model returned scores of shape (32, 3, 1)", lambda: users(model=lambda users: MATRIX[users][..., None])),
-    "three rows": (ValueError, "relevant has 3 rows, but there are 2", lambda: users(relevant=[[0]] * 3)),
     "one row": (ValueError, "relevant has 1 rows, but there are 2 users", lambda: users(relevant=[[0]])),
-    "unknown users": (ValueError, "relevant has users from 0 to 7", lambda: users(relevant={0: [0], 7: []})),
     "unknown users who saw": (ValueError, "seen has users from 3 to 9", lambda: users(seen={3: [1], 9: [0]})),
-    "negative users who saw": (ValueError, "seen has users from -1 to 1", lambda: users(seen={-1: [1], 1: [0]})),
     "a transposed matrix": (ValueError, "relevant has 3 rows, but there are 2 users", lambda: users(relevant=sparse(np.eye(3, 2)), seen=sparse(np.eye(2, 3, 1)))),
     "rows that differ": (ValueError, "relevant has 3 rows and seen has 2 rows", lambda: users(model=lambda users: MATRIX[users], relevant=[[0]] * 3, seen=[[1]] * 2)),
     "masked ids": (TypeError, "relevant: got a masked", lambda: users(relevant=np.ma.array([[0], [1]]))),
     "masked ids of a user": (TypeError, "seen of user 1: got a masked", lambda: users(seen=of_column([0, 2], masked=True))),
+    **{
+        f"an index of {name} with a user twice": (ValueError, "index holds user 1 more than once; join", lambda name=name: users(**{name: FRAMES["pandas"].Series([[2], [0], [1]], [1, 0, 1])}))
+        for name in ("relevant", "seen")
+    },
     "no chosen users": (ValueError, "users is empty", lambda: users(users=[])),
     "tau at a cut": (ValueError, "tau: an item with the label 0 is worth 1.0.*rank all items with", lambda: users(metrics="tau", k=2)),
     "a negative group": (ValueError, "item_groups holds -1", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T - 1)),
     "no groups": (ValueError, "or item_groups where", lambda: users(metrics="group_recall@1")),
-    "three rows of seen items": (ValueError, "seen has 3 rows, but there are 2", lambda: users(seen=[[]] * 3)),
     "one row of seen items": (ValueError, "seen has 1 rows, but there are 2 users", lambda: users(seen=[[0]])),
     "four columns": (ValueError, "relevant has 4 columns, but there are 3", lambda: users(relevant=sparse(np.eye(2, 4)))),
     "four columns of seen items": (ValueError, "seen has 4 columns", lambda: users(seen=sparse(np.eye(2, 4, 2)))),
@@ -173,7 +183,6 @@ CASES = {
     "a dict of no users": (ValueError, "relevant has no users", lambda: users(relevant={})),
     "a number": (TypeError, "relevant: got 3", lambda: users(relevant=3)),
     "a fraction as an id": (TypeError, "relevant of user 1: got", lambda: users(relevant=[[0], [0.5]])),
-    "floats as ids": (TypeError, "relevant of user 0: got", lambda: users(relevant=MATRIX)),
     "a name as a user": (TypeError, "relevant has the key 'a'", lambda: users(relevant={"a": [0]})),
     "a name as an item": (TypeError, "relevant of user 0: got .*; pass integers, or the ids of all items as item_ids=", lambda: users(relevant=[["a"], ["b"]])),
     "labels of names": (TypeError, "relevant of user 0: got a dict; pass a list", lambda: users(relevant=[{"c": 0}, {"d": 1}], item_ids=["c", "d", "e"])),
@@ -190,7 +199,6 @@ CASES = {
     "a name as a user who saw": (TypeError, "seen has the key 'b'", lambda: users(seen={"b": [1]})),
     "an unknown item": (ValueError, "relevant of user 1 holds the item 3", lambda: users(relevant=[[0], [1, 3]])),
     "a huge id": (ValueError, "relevant of user 1 holds the id 18446744073709551615", lambda: users(relevant=of_column(np.array([2**64 - 1], np.uint64)))),
-    "an unknown seen item": (ValueError, "seen of user 0 holds the item 9", lambda: users(seen={0: [9]})),
     "a metric of this name": (ValueError, "'popularity@2' is among metrics", lambda: users(metrics={"popularity@2": functools.partial(jrm.recall, k=2)}, seen=[[], []])),
     "a negative label": (ValueError, "relevant holds -1", lambda: users(relevant=sparse(MATRIX - 1))),
     "users of floats": (TypeError, "users: got an array of float64", lambda: users(users=[0.5])),
@@ -281,13 +289,19 @@ CASES = {
     "an item of nan": (ValueError, "items holds nan for 1 of 3", lambda: queries(queries=np.eye(2, 3), items=np.diag([1, np.nan, 1]))),
     "queries of nan": (ValueError, "query 0 hold nan: queries holds nan for query 0", lambda: queries(queries=QUERY * np.nan)),
     "an infinite item": (ValueError, "items is infinite for 1 of 3 items, such as item 2, and", lambda: queries(items=INFINITE)),
-    "cosines of an infinite item": (ValueError, "inf − inf and inf/inf are nan", lambda: queries(items=INFINITE, similarity="cosine")),
     "products that overflow": (ValueError, "query 0 hold nan: products overflow", lambda: queries(queries=np.full((2, 4), 9.0), items=np.float32([[3e38, -3e38] * 2] * 3))),
     "a mask of two of three items": (ValueError, "item_mask has shape", lambda: queries(item_mask=np.ones(2, bool))),
     "queries without a cutoff": (ValueError, "no metric has a cutoff", lambda: queries(metrics="mrr")),
     "a block of nothing": (ValueError, "block_size is 0", lambda: queries(block_size=0)),
     "undefined of queries": (ValueError, "undefined is 'two'", lambda: queries(undefined="two")),
     "traced queries": (TypeError, "queries is traced; make this call outside", lambda: jax.jit(traced)(QUERY)),
+    # meshes
+    "one axis of users and items": (ValueError, "'q'.* would cut queries and items", lambda: of_shards(("q",), ("q",))),
+    "an axis of dims": (ValueError, "along its axis 1", lambda: of_shards((None, "q"), ("i",))),
+    "an axis without a mesh": (ValueError, "without a mesh", lambda: users(queries_axis="q")),
+    "a mesh without an axis": (ValueError, "without an axis", lambda: users(mesh=GRID)),
+    "an axis of no mesh": (ValueError, "'x' is none of", lambda: users(**ON_GRID | {"items_axis": "x"})),
+    "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1]))),
     # parts
     "a part that is no evaluation": (TypeError, "merge: got 3 beside Evaluation", lambda: PART.merge(3)),
     "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map"))),
@@ -316,7 +330,6 @@ CASES = {
     "a sparse nan": (ValueError, "holds nan in row", lambda: of_sparse(items=SPARSE * np.nan)),
     "sparse products": (ValueError, "products overflow", lambda: of_sparse(queries=sparse(WIDE + 1e30), items=sparse(np.float32([1e30, -1e30] * 6)[None]), relevant=[[0], [0]], metrics="recall@1")),
     "a batch of no sparse queries": (ValueError, "batch_size", lambda: of_sparse(batch_size=0)),
-    "a mask of seven sparse items": (ValueError, "item_mask", lambda: of_sparse(item_mask=np.ones(7, bool))),
     # tokens
     "an array as tokens": (TypeError, "pass jrm.Tokens, or a list of arrays", lambda: of_tokens(items=np.ones((3, 2)))),
     "tokens of two kinds": (ValueError, "pass arrays of one kind", lambda: of_tokens(items=[*TOKENS, np.ones((2, 6))])),
@@ -339,6 +352,9 @@ CASES = {
 }
 # Calls that raise when the items or the groups have been read.
 LATE = {
+    "nan of an item on a mesh": (ValueError, "nan for 1 of 3 items, such as item 1", lambda: users(model=(np.eye(2, 3), np.diag([1, np.nan, 1])), **ON_GRID)),
+    "nan of a user on a mesh": (ValueError, "user 1 hold nan", lambda: users(model=np.where([[False], [True]], np.nan, MATRIX), **ON_GRID)),
+    "an infinite user on a mesh": (ValueError, "model[0] is infinite for user 5, and inf", lambda: of_shards(("q",), ("i",), np.where(np.arange(8)[:, None] == 5, np.float32(np.inf), EYE))),
     "one iterator for two passes": (ValueError, "the same iterator twice", lambda: queries(metrics="mrr", items=functools.partial(next, iter([iter(BLOCKS)] * 2)), k=1)),
     "some items of nobody": (ValueError, "item_groups holds no number above 0", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T * np.nan)),
     "groups that nothing reads": (ValueError, "no metric of this call reads", lambda: users(item_groups=MATRIX.T + 1)),

@@ -14,6 +14,7 @@ from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 
 pandas, pl = LateImport("pandas"), LateImport("polars")
+pytrec_eval = LateImport("jax_rank_metrics.adapters.pytrec_eval")
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"x": 0}}
 RUN = {"q1": {"a": 0.5}, "q3": {"x": 0.0}}
@@ -51,6 +52,11 @@ def run(data, format=None, name="run", **options):
     reading(jrm.read_run, name, data, format=format, **options)
 
 
+def evaluated(run, measure="map", **options):
+    """Evaluates a run as pytrec_eval does."""
+    pytrec_eval.RelevanceEvaluator(QRELS, {measure}, **options).evaluate(run)
+
+
 def open_as_text():
     """Reads judgements from a file that was opened as text."""
     with tempfile.NamedTemporaryFile("r", suffix=".csv") as file:
@@ -77,6 +83,14 @@ def series_of_two_columns():
 
 
 CASES = {
+    # the evaluator of pytrec_eval
+    **{
+        f"the measure {name}": (ValueError, repr(name), lambda name=name: evaluated({}, name))
+        for name in ("yaap", "ndcg@10", "relstring", "Rndcg", "P.", "bpref_5", "P.0", "P.2.5")
+    },
+    "an evaluator at level 0": (ValueError, "relevance_level is 0", lambda: evaluated({}, relevance_level=0)),
+    "an evaluator of nan": (ValueError, "nan", lambda: evaluated({"q1": {"a": float("nan")}})),
+    "an evaluator of a name": (TypeError, "query 'q1' holds 'a'; pass a list of ids", lambda: evaluated({"q1": "a"})),
     # the first bad line
     "too few fields": (ValueError, "qrels, line 2 .*not of the form", lambda: qrels("q 0 a 1\nq 0 b\n")),
     "too many fields": (ValueError, "qrels, line 3 .*not of the form", lambda: qrels("q 0 a 1\n\nq 0 b 1 1\n")),

@@ -1,7 +1,6 @@
 """The evaluator in place of pytrec_eval's, and the command's lines, with every edge case."""
 
 import math
-import re
 import warnings
 
 import numpy as np
@@ -210,23 +209,5 @@ def test_runs_without_results():
         assert library.RelevanceEvaluator(qrels, set()).evaluate({"q": {}}) == {"q": {}}
     evaluator = ours.RelevanceEvaluator({}, measures)
     assert evaluator.evaluate({"q": {"a": 1.0}}) == {} and evaluator.states == {}
-
-
-@pytest.mark.parametrize(
-    "measure",
-    ["yaap", "ndcg@10", "relstring", "Rndcg", "P.", "bpref_5", "P.0", "P.2.5"],
-)
-def test_measures_that_are_refused(measure):
-    with pytest.raises(ValueError, match=re.escape(repr(measure))):
-        ours.RelevanceEvaluator({"q": {"a": 1}}, {measure})
-
-
-def test_arguments_that_are_refused():
-    with pytest.raises(ValueError, match="relevance_level is 0"):
-        ours.RelevanceEvaluator({}, {"map"}, relevance_level=0)
     evaluator = ours.RelevanceEvaluator({"q": {"a": 1}}, {"map"})
-    with pytest.raises(ValueError, match="nan"):
-        evaluator.evaluate({"q": {"a": float("nan")}})
-    with pytest.raises(TypeError, match="query 'q' holds 'a'; pass a list of ids"):
-        evaluator.evaluate({"q": "a"})
     assert evaluator.evaluate({"q": ["b", "a"]}) == {"q": {"map": 0.5}}  # in rank order
