@@ -271,13 +271,13 @@ BEJEWELED = {
 
 
 def _of_topics(options=(), **fields):
-    fields = {"closed_form": False, "defined": has_topics} | fields
+    fields = {"defined": has_topics} | fields
     return Case(dict(options), columns=("subtopics",), **fields)
 
 
 def _mean_over_topics(metric, **options):
     extra = {"metric": metric} | options
-    return _of_topics(options, loops=oracle.over_topics, extra=extra, closed_form=True)
+    return _of_topics(options, loops=oracle.over_topics, extra=extra)
 
 
 SHARES = (0.5, 0.2, 0.3)  # a target of three groups

@@ -71,3 +71,49 @@ def test_the_ends_of_alpha(three_items):
         np.testing.assert_allclose(values[f"alpha_dcg {alpha}"], gain, rtol=1e-6)
         ratio = gain / ideals[alpha]
         np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
+
+
+def worth_by_rank(scores, has_topic, q):
+    """The mean over all orders of what one topic gains at each rank, in float64."""
+    worths = []
+    for score in np.unique(scores)[::-1]:
+        tied, recurring = (scores == score).sum(), has_topic[scores == score].sum()
+        above, j = has_topic[scores > score].sum(), np.arange(tied + 1)
+        # The mean of q^H where H of the first j tied items have the topic: those without
+        # it first, then one more after the other.
+        kept = np.ones(tied + 1)
+        for number in range(tied - recurring + 1, tied + 1):
+            share = np.minimum(j / number, 1)
+            kept += share * (q * np.roll(kept, 1) - kept)
+        worths.append(q**above * -np.diff(kept) / (1 - q))
+    return np.concatenate(worths)
+
+
+def test_tied_items_of_long_lists(rng):
+    """Means over all orders, with one group, groups of unequal size, and hardly any."""
+    scores = rng.integers(0, 8, (3, 500)).astype(np.float32)
+    scores[0] = 0
+    scores[2] = rng.permutation(500) // 2
+    topics = rng.random((3, 500, 2)) < [0.02, 0.4]
+    ks, ranks = (10, 100, None), np.arange(1, 501)
+    metrics = {
+        "dcg": functools.partial(jrm.alpha_dcg, k=ks, alpha=0.1),
+        "err": functools.partial(jrm.err_ia, k=ks, alpha=0.6),
+        "recall": functools.partial(jrm.subtopic_recall, k=ks),
+        "nrbp": functools.partial(jrm.nrbp, p=0.99),
+    }
+    ranking = jrm.rank(topics.any(-1), scores, columns={"subtopics": topics})
+    actual = jrm.measure(metrics, ranking)
+    for i in range(3):
+        for name, q, values in (
+            ("dcg", 0.9, 1 / np.log2(ranks + 1)),
+            ("err", 0.4, 1 / ranks / 2),
+            ("recall", 0.0, np.full(500, 1 / 2)),
+            ("nrbp", 0.5, 0.99 ** (ranks - 1.0) * (1 - 0.5 * 0.99) / 2),
+        ):
+            worths = sum(worth_by_rank(scores[i], x, q) for x in topics[i].T)
+            sums = np.cumsum(worths * values)[[9, 99, 499]]
+            if name == "err":
+                sums /= np.cumsum(q ** (ranks - 1.0) / ranks)[[9, 99, 499]]
+            expected = sums[-1] if name == "nrbp" else sums
+            np.testing.assert_allclose(actual[name].values[i], expected, rtol=1e-6)

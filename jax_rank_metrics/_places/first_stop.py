@@ -201,11 +201,11 @@ def _expected_by_ranks(
         hazard, rank = stops / remaining, above + (offset + 1)
         stopping = sum(state.passing) * hazard
         sums = [
-            _plus(total, stopping * at_ranks(position_fn, rank, k))
+            _arithmetic.plus(total, stopping * at_ranks(position_fn, rank, k))
             for k, total in zip(ks, state.sums, strict=True)
         ]
         # A certain stop leaves no chance at all.
-        passing = _plus(state.passing, -stopping)
+        passing = _arithmetic.plus(state.passing, -stopping)
         high, low = (jnp.where(hazard < 1, x, 0) for x in passing)
         chances = [
             jnp.where(is_within(rank, k), high + low, chance)
@@ -241,20 +241,11 @@ def _expected_by_ranks(
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
-_Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
-
-
-def _plus(pair: _Pair, x: jax.Array) -> _Pair:
-    """Adds a float to a pair, without a carry from the lower part."""
-    high, error = _arithmetic.two_sum(pair[0], x)
-    return high, pair[1] + error
-
-
 class _Reader(NamedTuple):
     """A user who has read the ranks so far, `[*lists]` each."""
 
-    passing: _Pair  # the chance to read on
-    sums: list[_Pair]  # of position_fn at the first stop, up to each k
+    passing: _arithmetic.Pair  # the chance to read on
+    sums: list[_arithmetic.Pair]  # of position_fn at the first stop, up to each k
     chances: list[jax.Array]  # of no stop up to each k that is no None
 
 

@@ -179,7 +179,9 @@ class Ranked:
                     groups, worth, values, amounts, group_size
                 )
             place = place_of(groups, dtype)
-        return _with_unlisted(place, amounts), worth
+        place = _with_unlisted(place, amounts)
+        may_tie = self._tie_keys is not None
+        return dataclasses.replace(place, worth=worth if may_tie else None), worth
 
     def _groups(
         self,

@@ -31,6 +31,27 @@ MUTANTS = (
         "is_tied, is_tied)",
         "tests/test_places.py::test_places_of_short_rows",
     ),
+    Mutant(
+        "an item tied with others of its kind is worth what the first is",
+        "_places/repeats.py",
+        "place.worth is not None and q < 1",
+        "place.worth is None and q < 1",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "the last of many tied items of a kind are followed from the front",
+        "_places/repeats.py",
+        "jnp.floor(last_index / (1 + q))",
+        "last_index",
+        "tests/test_subtopics.py::test_tied_items_of_long_lists",
+    ),
+    Mutant(
+        "the places that are read first stand for all",
+        "_places/repeats.py",
+        "lambda state: state[0] < last, add",
+        "lambda state: state[0] < 1, add",
+        "tests/test_subtopics.py::test_tied_items_of_long_lists",
+    ),
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
@@ -90,9 +111,9 @@ MUTANTS = (
     ),
     Mutant(
         "the first item of a subtopic counts as its second",
-        "_formulas/subtopics.py",
-        "power(1 - alpha, num_above)",
-        "power(1 - alpha, num_above + 1)",
+        "_places/repeats.py",
+        "power(q, num_above)",
+        "power(q, num_above + 1)",
         "jax_rank_metrics/_formulas/subtopics.py",
     ),
     Mutant(
