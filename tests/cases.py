@@ -376,8 +376,8 @@ CASES: dict[str, Case] = dict(_named({
     # Users who read on by chance.
     "rank_biased_precision-graded": Case({"p": 0.5, "max_label": 2}, defined=gained),
     "rank_biased_precision": Case(),
-    "expected_reciprocal_rank-normalized": Case({"normalized": True, "max_label": 2}, closed_form=False, defined=gained),
-    "expected_reciprocal_rank": Case(closed_form=False, defined=gained),
+    "expected_reciprocal_rank-normalized": Case({"normalized": True, "max_label": 2}, defined=gained),
+    "expected_reciprocal_rank": Case(defined=gained),
     "inst": _browsing({}),
     "insq": INSQ(),
     "insq-total_utility": INSQ("total_utility"),

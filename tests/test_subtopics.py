@@ -5,6 +5,7 @@ import math
 
 import jax
 import numpy as np
+import oracle
 import pytest
 from drawn import draw_short
 
@@ -73,22 +74,6 @@ def test_the_ends_of_alpha(three_items):
         np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
 
 
-def worth_by_rank(scores, has_topic, q):
-    """The mean over all orders of what one topic gains at each rank, in float64."""
-    worths = []
-    for score in np.unique(scores)[::-1]:
-        tied, recurring = (scores == score).sum(), has_topic[scores == score].sum()
-        above, j = has_topic[scores > score].sum(), np.arange(tied + 1)
-        # The mean of q^H where H of the first j tied items have the topic: those without
-        # it first, then one more after the other.
-        kept = np.ones(tied + 1)
-        for number in range(tied - recurring + 1, tied + 1):
-            share = np.minimum(j / number, 1)
-            kept += share * (q * np.roll(kept, 1) - kept)
-        worths.append(q**above * -np.diff(kept) / (1 - q))
-    return np.concatenate(worths)
-
-
 def test_tied_items_of_long_lists(rng):
     """Means over all orders, with one group, groups of unequal size, and hardly any."""
     scores = rng.integers(0, 8, (3, 500)).astype(np.float32)
@@ -111,7 +96,10 @@ def test_tied_items_of_long_lists(rng):
             ("recall", 0.0, np.full(500, 1 / 2)),
             ("nrbp", 0.5, 0.99 ** (ranks - 1.0) * (1 - 0.5 * 0.99) / 2),
         ):
-            worths = sum(worth_by_rank(scores[i], x, q) for x in topics[i].T)
+            worths = sum(
+                oracle.stops_by_rank(scores[i], (1 - q) * x) / (1 - q)
+                for x in topics[i].T
+            )
             sums = np.cumsum(worths * values)[[9, 99, 499]]
             if name == "err":
                 sums /= np.cumsum(q ** (ranks - 1.0) / ranks)[[9, 99, 499]]

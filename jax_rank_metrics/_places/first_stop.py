@@ -9,7 +9,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._places.place import at_ranks, is_within, sum_of_many
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, PositionFn
@@ -269,40 +269,4 @@ def at_mean_rank(
         values = at_ranks(position_fn, rank, k)
         sums.append(jnp.where(has_stop, values, jnp.zeros_like(values)))
         chances.append(1 - (has_stop & is_within(rank, k)).astype(dtype))
-    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
-
-
-def cascade(
-    stop: jax.Array,
-    exists: jax.Array,
-    above: jax.Array | None,
-    position_fn: PositionFn,
-    ks: Sequence[Cut],
-    layout: RankedLayout,
-) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` for items in one definite order that each stop by chance.
-
-    Args:
-        stop: `[*lists, items]`, the probability that a user who reads an item stops.
-        exists: `[*lists, items]` bool.
-        above: `[*lists, items]` int32, the number of items before each; None where items
-            follow each other without gaps.
-        position_fn: The value of a stop at rank 1, 2, …
-        ks: Cutoffs.
-        layout: The layout of the items.
-    """
-    # The log-probability of passing each item. It is −200 at a certain stop: e^−200 is 0.
-    log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
-    log_pass = jnp.where(stop < 1, log_pass, -200)
-    log_passed_through = layout.cumulative_sum(log_pass)
-    stop_chance = jnp.exp(log_passed_through - log_pass) * stop
-    passed_through = jnp.exp(log_passed_through)
-    offset = layout.offset_in_list(exists) if above is None else above
-    rank = offset.astype(stop.dtype) + 1
-    sums, chances = [], []
-    for k in ks:
-        k = layout.cut_of_items(k)
-        sums.append(layout.sum(stop_chance * at_ranks(position_fn, rank, k)))
-        within = exists & is_within(rank, k)
-        chances.append(1 - layout.max(jnp.where(within, 1 - passed_through, 0)))
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)

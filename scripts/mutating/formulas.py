@@ -52,6 +52,27 @@ MUTANTS = (
         "lambda state: state[0] < 1, add",
         "tests/test_subtopics.py::test_tied_items_of_long_lists",
     ),
+    Mutant(
+        "items that stop a user are added before those that do not",
+        "_places/cascade.py",
+        "blanks + (number + 1)",
+        "(number + 1)",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "a group across the cut lacks the items that stop nobody",
+        "_places/cascade.py",
+        "layout.sum(exists) - layout.sum(stop > 0)",
+        "layout.sum(stop > 0) - layout.sum(stop > 0)",
+        "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
+    ),
+    Mutant(
+        "the likeliest rank of a counted item counts twice",
+        "_places/cascade.py",
+        "(sign > 0) | (distance > 0)",
+        "sign == sign",
+        "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
+    ),
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
