@@ -102,12 +102,18 @@ def stop_chances(
     if bounds is None:
         return reached * stop
     start, end = (jnp.broadcast_to(x, stop.shape) for x in bounds)
-    offset = _arithmetic.iota(stop) - start
+    offset, num_more = _arithmetic.iota(stop) - start, end - start
+    # Mostly, no more than two items tie.
+    is_first, is_second = ((num_more == 1) & (offset == i) for i in range(2))
+    of_first = (stop + _arithmetic.shifted(stop, -1)) / 2
+    of_second = stop + (1 - stop) * _arithmetic.shifted(stop, 1)
     reached, stopped = lax.cond(
-        _mesh.unvmap_any(end > start),
+        _mesh.unvmap_any(num_more > 1),
         _in_groups,
-        lambda reached, stop, *_: (reached, stop),
-        *(reached, stop, start, end, offset),
+        lambda reached, stopped, *_: (reached, stopped),
+        jnp.where(is_second, _arithmetic.shifted(reached, 1), reached),
+        jnp.where(is_first, of_first, jnp.where(is_second, of_second, stop)),
+        *(stop, start, end),
     )
     if group is not None:
         stopped_in_group, in_group = group
@@ -120,13 +126,16 @@ def stop_chances(
 
 def _in_groups(
     reached: jax.Array,
+    stopped: jax.Array,
     stop: jax.Array,
     start: jax.Array,
     end: jax.Array,
-    offset: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-    """Returns the chance to reach each item's group, and S_j in the j-th of its slots."""
-    is_stop = (stop > 0).astype(jnp.int32)
+    """Returns the chance to reach each item's group, and S_j in the j-th of its slots.
+
+    `stopped` is S_j where at most two items tie.
+    """
+    is_stop, offset = (stop > 0).astype(jnp.int32), _arithmetic.iota(stop) - start
     through = _arithmetic.along_runs(offset > 0, [is_stop], [jnp.add])[1][0]
     stops = _arithmetic.take(through, end)
     # The items that can stop a user, in the first slots of their group.
@@ -134,7 +143,7 @@ def _in_groups(
     chances = _arithmetic.put(jnp.zeros_like(stop), target, stop)
     index = (offset + 1).astype(stop.dtype)
     blanks = (end - start + 1 - stops).astype(stop.dtype)
-    last = jnp.max(jnp.where(end > start, stops, 0), initial=0)
+    last = jnp.max(jnp.where(end > start + 1, stops, 0), initial=0)
 
     def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         number, stopped = state
@@ -146,8 +155,8 @@ def _in_groups(
 
     zeros = _mesh.match_varying(jnp.zeros_like(stop), (stop, start, end))
     state = jnp.zeros_like(last), zeros
-    stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
-    stopped = jnp.where(end > start, stopped, stop)
+    of_group = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    stopped = jnp.where(end > start + 1, of_group, stopped)
     return _arithmetic.take(reached, start), stopped
 
 

@@ -67,6 +67,13 @@ MUTANTS = (
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
     Mutant(
+        "the second of two tied items stops a user as the first does",
+        "_places/cascade.py",
+        "jnp.where(is_second, of_second, stop)",
+        "jnp.where(is_second, stop, stop)",
+        "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
+    ),
+    Mutant(
         "the likeliest rank of a counted item counts twice",
         "_places/cascade.py",
         "(sign > 0) | (distance > 0)",
