@@ -383,7 +383,7 @@ CASES: dict[str, Case] = dict(_named({
     "insq-total_utility": INSQ("total_utility"),
     "insq-total_cost": INSQ("total_cost"),
     "bejeweled_player_model": _browsing(BEJEWELED),
-    "time_biased_gain": _browsing({"half_life": 5}),
+    "time_biased_gain": _browsing({"half_life": 5}, refused=()),
     "information_foraging": FORAGING(),
     "information_foraging-total_utility": FORAGING("total_utility"),
     "information_foraging-cost": FORAGING("cost"),

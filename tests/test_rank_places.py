@@ -115,6 +115,8 @@ def test_many_metrics(tied, rng):
     lists = draw(rng, tied=tied)
     ranking, served = jrm.rank_places(**lists.places()), {}
     for name, case in EVERY.items():
+        if tied and name == "time_biased_gain":  # a closed form, as there are no costs
+            continue
         if "places" not in case.refused and (case.closed_form or not tied):
             if name in (*CORE, *SPECIAL) if tied else not case.closed_form:
                 served[name] = case

@@ -74,6 +74,13 @@ MUTANTS = (
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
     Mutant(
+        "costs leave tied items in no order",
+        "_formulas/cwl.py",
+        'order_columns=("costs",)',
+        "order_columns=()",
+        "tests/test_cwl.py::test_time_biased_gain_without_costs",
+    ),
+    Mutant(
         "the likeliest rank of a counted item counts twice",
         "_places/cascade.py",
         "(sign > 0) | (distance > 0)",
