@@ -24,6 +24,10 @@ from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._places.tie_groups import RankSum
 from jax_rank_metrics._types import Cut, PositionFn
 
+# Ranks are negligible whose weight is this share of that of the likeliest one: a hundred
+# thousand of them change no digit.
+_NEGLIGIBLE = 1e-14
+
 
 def _with_item(
     stopped: jax.Array,
@@ -255,7 +259,3 @@ def in_turn(
         return [jnp.sum(sum(x), axis=0) / total for x in ranks.sums]
 
     return means
-
-
-# Of the weight of the likeliest rank: a hundred thousand of these change no digit.
-_NEGLIGIBLE = 1e-14
