@@ -91,6 +91,15 @@ def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     return high, (a - (high - b_rounded)) + (b - b_rounded)
 
 
+Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
+
+
+def plus(pair: Pair, x: jax.Array) -> Pair:
+    """Adds a float to a pair, without a carry from the lower part."""
+    high, error = two_sum(pair[0], x)
+    return high, pair[1] + error
+
+
 def count(x: jax.Array) -> jax.Array:
     """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
 

@@ -188,6 +188,7 @@ from jax_rank_metrics._metrics.metric import Metric as Metric
 from jax_rank_metrics._metrics.metric import metric as metric
 from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
+from jax_rank_metrics._places.repeats import repeated as repeated
 from jax_rank_metrics._places.soft_places import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking

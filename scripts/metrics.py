@@ -173,9 +173,10 @@ def undefined(metric: Any) -> str:
 def ties(metric: Any) -> str:
     """The meaning of equal scores for a metric where no policy says otherwise."""
     spec = metric.spec
-    if not callable(spec.tie_reading):
-        return TIES[spec.tie_reading]
-    return TIES[spec.tie_reading(spec.options)] + ", except for an option"
+    if callable(spec.tie_reading):
+        return TIES[spec.tie_reading(spec.options)] + ", except for an option"
+    columns = " or ".join(f"`{name}`" for name in spec.order_columns)
+    return TIES[spec.tie_reading] + (f", except with {columns}" if columns else "")
 
 
 def item_weights(metric: Any) -> str:

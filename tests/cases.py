@@ -271,13 +271,13 @@ BEJEWELED = {
 
 
 def _of_topics(options=(), **fields):
-    fields = {"closed_form": False, "defined": has_topics} | fields
+    fields = {"defined": has_topics} | fields
     return Case(dict(options), columns=("subtopics",), **fields)
 
 
 def _mean_over_topics(metric, **options):
     extra = {"metric": metric} | options
-    return _of_topics(options, loops=oracle.over_topics, extra=extra, closed_form=True)
+    return _of_topics(options, loops=oracle.over_topics, extra=extra)
 
 
 SHARES = (0.5, 0.2, 0.3)  # a target of three groups
@@ -376,14 +376,14 @@ CASES: dict[str, Case] = dict(_named({
     # Users who read on by chance.
     "rank_biased_precision-graded": Case({"p": 0.5, "max_label": 2}, defined=gained),
     "rank_biased_precision": Case(),
-    "expected_reciprocal_rank-normalized": Case({"normalized": True, "max_label": 2}, closed_form=False, defined=gained),
-    "expected_reciprocal_rank": Case(closed_form=False, defined=gained),
+    "expected_reciprocal_rank-normalized": Case({"normalized": True, "max_label": 2}, defined=gained),
+    "expected_reciprocal_rank": Case(defined=gained),
     "inst": _browsing({}),
     "insq": INSQ(),
     "insq-total_utility": INSQ("total_utility"),
     "insq-total_cost": INSQ("total_cost"),
     "bejeweled_player_model": _browsing(BEJEWELED),
-    "time_biased_gain": _browsing({"half_life": 5}),
+    "time_biased_gain": _browsing({"half_life": 5}, refused=()),
     "information_foraging": FORAGING(),
     "information_foraging-total_utility": FORAGING("total_utility"),
     "information_foraging-cost": FORAGING("cost"),

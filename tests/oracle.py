@@ -277,6 +277,24 @@ def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
     )
 
 
+def stops_by_rank(scores, chances):
+    """The probability that a user stops at each rank, the mean over all orders of ties.
+
+    Of a tie group, items that stop nobody come first, then the others one by one: each is
+    among the first j of so many with the probability j / number.
+    """
+    reached, stops = 1.0, []
+    for score in np.unique(scores)[::-1]:
+        tied = np.sort(chances[scores == score])
+        stopped, j = np.zeros(len(tied) + 1), np.arange(len(tied) + 1)
+        for number, chance in enumerate(tied, 1):
+            both = chance + (1 - chance) * np.roll(stopped, 1)
+            stopped += np.minimum(j / number, 1) * (both - stopped)
+        stops.append(reached * np.diff(stopped))
+        reached *= 1 - stopped[-1]
+    return np.concatenate(stops)
+
+
 def expected_reciprocal_rank(case, order, k, max_label=4.0, normalized=False):
     """The expected 1 / rank of the item at which a user stops."""
 

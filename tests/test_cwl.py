@@ -36,3 +36,23 @@ def test_binary_gains_without_costs(items, max_rank, rng):
             case, case.ranked, None, oracle.inst, value, max_rank, threshold=2
         )
         np.testing.assert_allclose(results[value].values, [expected], rtol=1e-5)
+
+
+def test_time_biased_gain_without_costs(rng):
+    """It is then the mean over all orders of tied items, and reads one order with costs."""
+    labels = rng.integers(0, 5, (6, 6)).astype(np.float32)
+    scores = rng.integers(0, 3, labels.shape).astype(np.float32)
+    ks, options = (2, None), {"half_life": 5, "max_rank": 9, "max_label": 4}
+    lists = oracle.lists(labels, scores)
+    for value in VALUES[:2]:
+        results = jrm.time_biased_gain.per_list(
+            labels, scores, ties="expected", value=value, k=ks, **options
+        )
+        chance = {"chance": oracle.time_biased_gain, "value": value}
+        expected = oracle.values(
+            oracle.browsing, lists, "expected", ks, **options, **chance
+        )
+        np.testing.assert_allclose(results.values, expected, rtol=1e-6, atol=1e-7)
+    columns = {"costs": labels + 1}
+    with pytest.raises(ValueError, match="time_biased_gain: ties is 'expected'"):
+        jrm.time_biased_gain.per_list(labels, scores, ties="expected", columns=columns)

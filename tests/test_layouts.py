@@ -79,7 +79,10 @@ def check_source(source, problem, ks, k, ties, cases=EVERY):
     "source, ties, cases",
     [
         pytest.param("sharded", None, CORE, id="core"),
-        pytest.param("packed", None, BY_CHANCE, id="stops by chance"),
+        *(
+            pytest.param(source, None, BY_CHANCE, id=f"stops by chance-{source}")
+            for source in ("packed", "sharded")
+        ),
         *(
             pytest.param(
                 source, ties, EVERY, id=f"{source}-{ties}", marks=pytest.mark.long

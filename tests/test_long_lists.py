@@ -171,3 +171,28 @@ def test_subnormal_scores_of_long_lists(rng):
     for ranking in (jrm.rank_scores(scores, relevant), in_catalog(None)):
         mean_rank = jrm.average_relevance_position.of(ranking).values
         np.testing.assert_array_equal(mean_rank, 53)
+
+
+def test_stops_by_chance_in_long_lists(rng):
+    """Means over all orders: of whole and cut lists, pairs, and counted places."""
+    scores = rng.integers(0, 8, (3, 400)).astype(np.float32)
+    scores[0] = 0
+    scores[2] = rng.permutation(400) // 2
+    labels = np.where(rng.random((3, 400)) < 0.1, rng.integers(1, 9, (3, 400)) / 2, 0)
+    ids = np.stack([rng.permutation(np.argsort(-x)[:60]) for x in labels])
+    listed = np.take_along_axis(labels, ids, axis=-1)
+    labels = labels.astype(np.float32)
+    metric, ks, ranks = jrm.expected_reciprocal_rank, (10, 100, None), np.arange(1, 401)
+    stops = [
+        oracle.stops_by_rank(*x) for x in zip(scores, (2**labels - 1) / 16, strict=True)
+    ]
+    expected = np.cumsum(stops / ranks, axis=-1)[:, [9, 99, 399]]
+    for number, ranking in (
+        (3, jrm.rank(labels, scores)),
+        (3, jrm.rank(labels[2:], scores[2:])),  # no more than two items tie
+        (1, jrm.rank(labels, scores, k=10)),
+        (3, jrm.rank_scores(scores, ids, listed.astype(np.float32))),
+    ):
+        values = metric.of(ranking, k=ks[:number]).values
+        of_lists = expected[-len(values) :, :number]
+        np.testing.assert_allclose(values, of_lists, rtol=1e-6, atol=1e-7)

@@ -5,6 +5,7 @@ import math
 
 import jax
 import numpy as np
+import oracle
 import pytest
 from drawn import draw_short
 
@@ -71,3 +72,36 @@ def test_the_ends_of_alpha(three_items):
         np.testing.assert_allclose(values[f"alpha_dcg {alpha}"], gain, rtol=1e-6)
         ratio = gain / ideals[alpha]
         np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
+
+
+def test_tied_items_of_long_lists(rng):
+    """Means over all orders, with one group, groups of unequal size, and hardly any."""
+    scores = rng.integers(0, 8, (3, 500)).astype(np.float32)
+    scores[0] = 0
+    scores[2] = rng.permutation(500) // 2
+    topics = rng.random((3, 500, 2)) < [0.02, 0.4]
+    ks, ranks = (10, 100, None), np.arange(1, 501)
+    metrics = {
+        "dcg": functools.partial(jrm.alpha_dcg, k=ks, alpha=0.1),
+        "err": functools.partial(jrm.err_ia, k=ks, alpha=0.6),
+        "recall": functools.partial(jrm.subtopic_recall, k=ks),
+        "nrbp": functools.partial(jrm.nrbp, p=0.99),
+    }
+    ranking = jrm.rank(topics.any(-1), scores, columns={"subtopics": topics})
+    actual = jrm.measure(metrics, ranking)
+    for i in range(3):
+        for name, q, values in (
+            ("dcg", 0.9, 1 / np.log2(ranks + 1)),
+            ("err", 0.4, 1 / ranks / 2),
+            ("recall", 0.0, np.full(500, 1 / 2)),
+            ("nrbp", 0.5, 0.99 ** (ranks - 1.0) * (1 - 0.5 * 0.99) / 2),
+        ):
+            worths = sum(
+                oracle.stops_by_rank(scores[i], (1 - q) * x) / (1 - q)
+                for x in topics[i].T
+            )
+            sums = np.cumsum(worths * values)[[9, 99, 499]]
+            if name == "err":
+                sums /= np.cumsum(q ** (ranks - 1.0) / ranks)[[9, 99, 499]]
+            expected = sums[-1] if name == "nrbp" else sums
+            np.testing.assert_allclose(actual[name].values[i], expected, rtol=1e-6)

@@ -179,7 +179,7 @@ class Joined:
         """Computes several metrics of every query.
 
         Most metrics ask for no more than the places of the judged documents, so that few
-        programs are compiled and little is computed. The others, such as `tau`, or `err`
+        programs are compiled and little is computed. The others, such as `tau`, or `inst`
         if documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
 
         Args:

@@ -178,8 +178,8 @@ def _squared(ranks: jax.Array, *, target: float) -> jax.Array:
 
 @metric(
     names=("tbg",),
-    ties="order",
     optional_columns=("costs",),
+    order_columns=("costs",),
     lower_is_better=direction,
     is_share=is_utility,
 )
@@ -201,12 +201,12 @@ def time_biased_gain(
     The value is EU@k = Σ V(r) · g(r) / Σ V(r), per item read; see `inst`. As it was
     published, the measure is the sum Σ V(r) · g(r), which is `value="total_utility"`.
 
-    Undefined (nothing relevant in the pool): 0. Read in one order of tied items. Also
-    accepts the arguments of `rank`. Raises for rankings that hold only listed items.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
     Reads the column `costs`, `[*lists, items]`: the seconds that each item takes. Smucker
     and Clarke assume 4.4 for its summary, and, by a chance to open it that depends on its
     relevance, 0.018 a word and 7.8 more; nothing of this is assumed here. Without the
     column, or where an entry is not above 0, an item takes 1, as does a rank without one.
+    With it, tied items are read in one order, and rankings of listed items alone raise.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.
@@ -231,8 +231,10 @@ def time_biased_gain(
     """
     half_life = _inputs.positive("half_life", half_life)
     max_rank = _inputs.positive_integer("max_rank", max_rank)
-    decay = _decay(half_life, max_rank)
-    follow = functools.partial(browsing, log_continuation=decay)
+    follow = functools.partial(browsing_by_rank, view_fn=_decayed(half_life, max_rank))
+    if "costs" in data_of(ranking).column_names:
+        decay = _decay(half_life, max_rank)
+        follow = functools.partial(browsing, log_continuation=decay)
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
@@ -240,6 +242,12 @@ def time_biased_gain(
 def _decay(step: Step, *, half_life: float, max_rank: int) -> jax.Array:
     log_chance = -math.log(2) / half_life * step.cost
     return jnp.where(step.rank < max_rank, log_chance, -jnp.inf)
+
+
+@by_options
+def _decayed(ranks: jax.Array, *, half_life: float, max_rank: int) -> jax.Array:
+    """Returns V(r) where each item takes 1; also for NumPy arrays."""
+    return 2.0 ** ((1 - ranks) / half_life) * (ranks <= max_rank).astype(ranks.dtype)
 
 
 def measured(

@@ -100,7 +100,7 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
-@metric(columns=("subtopics",), ties="order", is_share=True)
+@metric(columns=("subtopics",), is_share=True)
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
     """Intent-aware ERR: reciprocal ranks over subtopics, worth less as they recur.
 
@@ -113,8 +113,8 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     it have too. The divisor is the value of k items that each have all T subtopics of the
     pool. Without a cutoff, k is the number of items that have a rank.
 
-    Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.

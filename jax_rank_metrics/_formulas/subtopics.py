@@ -12,12 +12,11 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import power, ratio
-from jax_rank_metrics._by_options import by_options
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import per_list_where, persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
-from jax_rank_metrics._places.place import Place, positions
+from jax_rank_metrics._places.repeats import repeated
 from jax_rank_metrics._ranking import Items, Ranking, best_order, data_of, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
@@ -47,7 +46,7 @@ def has_subtopic(items: Items) -> jax.Array:
     return column.astype(bool) & is_known & items.exists[..., None]
 
 
-@metric(columns=("subtopics",), ties="order")
+@metric(columns=("subtopics",))
 def alpha_dcg(
     ranking: Ranking,
     *,
@@ -62,8 +61,8 @@ def alpha_dcg(
     The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
     it have too; d(r) is the discount.
 
-    Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-    Also accepts the arguments of `rank`. Reads the column `subtopics`, `[*lists, items,
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`, `[*lists, items,
     topics]`: an item has the subtopics whose entry is neither 0 nor NaN.
 
     Args:
@@ -87,7 +86,7 @@ def alpha_dcg(
     return per_list_where(ranking, values, number_of_topics(ranking) > 0, k)
 
 
-@metric(columns=("subtopics",), ties="order")
+@metric(columns=("subtopics",))
 def alpha_ndcg(
     ranking: Ranking,
     *,
@@ -101,8 +100,8 @@ def alpha_ndcg(
     that gain the same, the one of the lowest index. It may not be the best order, so that
     values above 1 are possible. It takes time k·items·topics.
 
-    Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
     Raises a ValueError where items are sharded over devices, and for rankings of
     `rank_catalog` and `rank_scores`: the greedy order needs whole lists.
 
@@ -133,7 +132,7 @@ def alpha_ndcg(
     return per_list_where(ranking, ratio(values, ideal), defined, k)
 
 
-@metric(columns=("subtopics",), ties="order", is_share=True)
+@metric(columns=("subtopics",), is_share=True)
 def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     """Novelty- and rank-biased precision: RBP of a user with one of the subtopics in mind.
 
@@ -142,9 +141,8 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
     it have too; T is the number of subtopics in the pool.
 
-    Undefined (no item of the pool has a subtopic): 0. Reads whole lists. Has no closed
-    form over ties. Also accepts the arguments of `rank`. Reads the column `subtopics`;
-    see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Reads whole lists. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         p: Probability of continuing to the next rank, above 0 and below 1.
@@ -167,14 +165,12 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     return per_list_where(ranking, values, num_topics > 0)
 
 
-@metric(
-    names=("strec", "strecall"), columns=("subtopics",), ties="order", is_share=True
-)
+@metric(names=("strec", "strecall"), columns=("subtopics",), is_share=True)
 def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 
-    Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -192,10 +188,8 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """
     ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
     # A subtopic is covered once: by the first item that has it.
-    is_covered = ranking.expected_sum(
-        has_subtopic, _first_of_subtopic, ks, counting=(has_subtopic,)
-    )  # [*lists, len(ks), topics]
-    values = ratio(is_covered.sum(-1), num_topics[..., None])
+    covered = novelty_sum(ranking, jnp.ones_like, 1, ks)
+    values = ratio(covered, num_topics[..., None])
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
@@ -214,20 +208,6 @@ def novelty_sum(
     Returns:
         `[*lists, len(ks)]`.
     """
-    place_fn = _novelty_at(position_fn, _inputs.fraction("alpha", alpha))
+    place_fn = repeated(position_fn, 1 - _inputs.fraction("alpha", alpha))
     sums = ranking.expected_sum(has_subtopic, place_fn, ks, counting=(has_subtopic,))
     return sums.sum(-1)
-
-
-@by_options
-def _novelty_at(
-    place: Place, k: Cut, *, position_fn: PositionFn, alpha: float
-) -> jax.Array:
-    """Returns the worth of a place for one subtopic: less for each item above with it."""
-    (num_above,) = place.counted_above
-    return positions(position_fn)(place, k) * power(1 - alpha, num_above)
-
-
-def _first_of_subtopic(place: Place, k: Cut) -> jax.Array:
-    (num_above,) = place.counted_above
-    return jnp.where(num_above == 0, place.within(k) / place.tied, 0)

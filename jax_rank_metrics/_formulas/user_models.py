@@ -69,7 +69,7 @@ def rank_biased_precision(
     return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
 
-@metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order", is_share=True)
+@metric(names={"err": {}, "nerr": {"normalized": True}}, is_share=True)
 def expected_reciprocal_rank(
     ranking: Ranking,
     *,
@@ -84,8 +84,7 @@ def expected_reciprocal_rank(
     A user who reaches the item at rank r stops there with the probability s_r, which is
     (2^y − 1) / 2^max_label for the label y.
 
-    Undefined (no label above 0 in the pool): 0. Has no closed form over ties. Also
-    accepts the arguments of `rank`.
+    Undefined (no label above 0 in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.

@@ -222,6 +222,7 @@ def metric(
     | Callable[[dict[str, Any]], _types.TieReading] = "expected",
     columns: Sequence[str] = (),
     optional_columns: Sequence[str] = (),
+    order_columns: Sequence[str] = (),
     order_free: bool = False,
     at: str = "k",
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
@@ -253,6 +254,8 @@ def metric(
             `columns=`.
         optional_columns: Columns that calls may omit; the formula looks for them in
             `items.columns`.
+        order_columns: Optional columns beside which it needs one definite order, whatever
+            `ties` says.
         order_free: True if the formula uses the order only through `expected_first` with a
             Boolean `stop_fn`. That is found by counting, so nothing is sorted for it.
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
@@ -309,6 +312,7 @@ def metric(
             presets=names if isinstance(names, Mapping) else {},
             linear=linear,
             linear_in=tuple(linear_in),
+            order_columns=tuple(order_columns),
         )
         registered: Metric[P] = Metric(spec)
         _register((name, *names), registered)

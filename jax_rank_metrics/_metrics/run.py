@@ -77,7 +77,9 @@ def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
     """Returns the lists, which say how much of their order the metrics together read."""
     ks = [bound.depth for bound in bounds if not bound.spec.order_free]
     policy = lists.policy
-    if policy.is_grouped and all(bound.tie_reading != "order" for bound in bounds):
+    columns = lists.raw_items.columns
+    readings = {bound.tie_reading_with(columns) for bound in bounds}
+    if policy.is_grouped and "order" not in readings:
         policy = Policy("expected")  # nothing reads the order within tie groups
     ranks = _inputs.deepest(ks) if ks else 0
     lists = dataclasses.replace(lists, policy=policy, ranks=ranks)

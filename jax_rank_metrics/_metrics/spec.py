@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -48,6 +48,7 @@ class Spec:
     presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
     linear_in: tuple[str, ...] = ()  # columns; see `metric`
+    order_columns: tuple[str, ...] = ()  # beside these, it reads one order
     # Whether values lie in [0, 1]; or a function of the options.
     is_share: bool | Callable[[dict[str, Any]], bool] = False
 
@@ -185,6 +186,11 @@ class Bound(NamedTuple):
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
+    def tie_reading_with(self, columns: Collection[str]) -> TieReading:
+        """The same where the items have these columns."""
+        needs_order = any(name in columns for name in self.spec.order_columns)
+        return "order" if needs_order else self.tie_reading
+
     def of(self, data: RankingData, memo: Memo) -> PerList:
         """Applies the formula; an error in it names the metric.
 
@@ -193,7 +199,8 @@ class Bound(NamedTuple):
             memo: The results that metrics traced together share.
         """
         try:
-            ranking = Ranking(data.under(self.tie_reading, memo, self.spec.linear_in))
+            tie_reading = self.tie_reading_with(data.column_names)
+            ranking = Ranking(data.under(tie_reading, memo, self.spec.linear_in))
             options = dict(self.options)
             if THRESHOLD in options:
                 dtype = data.label_dtype

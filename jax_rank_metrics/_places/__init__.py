@@ -14,7 +14,9 @@ the sum, over all other items, of how surely each is above.
     tie_groups.py  the tie groups of items in rank order, from runs of equal keys, or, of
                    a few items, by comparing all pairs
     few_ranks_cpu.py  the latter on CPU, from the bits of integers
+    repeats.py     places that are worth less where items of the same kind stand above
     soft_places.py  real ranks for training, one for each item
-    first_stop.py  the first item that stops a user: by counting, or by chance
+    first_stop.py  the first item that stops a user, by counting
+    cascade.py     the first stop of a user whom each item stops by chance
     by_value.py    the places of items by a value, and counts of smaller values
 """

@@ -9,7 +9,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._places.place import at_ranks, is_within, sum_of_many
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, PositionFn
@@ -201,11 +201,11 @@ def _expected_by_ranks(
         hazard, rank = stops / remaining, above + (offset + 1)
         stopping = sum(state.passing) * hazard
         sums = [
-            _plus(total, stopping * at_ranks(position_fn, rank, k))
+            _arithmetic.plus(total, stopping * at_ranks(position_fn, rank, k))
             for k, total in zip(ks, state.sums, strict=True)
         ]
         # A certain stop leaves no chance at all.
-        passing = _plus(state.passing, -stopping)
+        passing = _arithmetic.plus(state.passing, -stopping)
         high, low = (jnp.where(hazard < 1, x, 0) for x in passing)
         chances = [
             jnp.where(is_within(rank, k), high + low, chance)
@@ -241,20 +241,11 @@ def _expected_by_ranks(
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
-_Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
-
-
-def _plus(pair: _Pair, x: jax.Array) -> _Pair:
-    """Adds a float to a pair, without a carry from the lower part."""
-    high, error = _arithmetic.two_sum(pair[0], x)
-    return high, pair[1] + error
-
-
 class _Reader(NamedTuple):
     """A user who has read the ranks so far, `[*lists]` each."""
 
-    passing: _Pair  # the chance to read on
-    sums: list[_Pair]  # of position_fn at the first stop, up to each k
+    passing: _arithmetic.Pair  # the chance to read on
+    sums: list[_arithmetic.Pair]  # of position_fn at the first stop, up to each k
     chances: list[jax.Array]  # of no stop up to each k that is no None
 
 
@@ -278,40 +269,4 @@ def at_mean_rank(
         values = at_ranks(position_fn, rank, k)
         sums.append(jnp.where(has_stop, values, jnp.zeros_like(values)))
         chances.append(1 - (has_stop & is_within(rank, k)).astype(dtype))
-    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
-
-
-def cascade(
-    stop: jax.Array,
-    exists: jax.Array,
-    above: jax.Array | None,
-    position_fn: PositionFn,
-    ks: Sequence[Cut],
-    layout: RankedLayout,
-) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` for items in one definite order that each stop by chance.
-
-    Args:
-        stop: `[*lists, items]`, the probability that a user who reads an item stops.
-        exists: `[*lists, items]` bool.
-        above: `[*lists, items]` int32, the number of items before each; None where items
-            follow each other without gaps.
-        position_fn: The value of a stop at rank 1, 2, …
-        ks: Cutoffs.
-        layout: The layout of the items.
-    """
-    # The log-probability of passing each item. It is −200 at a certain stop: e^−200 is 0.
-    log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
-    log_pass = jnp.where(stop < 1, log_pass, -200)
-    log_passed_through = layout.cumulative_sum(log_pass)
-    stop_chance = jnp.exp(log_passed_through - log_pass) * stop
-    passed_through = jnp.exp(log_passed_through)
-    offset = layout.offset_in_list(exists) if above is None else above
-    rank = offset.astype(stop.dtype) + 1
-    sums, chances = [], []
-    for k in ks:
-        k = layout.cut_of_items(k)
-        sums.append(layout.sum(stop_chance * at_ranks(position_fn, rank, k)))
-        within = exists & is_within(rank, k)
-        chances.append(1 - layout.max(jnp.where(within, 1 - passed_through, 0)))
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)

@@ -50,6 +50,8 @@ class Place:
         counted_above: For each function of `counting`, its sum over the items above;
             where it gives bools, how many of them are true.
         counted_tied: The same over the items of the tie group, this one included.
+        worth: What the items are worth for which the place is read; 0 where nobody reads
+            it, and None where nothing can tie.
     """
 
     above: jax.Array
@@ -57,6 +59,7 @@ class Place:
     counted_above: tuple[jax.Array, ...]
     counted_tied: tuple[jax.Array, ...]
     _sum: PlaceSum
+    worth: jax.Array | None = None
 
     @classmethod
     def of_counts(

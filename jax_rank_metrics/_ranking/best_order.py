@@ -9,7 +9,7 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._places import first_stop
+from jax_rank_metrics._places import cascade
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._places.tie_groups import sum_of_slots
 from jax_rank_metrics._ranking.data import RankingData
@@ -57,7 +57,9 @@ def ideal_first(
     labels, layout = _sorted_values(data, None, ks)
     exists = labels > 0
     stop = item_values(stop_fn, ItemArrays(labels, exists), data.dtype)
-    return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
+    rank = layout.offset_in_list(exists).astype(stop.dtype) + 1
+    chances = cascade.stop_chances(layout, stop, None)
+    return cascade.expected(chances, cascade.at_rank(rank), position_fn, ks, layout)[0]
 
 
 def ideal_gained(

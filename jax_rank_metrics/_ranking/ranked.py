@@ -1,7 +1,8 @@
 """Items that have places, whichever way these are known."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places import cascade, first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._places.place import FEW_RANKS, Place, sum_of_many
 from jax_rank_metrics._places.soft_places import SoftScores
@@ -21,6 +22,8 @@ from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.item_fns import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, ScoredPool
+
+T = TypeVar("T")
 
 
 class UnknownPlaceError(ValueError):
@@ -124,6 +127,11 @@ class Ranked:
         return self.above if self.keys is None else self.keys
 
     @property
+    def may_tie(self) -> bool:
+        """Whether tie groups are known, which may have several items."""
+        return self._tie_keys is not None
+
+    @property
     def _compares_pairs(self) -> bool:
         # Pairs need lists as rows; packed lists are read as runs, however short.
         return self.items.exists.shape[-1] <= FEW_RANKS and self.layout.is_rectangular
@@ -177,7 +185,8 @@ class Ranked:
                 place, worth = self._across_cut(
                     place, worth, values, amounts, group_size
                 )
-        return _with_unlisted(place, amounts), worth
+        place = _with_unlisted(place, amounts)
+        return dataclasses.replace(place, worth=worth if self.may_tie else None), worth
 
     def _places(
         self,
@@ -216,29 +225,58 @@ class Ranked:
             `Pool.totals` of the group, items without a held rank included. Only entries
             where `straddles` is true are to be read.
         """
+        totals = self._read_group(pool, lambda group: group.totals(item_fns, dtype))
+        return pool.layout.over_devices(totals)
+
+    def group_stops(
+        self, pool: Pool, stop_fn: ItemFn, dtype: DTypeLike
+    ) -> tuple[jax.Array, jax.Array]:
+        """Finds how the tie group across the cut stops a user; see `group_totals`.
+
+        Args:
+            pool: As of `group_totals`.
+            stop_fn: The probability that an item stops a user.
+            dtype: As of `Pool.totals`.
+
+        Returns:
+            `cascade.of_group` through as many ranks as are held, and which items held are
+            in the group.
+        """
+        assert self.keys is not None and self.straddles is not None
+        stop, exists = self._read_group(pool, lambda x: x.stops(stop_fn, dtype))
+        lists = self.straddles[..., None]
+        layout, ranks = (self.group or pool).layout, self.keys.shape[-1]
+        # In a list that needs no group, nothing is added.
+        stopped = cascade.of_group(layout, jnp.where(lists, stop, 0), exists, ranks)
+        in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
+        return stopped, in_group
+
+    def _read_group(self, pool: Pool, read: Callable[[Pool], T]) -> T:
+        """Reads what this device holds of the group across the cut; 0 if no list needs it.
+
+        What is read travels between devices outside of the branch, since they may take
+        different branches.
+        """
         if self.group is not None:
-            return self.group.totals(item_fns, dtype)
+            return read(self.group)
         assert isinstance(pool, ScoredPool) and self.keys is not None
         # In a list with fewer items than ranks, the last key is that of no item; nothing
         # straddles there.
         last_key = self.keys[..., -1]
 
-        def look() -> tuple[jax.Array, list[jax.Array]]:
-            return pool.of_key(last_key).totals(item_fns, dtype)
+        def look() -> T:
+            return read(pool.of_key(last_key))
 
-        def skip() -> tuple[jax.Array, list[jax.Array]]:
+        def skip() -> T:
             shapes = jax.eval_shape(look)
             zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
             # Both branches must vary over the same devices, whatever columns they read.
             items = dataclasses.replace(pool.items, columns={})
             return _mesh.match_varying(zeros, (last_key, items, pool.scores))
 
-        # Each device adds up its own items; totals travel outside of the branch, since
-        # devices may take different branches.
         if _arithmetic.is_small(pool.scores):  # a branch would cost more
-            return pool.layout.over_devices(look())
-        is_needed = _mesh.unvmap_any(self.straddles)
-        return pool.layout.over_devices(lax.cond(is_needed, look, skip))
+            return look()
+        return lax.cond(_mesh.unvmap_any(self.straddles), look, skip)
 
     def _across_cut(
         self,
@@ -315,6 +353,13 @@ class Ranked:
             tied=jnp.where(is_last, group_size, first.tied),
             stops=jnp.where(is_last, stops_of_group, first.stops),
         )
+
+    def rank_means(self, memo: Memo, dtype: DTypeLike) -> cascade.RankMeans:
+        """Returns what averages functions of ranks over the ranks of each slot."""
+        if self.above is not None and self.tied is not None:
+            places = self.above.astype(dtype), self.tied.astype(dtype)
+            return cascade.in_turn(*places, self.tie_bounds(memo))
+        return cascade.at_rank(self._slots_above().astype(dtype) + 1)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the first and last slot of each item's tie group.

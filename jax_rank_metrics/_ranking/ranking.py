@@ -133,8 +133,8 @@ class Ranking:
         Args:
             stop_fn: From `Items`, bools: which items stop the user, so that the first
                 stop is found by counting, at any cutoff where scores are at hand. Or
-                floats, the probability that each item stops a user who reaches it, for
-                metrics that read one definite order.
+                floats, the probability that each item stops a user who reaches it, whose
+                mean over the orders of tied items takes a step for each that can stop.
             position_fn: What a stop at rank 1, 2, … is worth.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
@@ -144,7 +144,7 @@ class Ranking:
 
         Raises:
             ValueError: if the ranking was cut above a cutoff and its scores are not at
-                hand, if `stop_fn` gives floats and items tie, or if places are soft.
+                hand, or if places are soft.
         """
         _check_position_fn("expected_first", position_fn)
         data = self._traced_for("expected_first").of_places()

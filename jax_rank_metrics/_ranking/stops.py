@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._places import first_stop
+from jax_rank_metrics._places import cascade, first_stop
 from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import (
@@ -27,7 +27,7 @@ def expected(
     # Bools have a first stop, found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_:
-        return _cascade(data, stop_fn, position_fn, ks)
+        return _by_chance(data, stop_fn, position_fn, ks)
     if not data.in_groups:
         return at_mean_rank(data, stop_fn, position_fn, ks)
     first = _first_stop(data, stop_fn, ks)
@@ -73,23 +73,26 @@ def _find_first_stop(
     return held.first_stop(stop, group_size, stops_of_group)
 
 
-def _cascade(
+def _by_chance(
     data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
-    """Follows a user whom each item stops by chance, down one definite order."""
+    """Follows a user whom each item stops by chance."""
     if data.is_soft:
         raise ValueError(NO_FIRST_STOP)
-    if data.in_groups:
-        raise ValueError(
-            "stop_fn returns probabilities, which need one definite order; make the "
-            "metric with ties='order'"
-        )
-    ranks = data.held_through(ks).in_one_order()
+    ranks = data.held_through(ks)
     check_unlisted(data, stop_fn)
-    stop = item_values(stop_fn, ranks.items, data.dtype)
-    return first_stop.cascade(
-        stop, ranks.items.exists, ranks.rank_above, position_fn, ks, ranks.layout
-    )
+
+    def find() -> jax.Array:
+        stop = item_values(stop_fn, ranks.items, data.dtype)
+        bounds = ranks.tie_bounds(data.memo) if ranks.may_tie else None
+        group = None
+        if ranks.straddles is not None and ranks.keys is not None:
+            group = ranks.group_stops(data.judged_pool(), stop_fn, data.dtype)
+        return cascade.stop_chances(ranks.layout, stop, bounds, group)
+
+    chances = data.memo.once(("stop chances", stop_fn, data.reading), find)
+    rank_means = ranks.rank_means(data.memo, data.dtype)
+    return cascade.expected(chances, rank_means, position_fn, ks, ranks.layout)
 
 
 def best_ranks(

@@ -325,9 +325,9 @@ def rank(
         ties: What tied scores mean.
 
             - None: random with a key. Without one, "expected" for metrics with a closed
-              form, which most have; for others, such as expected_reciprocal_rank, a
-              fixed pseudo-random order: that of a hash of the item's index in its
-              list, which does not depend on labels. A few, such as tau, define ties
+              form, which most have; for others, such as interpolated_precision, a fixed
+              pseudo-random order: that of a hash of the item's index in its list, which
+              does not depend on labels. A few, such as tau, define ties
               themselves, under every policy. docs/metrics.md lists which is which.
             - "expected": the mean over all orders of tied items.
             - "random": an order drawn from `key`, uniformly and independently for each

@@ -183,7 +183,7 @@ CASES = {
     "weights of places": (ValueError, "list_weights has shape", lambda: places(list_weights=np.ones(2))),
     "columns of places": (ValueError, "columns['judged'] has shape", lambda: places(columns={"judged": ONES[0]})),
     "an order of places": (ValueError, "has no order; rank with a k, or by rank_ids", lambda: jax.eval_shape(places).items),
-    "tied places of an order": (ValueError, "err: tied is above 1.*break ties first", lambda: jrm.measure(("err",), places(above=[[0, 3, 3]], tied=[[1, 2, 2]]))),
+    "tied places of an order": (ValueError, "infap: tied is above 1.*break ties first", lambda: jrm.measure(("infap",), places(above=[[0, 3, 3]], tied=[[1, 2, 2]]))),
     "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items()))),
     "parity of places": (ValueError, "pass item_groups.*(rank_places takes none", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]})))),
     # relevance by attributes
