@@ -75,7 +75,7 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
 
 def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
     """Returns the lists, which say how much of their order the metrics together read."""
-    ks = [bound.depth for bound in bounds if not bound.spec.order_free]
+    ks = [bound.depth for bound in bounds if not bound.order_free]
     policy = lists.policy
     if policy.is_grouped and all(bound.tie_reading != "order" for bound in bounds):
         policy = Policy("expected")  # nothing reads the order within tie groups

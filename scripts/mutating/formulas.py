@@ -31,6 +31,20 @@ MUTANTS = (
         "is_tied, is_tied)",
         "tests/test_places.py::test_places_of_short_rows",
     ),
+    Mutant(
+        "as many hits as needed are too few",
+        "_places/hit_counts.py",
+        "jnp.where(up >= needed,",
+        "jnp.where(up > needed,",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "two hits are found by counting the first",
+        "_formulas/first_hit.py",
+        'return options["at_least"] == 1',
+        "return True",
+        "jax_rank_metrics/_formulas/first_hit.py",
+    ),
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
