@@ -53,7 +53,7 @@ def compare_ids(
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
     Args:
-        formula: `formula(both, ks, dtype, *numbers)`, of `ItemsInBoth`.
+        formula: `formula(pair, ks, dtype, *numbers)`, of `ItemsInBoth`.
         first: Ids or a ranking.
         second: Ids or a ranking.
         k: As the caller passed it.
@@ -154,8 +154,8 @@ def _apply(
         ids = first.ids, second.ids
         if ids[0].dtype != ids[1].dtype:
             ids = ids[0].astype(jnp.int64), ids[1].astype(jnp.int64)
-        both = ItemsInBoth(match(*ids), first, second)
-        values, defined = formula(both, ks, jnp.dtype(dtype), *cast_numbers)
+        pair = ItemsInBoth(match(*ids), first, second)
+        values, defined = formula(pair, ks, jnp.dtype(dtype), *cast_numbers)
         stacked = jnp.stack(values, axis=-1)
         return equally_weighted(stacked, defined, keep_cutoffs, is_share)
 
@@ -291,7 +291,7 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
 
 
 def _rank_biased(
-    both: ItemsInBoth,
+    pair: ItemsInBoth,
     ks: Cuts,
     dtype: jnp.dtype,
     stop_chance: jax.Array,
@@ -299,9 +299,9 @@ def _rank_biased(
 ) -> Values:
     """Equation 32 of Webber et al.; `stop_chance` is 1 − p."""
     del ks
-    lengths = both.lengths
+    lengths = pair.lengths
     shorter, longer = jnp.minimum(*lengths), jnp.maximum(*lengths)
-    num_common = (_mean_common if both.is_tied else _num_common)(both, dtype)  # X_d
+    num_common = (_mean_common if pair.is_tied else _num_common)(pair, dtype)  # X_d
     common_at_end = num_common[..., -1:]  # X_l
     at_shorter = jnp.maximum(shorter - 1, 0)[..., None]
     common_at_shorter = _arithmetic.take(num_common, at_shorter)  # X_s
@@ -319,9 +319,9 @@ def _rank_biased(
     return [stop_chance * _arithmetic.total(terms) + tail], shorter[..., 0] > 0
 
 
-def _num_common(both: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
+def _num_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     """Counts the ids that are in both lists down to each depth, `[*lists, depths]`."""
-    matched = both.matched
+    matched = pair.matched
     # An id is common from the deeper of its two ranks on. At each depth at most two ids
     # become common: one that has its deeper rank in each list.
     common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
@@ -335,17 +335,17 @@ def _num_common(both: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     return (first_counts + second_counts).astype(dtype)
 
 
-def _mean_common(both: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
+def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     """Returns the means of `_num_common` over the orders of tied items.
 
     A depth parts one tie group of each list at most, and holds a share of its items. The
     ids in the group that it parts in one list, or in both, are counted, and multiplied by
     these shares: counts are exact, and no sum is formed of products that depend on depth.
     """
-    size = both.max_length
+    size = pair.max_length
     depth = jnp.arange(1, size + 1, dtype=jnp.int32)
-    lengths = [x[..., None] for x in both.lengths]
-    places, is_common, wholes = both.places(), both.matched.in_both, []
+    lengths = [x[..., None] for x in pair.lengths]
+    places, is_common, wholes = pair.places(), pair.matched.in_both, []
     for (above, last), length in zip(places, lengths, strict=True):
         is_common = is_common & (above < length)
         # A group across the end of a list is never whole.
@@ -362,7 +362,7 @@ def _mean_common(both: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
         return jnp.cumsum(changes, axis=-1, dtype=jnp.int32).astype(dtype)
 
     shares = []
-    for items, length in zip((both.first, both.second), lengths, strict=True):
+    for items, length in zip((pair.first, pair.second), lengths, strict=True):
         if items.keys is None:
             shares.append(jnp.zeros((), dtype))
             continue
@@ -381,24 +381,24 @@ def _mean_common(both: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     )
 
 
-def _overlap(both: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(both, ks, dtype)
+def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+    sizes = _set_sizes(pair, ks, dtype)
     values = [
         ratio(common, jnp.minimum(first, second)) for common, first, second in sizes
     ]
-    lengths = both.lengths
+    lengths = pair.lengths
     return values, (lengths[0] > 0) & (lengths[1] > 0)
 
 
-def _jaccard(both: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(both, ks, dtype)
+def _jaccard(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+    sizes = _set_sizes(pair, ks, dtype)
     values = [ratio(common, first + second - common) for common, first, second in sizes]
-    lengths = both.lengths
+    lengths = pair.lengths
     return values, (lengths[0] > 0) | (lengths[1] > 0)
 
 
 def _set_sizes(
-    both: ItemsInBoth, ks: Cuts, dtype: jnp.dtype
+    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype
 ) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
     """Returns |A ∩ B|, |A| and |B| for each cutoff, as floats `[*lists]`.
 
@@ -407,13 +407,13 @@ def _set_sizes(
     Where items tie, |A ∩ B| is the mean: the chances that an item is in A and in B are
     multiplied, since the orders of two lists are independent.
     """
-    sizes, places = [], both.places()
+    sizes, places = [], pair.places()
     for k in ks:
         first, second = depths = [
-            jnp.minimum(x, both.max_length if k is None else k) for x in both.lengths
+            jnp.minimum(x, pair.max_length if k is None else k) for x in pair.lengths
         ]
         in_first, in_second = (
-            chance(*place, both.matched.in_both, depth[..., None], dtype)
+            chance(*place, pair.matched.in_both, depth[..., None], dtype)
             for place, depth in zip(places, depths, strict=True)
         )
         common = _arithmetic.total(in_first * in_second)
@@ -490,10 +490,10 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
 
 
 def _kendall(
-    both: ItemsInBoth, ks: Cuts, dtype: jnp.dtype, variant: TauVariant
+    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype, variant: TauVariant
 ) -> Values:
     del ks
-    ranking, num_pairs = _common_items(both, dtype)
+    ranking, num_pairs = _common_items(pair, dtype)
     if variant == "b":
         lists = tau.of(ranking)
         return [lists.values], lists.defined
@@ -501,28 +501,28 @@ def _kendall(
     return [ratio(pairs.in_order - pairs.opposed, num_pairs)], num_pairs > 0
 
 
-def _spearman(both: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _spearman(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     del ks
-    ranking, num_pairs = _common_items(both, dtype)
+    ranking, num_pairs = _common_items(pair, dtype)
     products = concordance.products(traced_data(ranking), label_of)
-    size = _arithmetic.count(both.matched.in_both).astype(dtype)
+    size = _arithmetic.count(pair.matched.in_both).astype(dtype)
     return [ratio(products.by_both, num_pairs * (size + 1) / 6)], num_pairs > 0
 
 
-def _common_items(both: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Array]:
+def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Array]:
     """Returns the items that are in both lists, and the number of their pairs.
 
     The first list is the ranking; labels fall with the rank in the second list.
     """
-    matched = both.matched
+    matched = pair.matched
     size = _arithmetic.count(matched.in_both).astype(dtype)
     num_pairs = size * (size - 1) / 2
     labels = matched.max_length - matched.second_ranks
-    if not both.is_tied:
+    if not pair.is_tied:
         labels = jnp.where(matched.in_both, labels, 0).astype(dtype)
         data = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
         return Ranking(data), num_pairs
-    (first_above, _), (second_above, _) = both.places()
+    (first_above, _), (second_above, _) = pair.places()
     labels = (matched.max_length - second_above).astype(dtype)
     scores = -first_above.astype(dtype)
     return rank(labels, scores, matched.in_both, ties="expected"), num_pairs

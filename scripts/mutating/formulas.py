@@ -45,6 +45,20 @@ MUTANTS = (
         "return True",
         "jax_rank_metrics/_formulas/first_hit.py",
     ),
+    Mutant(
+        "items of a tie are within a cutoff independently",
+        "_formulas/diversity.py",
+        "ratio(within * (within - 1), tied * (tied - 1))",
+        "ratio(within, tied) ** 2",
+        "tests/test_exposure.py::test_ties_are_means_over_all_orders",
+    ),
+    Mutant(
+        "a tie group across the end of a list is whole",
+        "_formulas/two_rankings.py",
+        "jnp.where(last <= length, last, size + 1)",
+        "last",
+        "tests/test_two_rankings.py::test_ties_are_means_over_all_orders",
+    ),
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
