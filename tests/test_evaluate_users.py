@@ -1,5 +1,6 @@
 """`evaluate_users`: what only users have. Values are those of tests/test_drivers.py."""
 
+import functools
 import itertools
 
 import jax
@@ -233,6 +234,19 @@ def test_ties_and_masks(ties):
     assert list(evaluation.states)[1:] == [
         *("popularity@3", "novelty@3", "intra_list_diversity@3")
     ]
+
+
+def test_tied_items_differ_between_users():
+    """A constant scorer exposes all items, the same in batches of any size."""
+    ids = np.arange(40) % 12
+    candidates = np.tile(np.arange(12), (40, 1))
+    for options in ({}, {"ties": "expected"}, {"candidates": candidates}):
+        call = functools.partial(jrm.evaluate_users, "recall@3", np.zeros((40, 12)))
+        evaluation = call(ids[:, None], k=3, **options)
+        np.testing.assert_allclose(evaluation.states["recall@3"].compute(), 1 / 4, 1e-6)
+        assert evaluation.exposure.coverage() == 1 and evaluation.exposure.gini() < 0.3
+        part = call(ids[:, None], k=3, users=np.arange(7, 20), batch_size=5, **options)
+        np.testing.assert_array_equal(part.items, evaluation.items[7:20])
 
 
 @pytest.mark.long

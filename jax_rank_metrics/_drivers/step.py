@@ -19,6 +19,7 @@ from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import read_ranking
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ordering.keys import seeds_of
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData, data_of
 from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
@@ -28,8 +29,9 @@ from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled,
     rank_labelled_twice,
 )
+from jax_rank_metrics._sources.list_arguments import checked
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._sources.rank import rank_checked
 from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._sources.streams import Pass, Stream
 from jax_rank_metrics._states.per_list import PerList
@@ -70,6 +72,11 @@ class CatalogArrays(NamedTuple):
 def list_weights(queries: QueryBatch) -> jax.Array:
     """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
     return (jnp.asarray(queries.indices) >= 0).astype(jnp.float32)
+
+
+def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
+    """Returns the seeds of tied items, `[queries, 2]`, where queries have some."""
+    return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
 
 
 def measures_of_ids(
@@ -130,6 +137,7 @@ def catalog_of(
         depth=plan.depth or None,
         policy=Policy(plan.ties),
         key=queries.key,
+        drawn_seeds=_tie_seeds(queries),
         items_axis=plan.items_axis,
         first_id=first_id,
         skips_inf=plan.skips_inf,
@@ -278,17 +286,19 @@ def measure_candidates(
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
         columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}
-    ranking = rank(
+    lists = checked(
         jnp.asarray(queries.labels),
         scores,
         in_pool,
         list_weights(queries),
         queries.key,
-        k=None if plan.whole_list_metrics else plan.depth,
         ties=plan.ties,
         retrieved=retrieved,
         columns=columns,
     )
+    ranks = None if plan.whole_list_metrics else plan.depth
+    lists = dataclasses.replace(lists, ranks=ranks, seeds=_tie_seeds(queries))
+    ranking = rank_checked(lists)
     # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)

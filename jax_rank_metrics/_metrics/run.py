@@ -78,7 +78,7 @@ def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
     ks = [bound.depth for bound in bounds if not bound.order_free]
     policy = lists.policy
     if policy.is_grouped and all(bound.tie_reading != "order" for bound in bounds):
-        policy = Policy("expected")  # nothing reads the order within tie groups
+        policy = Policy("tied")  # nothing reads the order within tie groups
     ranks = _inputs.deepest(ks) if ks else 0
     lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
     return dataclasses.replace(lists, few_relevant=few_relevant.pays(lists))

@@ -18,7 +18,8 @@ class Policy(NamedTuple):
 
     Attributes:
         name: As users pass it, after `resolve`. Sources without scores have "none" where
-            nothing ties, and "tied" where the order within tie groups is unknown.
+            nothing ties, and "tied" where the order within tie groups is unknown; that is
+            also the policy of a call in which nothing reads this order.
     """
 
     name: str | None
@@ -57,7 +58,7 @@ class Policy(NamedTuple):
     @property
     def is_hashed(self) -> bool:
         """Whether tied items are ordered by a hash of their indices or ids."""
-        return self.name in (None, "random")
+        return self.name in (None, "expected", "random")
 
     @property
     def hashes_own_index(self) -> bool:
@@ -66,11 +67,11 @@ class Policy(NamedTuple):
         That holds without a key: a list is then ordered in the same way wherever it
         stands in a packed array. With a key, the index in the array serves as well.
         """
-        return self.name is None
+        return self.name in (None, "expected")
 
     @property
     def keeps_index_order(self) -> bool:
-        """Whether tied items stay in index order: "stable" and "expected"."""
+        """Whether tied items stay in index order, as under "stable"."""
         return not self.reads_labels and not self.is_hashed
 
     def seeds(self, key: jax.Array | None, lists: tuple[int, ...]) -> jax.Array | None:

@@ -99,7 +99,8 @@ class Catalog:
             have.
         skips_inf: Whether a score of −∞ says that an item has no rank.
         judges_unlisted: Whether items that are not listed by their ids count as judged.
-        drawn_seeds: `[*lists, 2]`, where lists are cut over devices; see `seeds`.
+        drawn_seeds: `[*lists, 2]`, where lists are cut over devices, or where hashes of
+            tied items differ between lists without a key; see `seeds`.
     """
 
     queries: jax.Array

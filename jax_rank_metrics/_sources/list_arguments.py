@@ -55,7 +55,8 @@ class ScoredLists:
         ranks: How many ranks are read: None for all, 0 where no order is.
         few_relevant: Whether to count the places of the relevant items, which are few,
             instead of putting all in order; see `few_relevant.pays`.
-        seeds: `[*lists, 2]` uint32 in place of the key, once they are drawn from it.
+        seeds: `[*lists, 2]` uint32 in place of the key, once they are drawn from it; or
+            by which hashes of tied items differ between lists without a key.
     """
 
     raw_items: RawItems

@@ -55,7 +55,9 @@ def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     cut, shape = _cut_of(lists), lists.scores.shape[:-1]
     # Before lists are cut over devices, so that no seed depends on where its list lies.
     list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
-    seeds = lists.policy.seeds(lists.key, shape)
+    seeds = lists.seeds
+    if seeds is None:
+        seeds = lists.policy.seeds(lists.key, shape)
     lists = dataclasses.replace(lists, list_weights=list_weights, key=None, seeds=seeds)
     if cut is None:
         return _read_rows(lists, read)
@@ -323,7 +325,8 @@ def rank(
               fixed pseudo-random order: that of a hash of the item's index in its
               list, which does not depend on labels. A few, such as tau, define ties
               themselves, under every policy. docs/metrics.md lists which is which.
-            - "expected": the mean over all orders of tied items.
+            - "expected": the mean over all orders of tied items. `items` stand in the
+              order of the hash.
             - "random": an order drawn from `key`, uniformly and independently for each
               list.
             - "stable": index order.
@@ -395,7 +398,11 @@ def rank(
     """
     ranks = _inputs.deepest(_inputs.rank_cutoffs(k))
     lists = checked(labels, scores, mask, weights, key, **options)
-    lists = dataclasses.replace(lists, ranks=ranks)
+    return rank_checked(dataclasses.replace(lists, ranks=ranks))
+
+
+def rank_checked(lists: ScoredLists) -> Ranking:
+    """Ranks lists that `checked` made, to the number of ranks that they name."""
     data = _rank_without_inputs(lists)
     if not isinstance(data.pool, ScoredPool):
         return Ranking(data)

@@ -118,9 +118,16 @@ MUTANTS = (
     Mutant(
         "places in another order than the top-k",
         "_drivers/job.py",
-        'return "expected" if self.ties is None and not reads_order else self.ties',
-        'return "expected" if not reads_order else self.ties',
+        'return "tied" if is_grouped and not reads_order else self.ties',
+        'return "tied" if not reads_order else self.ties',
         "tests/test_drivers.py::test_values[a function-stable]",
+    ),
+    Mutant(
+        "all users are shown the same of tied items",
+        "_drivers/job.py",
+        "if key is None and self.unit == USER",
+        "if key is not None",
+        "tests/test_evaluate_users.py::test_tied_items_differ_between_users",
     ),
     Mutant(
         "masked items are candidates",
