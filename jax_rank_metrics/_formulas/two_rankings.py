@@ -27,7 +27,7 @@ from jax_rank_metrics._formulas.id_lists import (
 )
 from jax_rank_metrics._formulas.order_agreement import tau
 from jax_rank_metrics._items import ItemArrays
-from jax_rank_metrics._ordering.matching import RanksInBoth, match, scattered
+from jax_rank_metrics._ordering.matching import RanksInBoth, match
 from jax_rank_metrics._ranking import Ranking, concordance, traced_data
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.retrieved import rank_in_order
@@ -301,7 +301,7 @@ def _rank_biased(
     del ks
     lengths = pair.lengths
     shorter, longer = jnp.minimum(*lengths), jnp.maximum(*lengths)
-    num_common = (_mean_common if pair.is_tied else _num_common)(pair, dtype)  # X_d
+    num_common = _mean_common(pair, dtype)  # X_d
     common_at_end = num_common[..., -1:]  # X_l
     at_shorter = jnp.maximum(shorter - 1, 0)[..., None]
     common_at_shorter = _arithmetic.take(num_common, at_shorter)  # X_s
@@ -319,38 +319,20 @@ def _rank_biased(
     return [stop_chance * _arithmetic.total(terms) + tail], shorter[..., 0] > 0
 
 
-def _num_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
-    """Counts the ids that are in both lists down to each depth, `[*lists, depths]`."""
-    matched = pair.matched
-    # An id is common from the deeper of its two ranks on. At each depth at most two ids
-    # become common: one that has its deeper rank in each list.
-    common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
-    is_deeper_in_first = matched.first_ranks >= matched.second_ranks
-    ones = jnp.ones_like(common_from)
-    becomes_common = [
-        scattered(common_from - 1, ones, matched.in_both & mask, matched.max_length) > 0
-        for mask in (is_deeper_in_first, ~is_deeper_in_first)
-    ]
-    first_counts, second_counts = map(_arithmetic.cumulative_count, becomes_common)
-    return (first_counts + second_counts).astype(dtype)
-
-
 def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
-    """Returns the means of `_num_common` over the orders of tied items.
+    """Counts the ids that are in both lists down to each depth, `[*lists, depths]`.
 
-    A depth parts one tie group of each list at most, and holds a share of its items. The
-    ids in the group that it parts in one list, or in both, are counted, and multiplied by
-    these shares: counts are exact, and no sum is formed of products that depend on depth.
+    Where items tie, it is the mean over their orders. A depth parts one tie group of each
+    list at most, and holds a share of its items. The ids in the group that it parts in one
+    list, or in both, are counted, and multiplied by these shares: counts are exact, and no
+    sum is formed of products that depend on depth.
     """
-    size = pair.max_length
-    depth = jnp.arange(1, size + 1, dtype=jnp.int32)
-    lengths = [x[..., None] for x in pair.lengths]
+    size, lengths = pair.max_length, [x[..., None] for x in pair.lengths]
     places, is_common, wholes = pair.places(), pair.matched.in_both, []
     for (above, last), length in zip(places, lengths, strict=True):
         is_common = is_common & (above < length)
         # A group across the end of a list is never whole.
         wholes.append(jnp.where(last <= length, last, size + 1))
-    (first_above, _), (second_above, _) = places
 
     def count(start: jax.Array, stop: jax.Array) -> jax.Array:
         """Counts the items of which a depth is from start to stop − 1, by depth."""
@@ -359,26 +341,26 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
         changes = _mesh.match_varying(changes, (ones, start, stop))
         changes = _arithmetic.put(changes, start - 1, ones, add=True)
         changes = _arithmetic.put(changes, stop - 1, -ones, add=True)
-        return jnp.cumsum(changes, axis=-1, dtype=jnp.int32).astype(dtype)
+        return _arithmetic.cumulative_count(changes).astype(dtype)
 
-    shares = []
+    whole_from, (first_whole, second_whole) = jnp.maximum(*wholes), wholes
+    common = count(whole_from, jnp.full_like(whole_from, size + 1))
+    depth = _arithmetic.iota(common) + 1
+    shares, starts = [], [above + 1 for above, _ in places]
     for items, length in zip((pair.first, pair.second), lengths, strict=True):
-        if items.keys is None:
-            shares.append(jnp.zeros((), dtype))
-            continue
         above, last = items.places(items.ids >= 0)
-        reached = jnp.minimum(depth.reshape((1,) * (length.ndim - 1) + (-1,)), length)
+        reached = jnp.minimum(depth, length)
         slot = jnp.maximum(reached - 1, 0)
         above, last = (_arithmetic.take(x, slot) for x in (above, last))
         shares.append(chance(above, last, last > above, reached, dtype))
-    return (
-        count(jnp.maximum(*wholes), jnp.full_like(first_above, size + 1))
-        + shares[0] * count(jnp.maximum(first_above + 1, wholes[1]), wholes[0])
-        + shares[1] * count(jnp.maximum(second_above + 1, wholes[0]), wholes[1])
-        + shares[0]
-        * shares[1]
-        * count(jnp.maximum(first_above, second_above) + 1, jnp.minimum(*wholes))
-    )
+    if pair.first.keys is not None:
+        common += shares[0] * count(jnp.maximum(starts[0], second_whole), first_whole)
+    if pair.second.keys is not None:
+        common += shares[1] * count(jnp.maximum(starts[1], first_whole), second_whole)
+    if pair.first.keys is not None and pair.second.keys is not None:
+        in_both = count(jnp.maximum(*starts), jnp.minimum(*wholes))
+        common += shares[0] * shares[1] * in_both
+    return common
 
 
 def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
