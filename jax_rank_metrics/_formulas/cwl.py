@@ -74,8 +74,9 @@ def inst(
     that rank r is read, over the ranks up to `max_rank`. Ranks without an item, or beyond
     k, have the gain 0.
 
-    Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`. Raises for rankings that hold only listed items.
+    Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`. Raises for rankings that hold only listed items.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.
@@ -201,12 +202,13 @@ def time_biased_gain(
     The value is EU@k = Σ V(r) · g(r) / Σ V(r), per item read; see `inst`. As it was
     published, the measure is the sum Σ V(r) · g(r), which is `value="total_utility"`.
 
-    Undefined (nothing relevant in the pool): 0. Read in one order of tied items. Also
-    accepts the arguments of `rank`. Raises for rankings that hold only listed items.
-    Reads the column `costs`, `[*lists, items]`: the seconds that each item takes. Smucker
-    and Clarke assume 4.4 for its summary, and, by a chance to open it that depends on its
-    relevance, 0.018 a word and 7.8 more; nothing of this is assumed here. Without the
-    column, or where an entry is not above 0, an item takes 1, as does a rank without one.
+    Undefined (nothing relevant in the pool): 0. Reads one order of tied items, which a
+    `key` draws for each list. Also accepts the arguments of `rank`. Raises for rankings
+    that hold only listed items. Reads the column `costs`, `[*lists, items]`: the
+    seconds that each item takes. Smucker and Clarke assume 4.4 for its summary, and, by
+    a chance to open it that depends on its relevance, 0.018 a word and 7.8 more;
+    nothing of this is assumed here. Without the column, or where an entry is not above
+    0, an item takes 1, as does a rank without one.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.

@@ -323,8 +323,11 @@ def rank(
             - None: random with a key. Without one, "expected" for metrics with a closed
               form, which most have; for others, such as expected_reciprocal_rank, a
               fixed pseudo-random order: that of a hash of the item's index in its
-              list, which does not depend on labels. A few, such as tau, define ties
-              themselves, under every policy. docs/metrics.md lists which is which.
+              list, which does not depend on labels. It is the same in every list, so
+              that where relevant items lie at the same index, as with one positive before
+              sampled negatives, they all draw the same rank; a key draws the order of
+              each list anew. A few, such as tau, define ties themselves, under every
+              policy. docs/metrics.md lists which is which.
             - "expected": the mean over all orders of tied items. `items` stand in the
               order of the hash.
             - "random": an order drawn from `key`, uniformly and independently for each
