@@ -247,6 +247,8 @@ def test_tied_items_differ_between_users():
         assert evaluation.exposure.coverage() == 1 and evaluation.exposure.gini() < 0.3
         part = call(ids[:, None], k=3, users=np.arange(7, 20), batch_size=5, **options)
         np.testing.assert_array_equal(part.items, evaluation.items[7:20])
+    with pytest.warns(UserWarning, match="tie for 40 of 40 users, and ap.*has no form"):
+        jrm.evaluate_users("ap(denominator=hits)@3", np.zeros((40, 12)), ids[:, None])
 
 
 @pytest.mark.long

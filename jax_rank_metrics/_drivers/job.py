@@ -79,6 +79,10 @@ class Plan(NamedTuple):
         """The metrics for which places are counted, such as those of whole lists."""
         return tuple(x for x in self.bounds if self.counts_all or x.depth is None)
 
+    def reads_hash(self, bound: Bound) -> bool:
+        """Whether a metric reads tied items in an order by hash."""
+        return self.ties is None and bound.tie_reading == "order"
+
     @property
     def ties_of_places(self) -> str | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""

@@ -159,12 +159,15 @@ class BatchResult(NamedTuple):
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
             if the plan does not ask.
+        has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
+            hash; None if none does.
     """
 
     lists: list[PerList]
     items: jax.Array
     faults: jax.Array
     has_inf: jax.Array | None = None
+    has_ties: jax.Array | None = None
 
 
 def read_by_metrics(
@@ -181,8 +184,10 @@ def read_by_metrics(
         readings: Rankings, each after the metrics that read it.
         ids: `[queries, k]`, the ids of the first items.
     """
-    values, faults = {}, jnp.zeros(ids.shape[:1], jnp.int32)
+    values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
     for bounds, data in readings:
+        if data.held is not None and any(map(plan.reads_hash, bounds)):
+            has_ties = data.held.has_ties | (False if has_ties is None else has_ties)
         reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
             of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
@@ -195,7 +200,7 @@ def read_by_metrics(
         faults = jnp.maximum(faults, of_data)
     lists = [values[bound.name] for bound in plan.bounds]
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
-    return BatchResult(lists, ids, faults)
+    return BatchResult(lists, ids, faults, None, has_ties)
 
 
 def measure_queries(
