@@ -239,15 +239,18 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take_along_axis(x, indices, axis=axis, mode="promise_in_bounds")
 
 
-def put(x: jax.Array, slots: jax.Array, values: jax.Array) -> jax.Array:
-    """Puts values at slots of the last axis; slots beyond its end are dropped.
+def put(
+    x: jax.Array, slots: jax.Array, values: jax.Array, *, add: bool = False
+) -> jax.Array:
+    """Puts or adds values at slots of the last axis; slots beyond its end are dropped.
 
     The number of lists may be symbolic, as in an export, unlike that of
     `jnp.put_along_axis`.
     """
     shape = (*slots.shape[:-1], 1)
     lists = [lax.broadcasted_iota(jnp.int32, shape, i) for i in range(slots.ndim - 1)]
-    return x.at[(*lists, slots)].set(values, mode="drop")
+    at_slots = x.at[(*lists, slots)]
+    return (at_slots.add if add else at_slots.set)(values, mode="drop")
 
 
 def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:

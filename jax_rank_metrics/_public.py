@@ -83,6 +83,7 @@ from jax_rank_metrics._formulas.group_exposures import group_exposure as group_e
 from jax_rank_metrics._formulas.group_recall import group_recall as group_recall
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
+from jax_rank_metrics._formulas.hits import full_recall as full_recall
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall

@@ -102,6 +102,7 @@ AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
 RecallLevels = Number | tuple[Number, ...]
 NoveltyCount = Literal["interactions", "users"]
 RankReading = Literal["realistic"]
+TauVariant = Literal["a", "b"]
 # The part of expected exposure that is asked for, and how two extremes are compared.
 ExposurePart = Literal["loss", "disparity", "relevance"]
 Comparison = Literal["difference", "ratio"]

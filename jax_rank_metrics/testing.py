@@ -93,7 +93,8 @@ def check_metric(
     rows, packed lists, lists already in rank order, or scores with the ids of relevant
     items (where a metric may raise ValueError instead). Means of batches merge into the
     mean of all lists, and gradients are zero, never NaN. Where scores tie, the value is
-    the mean over all orders of the tied items, unless the metric declares otherwise.
+    the mean over all orders of the tied items, unless the metric declares otherwise: on
+    lists of five items, cut within tie groups too (`check_ties`).
     Functions that the formula passes to the verbs are the same in every call, since
     metrics share work by their identity. Sharded items are not tested, since the same code
     reads them as rows.
@@ -131,7 +132,11 @@ def check_metric(
     _check_functions(bound, lists.ranked())
     tie_reading = bound.tie_reading_with(draws)
     if tie_reading == "expected":
-        _check_ties(rng, draws, evaluate, spec.name, options.get("k"))
+        for depth, cuts in _cuts(options):
+            check_ties(
+                lambda ranking, cuts=cuts: {spec.name: evaluate(ranking, **cuts)},
+                *(draws, rng, depth),
+            )
     if tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
         check_same(
@@ -160,15 +165,29 @@ def check_metric(
     _check_close(f"{spec.name}: gradients", gradient, np.zeros_like(lists.scores))
 
 
-def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> Lists:
+def _cuts(options: Mapping[str, Any]) -> list[tuple[int | None, dict[str, Any]]]:
+    """Returns how deep to rank lists of five items, and the cutoffs to ask for there."""
+    if "k" not in options:
+        return [(None, {})]
+    ks = options["k"] if isinstance(options["k"], (tuple, list)) else (options["k"],)
+    numbers = tuple(dict.fromkeys(min(k, 3) for k in ks if isinstance(k, int)))
+    uncut = tuple(k for k in ks if not isinstance(k, int))
+    return [(depth, {"k": k}) for depth, k in ((3, numbers), (None, uncut)) if k]
+
+
+def _random_lists(
+    rng: np.random.Generator,
+    columns: Mapping[str, Draw],
+    shape: tuple[int, int] = (_NUM_LISTS, _NUM_ITEMS),
+    num_listed: int = _NUM_LISTED,
+) -> Lists:
     """Draws lists with tied scores and graded labels.
 
-    List 0 has no items, and list 1 has no relevant items. Items from index `_NUM_LISTED`
+    List 0 has no items, and list 1 has no relevant items. Items from index `num_listed`
     on are unlisted: their labels and columns are 0, except for `groups`, which every item
     has.
     """
-    shape = (_NUM_LISTS, _NUM_ITEMS)
-    is_listed = np.arange(_NUM_ITEMS) < _NUM_LISTED
+    is_listed = np.arange(shape[1]) < num_listed
     labels = rng.choice([0, 0, 1, 2], shape) * is_listed
     labels[1] = 0
     mask = rng.random(shape) < 0.8
@@ -179,45 +198,50 @@ def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> List
         if name == "groups":
             column_arrays[name] = column
             continue
-        listed = is_listed.reshape(_NUM_ITEMS, *(1,) * (column.ndim - 2))
+        listed = is_listed.reshape(-1, *(1,) * (column.ndim - 2))
         column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
     return Lists(labels.astype(np.float32), scores, mask, None, column_arrays)
 
 
-def _check_ties(
+def check_ties(
+    evaluate: Callable[[Ranking], Mapping[str, PerList]],
+    columns: Mapping[str, Draw],
     rng: np.random.Generator,
-    draws: Mapping[str, Draw],
-    evaluate: Callable[..., PerList],
-    name: str,
-    k: Any,
+    depth: int | None = None,
 ) -> None:
     """Checks that values of tied lists are the means over all orders of the tied items.
 
-    Three items of each list tie, around each of the cutoffs.
+    Args:
+        evaluate: Returns the values of metrics by their names, for lists of five items.
+        columns: For each column, a function that draws it; see `check_metric`.
+        rng: Draws the lists.
+        depth: How deep lists are ranked; None ranks them whole.
+
+    Raises:
+        AssertionError: if a value is another one; the message shows the list.
     """
-    law = (
-        f"{name}: ties: the value is not the mean over all orders of tied items; declare "
-        "ties='order' if it is no sum over items, such as a ratio, a maximum or a threshold"
-    )
-    for cutoff in 3 * (k if isinstance(k, tuple) else (k,)):
-        first = (
-            min(max(cutoff - 2, 0), _NUM_ITEMS - 3) if isinstance(cutoff, int) else 3
-        )
-        lists = _random_lists(rng, draws)
-        lists = lists._replace(mask=np.ones_like(lists.mask))
-
-        def values_of(
-            places: tuple[int, ...], first: int = first, lists: Lists = lists
-        ) -> ArrayLike:
-            scores = -np.arange(_NUM_ITEMS, dtype=np.float32)
-            scores[first : first + 3] = -first - np.asarray(places, np.float32)
-            scores = np.tile(scores, (_NUM_LISTS, 1))
-            ties = "expected" if len({*places}) == 1 else "stable"
-            return evaluate(lists._replace(scores=scores).ranked(ties=ties)).values
-
-        in_orders = [values_of(order) for order in itertools.permutations((0, 1, 2))]
-        _check_close(law, values_of((0, 0, 0)), np.mean(np.asarray(in_orders), axis=0))
+    orders = np.array(list(itertools.permutations(range(5))))
+    lists = _random_lists(rng, columns, (24, 5), 5)
+    lists = lists._replace(scores=rng.integers(0, 3, (24, 5)).astype(np.float32))
+    # Each list is followed by itself in every order of its items that tie.
+    tied = 5 * lists.scores[:, None]
+    scores = np.concatenate([tied, tied + orders], axis=1).reshape(-1, 5)
+    repeated = lists.map(lambda x: np.repeat(x, 1 + len(orders), axis=0))
+    ranking = repeated._replace(scores=scores).ranked(ties="expected", k=depth)
+    for name, per_list in evaluate(ranking).items():
+        values = np.asarray(per_list.values, float)
+        values = values.reshape(len(tied), 1 + len(orders), -1)
+        actual, means = values[:, 0], values[:, 1:].mean(axis=1)
+        wrong = np.argwhere(~np.isclose(actual, means, rtol=1e-5, atol=1e-6))
+        for number, at in wrong[:1]:
+            broken = lists.map(lambda x, row=number: x[row])
+            raise AssertionError(
+                f"{name}: ties: the value {actual[number, at]:.6g} is not the mean over "
+                f"all orders of tied items, {means[number, at]:.6g}, of {broken}; declare "
+                "ties='order' if it is no sum over items, such as a ratio, a maximum or a "
+                "threshold"
+            )
 
 
 def _check_rank_order(

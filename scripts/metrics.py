@@ -103,13 +103,21 @@ What a metric does with ties, unless you ask for another policy or pass a key:
 
 - *closed*: the mean over all orders of the tied items, by a formula.
 - *one order*: no such formula is known; one pseudo-random order is taken, blind to the
-  labels.
+  labels, and the same in every list. Where ties matter, pass a `key`: it draws the order
+  of each list anew, so that the mean over many lists is that over orders. (`evaluate_users`
+  takes another order for each user in any case.)
 - *own*: the metric defines itself what ties mean, under every policy.
 
 `ties="best"` and `"worst"` put tied items in the order of their labels. Without item
 weights, they bound what any order could give for every *closed* metric without *columns*,
 and for `bpref`. For others they are two orders among many: labels do not say which of two
 relevant items gives `psp` more.
+
+What is said of lists of ids follows the same rule where a ranking is passed: `overlap`,
+`rank_biased_overlap`, `kendall_tau`, `spearman_rho`, `popularity`, `popularity_lift`,
+`novelty` and `intra_list_diversity` are *closed*. A ranking with ties agrees with itself by
+less than 1, then; `ties="stable"` compares by one order. `jaccard`, `exposure`,
+`miscalibration` and `serendipity` read *one order*, and warn where items tie.
 
 Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
 `pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).

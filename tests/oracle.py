@@ -218,9 +218,15 @@ def f_score(case, order, k, beta=1.0, threshold=1.0):
     return (1 + beta**2) * p * r / divisor if divisor else 0.0
 
 
-def hit_rate(case, order, k, threshold=1.0):
-    """1 if the top k holds a relevant item, else 0."""
-    return float(_relevant(case, _top(order, k), threshold) > 0)
+def full_recall(case, order, k, threshold=1.0):
+    """1 if the top k holds every relevant item, else 0."""
+    hits = _relevant(case, _top(order, k), threshold)
+    return float(0 < hits == _relevant(case, case.pool, threshold))
+
+
+def hit_rate(case, order, k, threshold=1.0, at_least=1):
+    """1 if the top k holds so many relevant items, else 0."""
+    return float(_relevant(case, _top(order, k), threshold) >= at_least)
 
 
 def average_precision(case, order, k, denominator="relevant", threshold=1.0):

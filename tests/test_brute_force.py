@@ -1,5 +1,7 @@
 """Closed forms against all orders of tied items, and tie policies against loops."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from cases import (
     CASES,
     CLOSED,
+    CORE,
     EVERY,
     KEYLESS_ORDERS,
     TOP,
@@ -16,6 +19,7 @@ from cases import (
     metrics,
 )
 from drawn import draw_short
+from marks import long
 
 import jax_rank_metrics as jrm
 
@@ -103,6 +107,21 @@ def test_constant_scores_give_the_mean_over_all_orders(whole):
             np.testing.assert_allclose(
                 values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
             )
+
+
+@pytest.mark.parametrize("table", [CORE, *long(EVERY)], ids=["core", "every"])
+def test_the_law_of_ties_holds_for_every_metric(rng, table):
+    """What users check their own metrics by, of all that declare a mean over orders."""
+    cases = {
+        name: case
+        for name, case in table.items()
+        if case.metric.spec.bind((), case.options).tie_reading == "expected"
+        and case.is_mean
+    }
+    if not cases:
+        pytest.skip("the metric of --metric has no mean")
+    measure = jax.jit(functools.partial(jrm.measure, metrics(KS, cases=cases)))
+    jrm.testing.check_ties(measure, jrm.testing.COLUMNS, rng)
 
 
 @pytest.mark.long

@@ -1,5 +1,7 @@
 """`evaluate_users`: what only users have. Values are those of tests/test_drivers.py."""
 
+import contextlib
+import functools
 import itertools
 
 import jax
@@ -211,6 +213,33 @@ def test_ties_and_masks(ties):
     assert list(evaluation.states)[1:] == [
         *("popularity@3", "novelty@3", "intra_list_diversity@3")
     ]
+
+
+@pytest.mark.parametrize("ties", [None, *long("expected")])
+@pytest.mark.parametrize("chooses", [False, *long(True)])
+def test_tied_items_differ_between_users(ties, chooses):
+    """A constant scorer exposes all items, the same in batches of any size."""
+    ids, metrics = np.arange(40) % 12, ("recall@3", "ap(denominator=hits)@3")
+    candidates = np.tile(np.arange(12), (40, 1)) if chooses else None
+    call = functools.partial(
+        jrm.evaluate_users,
+        metrics if ties is None else metrics[0],
+        np.zeros((40, 12)),
+        ids[:, None],
+        candidates=candidates,
+        ties=ties,
+    )
+    warns = contextlib.nullcontext()
+    if ties is None:
+        match = "items tie for .* users, and ap.*has no formula"
+        warns = pytest.warns(UserWarning, match=match)
+    with warns:
+        evaluation = call()
+        part = call(users=np.arange(7, 20), batch_size=5)
+    assert {*evaluation.items.ravel()} == {*range(12)}
+    np.testing.assert_array_equal(part.items, evaluation.items[7:20])
+    np.testing.assert_allclose(part.states["recall@3"].compute(), 1 / 4, rtol=1e-6)
+    assert evaluation.exposure.coverage() == 1
 
 
 @pytest.mark.long

@@ -84,6 +84,16 @@ def test_items_of_rows_and_devices(rng):
         np.testing.assert_array_equal(mine, hashed[row][hashed[row] >= 0])
 
 
+def test_items_of_expected_ties_are_blind():
+    """Tied items stand in the order of a hash, as they do without a policy."""
+    labels = np.arange(12)[::-1]
+    expected, by_hash = (
+        jrm.rank(labels, np.zeros(12), ties=ties).items for ties in ("expected", None)
+    )
+    np.testing.assert_array_equal(expected, by_hash)
+    assert expected.tolist() != sorted(expected.tolist())
+
+
 def test_items_of_packed_lists(rng):
     """Items are indices of the flat array, list after list; items of no list come last."""
     labels, scores, mask = draw(rng)

@@ -1,9 +1,14 @@
 """Two rankings: overlaps and correlations, against loops from their definitions."""
 
+import functools
+import itertools
+import re
+
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+import oracle
 import pytest
 
 import jax_rank_metrics as jrm
@@ -159,3 +164,77 @@ def test_no_ranks():
         assert lists.defined.tolist() == [name == "jaccard"] * 2
         assert not lists.values.any()
     assert not jrm.overlap(no_ids, no_ids).defined.any()
+
+
+def test_ties_are_means_over_all_orders(rng):
+    """Of whole lists, and of one that is cut within a tie group."""
+    scores = rng.integers(0, 3, (2, 6, 5)).astype(np.float32)
+    scores[:, 0] = 0
+    mask = rng.random(scores.shape) < 0.9
+    labels = np.ones_like(scores[0])
+    orders = [
+        [np.array(x.all_orders) for x in oracle.lists(labels, *lists)]
+        for lists in zip(scores, mask, strict=True)
+    ]
+    for depth in (None, 3):
+        pair = [
+            jrm.rank(labels, *x, k=k)
+            for *x, k in zip(scores, mask, (depth, None), strict=True)
+        ]
+        results = {
+            "rbo": jrm.rank_biased_overlap,
+            "overlap": functools.partial(jrm.overlap, k=KS[:2]),
+        }
+        if depth is None:
+            results = {"tau": jrm.kendall_tau, "rho": jrm.spearman_rho}
+        results = {name: function(*pair) for name, function in results.items()}
+        for i, lists in enumerate(zip(*orders, strict=True)):
+            values = [by_loops(a[:depth], b) for a, b in itertools.product(*lists)]
+            for name, result in results.items():
+                mean = np.mean([np.asarray(x[name] or 0) for x in values], axis=0)
+                mean = mean[:2] if name == "overlap" else mean
+                np.testing.assert_allclose(result.values[i], mean, atol=1e-6)
+
+
+@pytest.mark.long
+def test_a_tied_ranking_and_itself(rng):
+    """It agrees with itself by tau-b alone, which is undefined where all items tie."""
+    scores = rng.integers(0, 3, (6, 5)).astype(np.float32)
+    scores[0] = 0
+    same = jrm.rank(np.ones_like(scores), scores)
+    np.testing.assert_allclose(
+        jrm.kendall_tau(same, same, "b").values[1:], 1, rtol=1e-6
+    )
+    assert not jrm.kendall_tau(same, same, "b").defined[0]
+    with pytest.warns(UserWarning, match="first: items of the ranking tie"):
+        jrm.jaccard(same, jnp.zeros((6, 1), int))
+
+
+def test_ties_of_published_code():
+    """The a-variant, by the code of Corsi and Urbano's paper."""
+    known = [
+        ("3(157)9", "(19)734", 0.930093081332594, 0.678580739450433),
+        ("253(14)", "582(39)", 0.968922741966306, 0.580994268838527),
+        ("(1568)4327", "(18)6543(27)0", 0.959906916802432, 0.939211367148046),
+    ]
+    for *lists, p, value in known:
+        scores = np.zeros((2, 10), np.float32)
+        for row, text in zip(scores, lists, strict=True):
+            for rank, group in enumerate(re.findall(r"\(\d+\)|\d", text), 1):
+                row[[int(x) for x in group.strip("()")]] = 1 / rank
+        pair = [jrm.rank(np.ones(10), x, x > 0) for x in scores]
+        result = jrm.rank_biased_overlap(*pair, p)
+        np.testing.assert_allclose(result.values, value, rtol=1e-6)
+
+
+def test_ties_across_a_cut_without_scores():
+    """They are refused, and NaN where they are not known."""
+    scores = np.float32([[3, 2, 2, 1], [2, 2, 1, 1]])
+
+    def overlap(scores):
+        ranking = jrm.rank_scores(scores, jnp.zeros((2, 1), int), k=2)
+        return jrm.overlap(ranking, jnp.array([[0, 1]] * 2), 2).values
+
+    with pytest.raises(ValueError, match="first: items tie across the cut"):
+        overlap(scores)
+    np.testing.assert_array_equal(jax.jit(overlap)(scores), [np.nan, 1])

@@ -250,7 +250,9 @@ def _constant(lists: FlatLists, scores: np.ndarray) -> list[str]:
         return []
     return [
         f"all scores are equal in {_with_example(constant, comparable, lists.shape)}; "
-        "pass scores that tell items apart, or expect the metrics of a random order there"
+        "pass scores that tell items apart, or expect the metrics of a random order there "
+        "(a metric without a closed form over ties, such as inst, takes the same order in "
+        "every list, unless a key draws them)"
     ]
 
 

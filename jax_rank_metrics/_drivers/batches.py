@@ -80,6 +80,8 @@ class QueryBatch(NamedTuple):
         indices: `[queries]` int32, the index of each; −1 for padding.
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
         key: The key of this batch for random ties, or None.
+        tie_ids: `[queries]` int32, by which the order of tied items differs between
+            queries without a key, whatever batch they are in; None where it does not.
         listed_ids: `[queries, listed]`, the relevant items, and the candidates if these
             alone have a rank; padded with −1. None with `label_fn`.
         labels: The same shape, the relevance of each.
@@ -94,6 +96,7 @@ class QueryBatch(NamedTuple):
     indices: Array
     rows: Array
     key: jax.Array | None
+    tie_ids: Array | None = None
     listed_ids: Array | None = None
     labels: Array | None = None
     excluded_ids: Array | None = None

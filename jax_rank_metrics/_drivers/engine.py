@@ -214,7 +214,7 @@ def run(
     num_items = job.scorer.num_items or MAX_ITEMS
     num_counted = num_items if job.unit == USER else None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
-    values, sums, has_inf = None, None, np.zeros(num_queries, bool)
+    values, sums, has_inf, num_tied = None, None, np.zeros(num_queries, bool), 0
     with reporting(progress, job.unit[1]) as report:
         if isinstance(job.scorer.items, HostBlocks):
             results = _over_parts(job, catalog, job.scorer.items, batches, mask, report)
@@ -230,6 +230,8 @@ def run(
                 lambda x, rows=is_query: x[rows],
                 Values(result.lists, np.asarray(result.items)),
             )
+            if result.has_ties is not None:
+                num_tied += int(result.has_ties[is_query].sum())
             if result.has_inf is not None:
                 has_inf[indices] = result.has_inf[is_query]
             if keeps_lists:
@@ -250,6 +252,13 @@ def run(
     states = [x.state() for x in sums.of_means]
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
+    if num_tied:
+        hashed = ", ".join(x.name for x in bounds if job.plan.reads_hash(x))
+        texts.append(
+            f"items tie for {num_tied} of {num_queries} {job.unit[1]}, and {hashed} has no "
+            "formula for the mean over their orders: one order by a hash was read; pass a "
+            "key, which draws an order for each"
+        )
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(

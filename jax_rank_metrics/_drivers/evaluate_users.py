@@ -159,7 +159,9 @@ def evaluate_users(
             is measured.
         item_groups: `[items, groups]`, how much each item belongs to each group, for
             metrics that read groups; see `rank_catalog`. Every device has all of them.
-        ties: See `rank`.
+        ties: See `rank`. Where no key orders items that tie, those of a user stand in the
+            order of a hash of the user's row and of the item. Users are so shown different
+            ones, the same in batches of any size, and a constant scorer exposes all items.
         key: See `rank`.
         list_weights: `[users]`, what each evaluated user weighs in means, at least 0; or a
             Series, a dict or a frame by user. The exposure counts users alike.

@@ -18,7 +18,7 @@ from jax_rank_metrics._drivers.batches import (
     query_parts,
 )
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.interactions import Unit, Vocabularies
+from jax_rank_metrics._drivers.interactions import USER, Unit, Vocabularies
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.scorers import Embeddings, Scores, ScoreSource
 from jax_rank_metrics._items import GROUPS
@@ -79,12 +79,17 @@ class Plan(NamedTuple):
         """The metrics for which places are counted, such as those of whole lists."""
         return tuple(x for x in self.bounds if self.counts_all or x.depth is None)
 
+    def reads_hash(self, bound: Bound) -> bool:
+        """Whether a metric reads tied items in an order by hash."""
+        return self.ties is None and bound.tie_reading == "order"
+
     @property
-    def ties_of_places(self) -> Ties | None:
+    def ties_of_places(self) -> str | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""
         # An expected value counts tied items, and needs no hash of them.
         reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
-        return "expected" if self.ties is None and not reads_order else self.ties
+        is_grouped = self.ties in (None, "expected")
+        return "tied" if is_grouped and not reads_order else self.ties
 
     @property
     def depth(self) -> int:
@@ -176,6 +181,8 @@ class Job(NamedTuple):
         judged, devices, scorer = self.judgements, self.devices, self.scorer
         indices, rows = batch.indices.astype(np.int32), self.rows[batch.indices]
         key = None if self.key is None else jax.random.fold_in(self.key, number)
+        # What users are shown is counted over all of them.
+        tie_ids = rows.astype(np.int32) if key is None and self.unit == USER else None
         if judged.kinds is not None:
             width = batch.widths[1]
             ids, labels = pad_rows(judged.listed_labels, indices, width)
@@ -186,12 +193,13 @@ class Job(NamedTuple):
                 labels, kinds = labels * is_listed, kinds * is_listed
             vectors, items = scorer.pairs(rows, ids)
             return QueryBatch(
-                indices, vectors, key, ids, labels, items=items, kinds=kinds
+                indices, vectors, key, tie_ids, ids, labels, items=items, kinds=kinds
             )
         arrays = QueryBatch(
             indices,
             scorer.rows(rows),
             key,
+            tie_ids,
             attributes=jax.tree.map(
                 lambda x: devices.rows(
                     "query_attributes", x, indices, devices.of_queries

@@ -19,6 +19,7 @@ from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import read_ranking
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ordering.keys import seeds_of
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData, data_of
 from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
@@ -28,8 +29,9 @@ from jax_rank_metrics._sources.labelled_catalog import (
     rank_labelled,
     rank_labelled_twice,
 )
+from jax_rank_metrics._sources.list_arguments import checked
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._sources.rank import rank_checked
 from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._sources.streams import Pass, Stream
 from jax_rank_metrics._states.per_list import PerList
@@ -70,6 +72,11 @@ class CatalogArrays(NamedTuple):
 def list_weights(queries: QueryBatch) -> jax.Array:
     """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
     return (jnp.asarray(queries.indices) >= 0).astype(jnp.float32)
+
+
+def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
+    """Returns the seeds of tied items, `[queries, 2]`, where queries have some."""
+    return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
 
 
 def measures_of_ids(
@@ -128,7 +135,7 @@ def catalog_of(
         item_mask=catalog.item_mask,
         list_weights=weights,
         depth=plan.depth or None,
-        policy=Policy(plan.ties),
+        policy=Policy(plan.ties, _tie_seeds(queries)),
         key=queries.key,
         items_axis=plan.items_axis,
         first_id=first_id,
@@ -151,12 +158,15 @@ class BatchResult(NamedTuple):
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
             if the plan does not ask.
+        has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
+            hash; None if none does.
     """
 
     lists: list[PerList]
     items: jax.Array
     faults: jax.Array
     has_inf: jax.Array | None = None
+    has_ties: jax.Array | None = None
 
 
 def read_by_metrics(
@@ -173,8 +183,10 @@ def read_by_metrics(
         readings: Rankings, each after the metrics that read it.
         ids: `[queries, k]`, the ids of the first items.
     """
-    values, faults = {}, jnp.zeros(ids.shape[:1], jnp.int32)
+    values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
     for bounds, data in readings:
+        if data.held is not None and any(map(plan.reads_hash, bounds)):
+            has_ties = data.held.has_ties | (False if has_ties is None else has_ties)
         reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
             of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
@@ -187,7 +199,7 @@ def read_by_metrics(
         faults = jnp.maximum(faults, of_data)
     lists = [values[bound.name] for bound in plan.bounds]
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
-    return BatchResult(lists, ids, faults)
+    return BatchResult(lists, ids, faults, None, has_ties)
 
 
 def measure_queries(
@@ -278,17 +290,20 @@ def measure_candidates(
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
         columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}
-    ranking = rank(
+    lists = checked(
         jnp.asarray(queries.labels),
         scores,
         in_pool,
         list_weights(queries),
         queries.key,
-        k=None if plan.whole_list_metrics else plan.depth,
         ties=plan.ties,
         retrieved=retrieved,
         columns=columns,
     )
+    ranks = None if plan.whole_list_metrics else plan.depth
+    policy = dataclasses.replace(lists.policy, seeds=_tie_seeds(queries))
+    lists = dataclasses.replace(lists, ranks=ranks, policy=policy)
+    ranking = rank_checked(lists)
     # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)

@@ -27,8 +27,10 @@ def exposure(
     Args:
         ids: `[*lists, ranks]` integers; those outside 0 … num_items − 1 are padding. All
             ranks count: pass `ids[..., :k]` for a cutoff. Or a `Ranking`, of which
-            `items` are read, down to where it was cut. A repeated id counts again. If a
-            score of the ranking is NaN, so are the numbers of the state.
+            `items` are read, down to where it was cut. Without a key, items that tie
+            stand in the same order in every list, and share of the exposure less than
+            under random orders. A repeated id counts again. If a score of the ranking is
+            NaN, so are the numbers of the state.
         num_items: Number of items of the catalogue, recommended or not; static.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
             does: what an item is exposed at each rank. Gini index and entropy are then
@@ -37,8 +39,8 @@ def exposure(
             None counts all ranks alike.
 
     Raises:
-        ValueError: if a ranking has no order or is of packed lists; if `discount_fn` does
-            not return a multiplier for each rank.
+        ValueError: if a ranking has no order, is of packed lists, or was made with
+            `ties="expected"`; if `discount_fn` does not return a multiplier for each rank.
         TypeError: if ids are not integers, or `num_items` is not a Python int.
 
     >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])

@@ -74,8 +74,9 @@ def inst(
     that rank r is read, over the ranks up to `max_rank`. Ranks without an item, or beyond
     k, have the gain 0.
 
-    Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`. Raises for rankings that hold only listed items.
+    Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`. Raises for rankings that hold only listed items.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.
@@ -206,7 +207,8 @@ def time_biased_gain(
     and Clarke assume 4.4 for its summary, and, by a chance to open it that depends on its
     relevance, 0.018 a word and 7.8 more; nothing of this is assumed here. Without the
     column, or where an entry is not above 0, an item takes 1, as does a rank without one.
-    With it, tied items are read in one order, and rankings of listed items alone raise.
+    With it, tied items are read in one order, which a `key` draws for each list, and
+    rankings of listed items alone raise.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.

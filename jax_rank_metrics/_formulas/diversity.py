@@ -61,6 +61,8 @@ def _mean_distance(
     when their own squared lengths are subtracted.
     """
     del table
+    is_tied = is_within.dtype != jnp.bool_
+    is_within = is_within.astype(vectors.dtype)
     # Divided by the largest entry first, so that no square overflows.
     largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
     has_nan = _arithmetic.dot(is_within, jnp.isnan(largest).astype(vectors.dtype)) > 0
@@ -69,9 +71,24 @@ def _mean_distance(
     units = ratio(vectors, jnp.sqrt(jnp.where(squared_lengths > 0, squared_lengths, 1)))
     # As computed: 0 for a vector of zeros, otherwise 1 up to rounding.
     squared_lengths = _arithmetic.total(units * units)[..., None]
-    sum_of_squares = _arithmetic.dot(is_within, squared_lengths)[..., 0]
-    unit_sums = _arithmetic.dot(is_within, units)  # [*lists, len(ks), features]
-    cosines = _arithmetic.total(unit_sums * unit_sums) - sum_of_squares
+
+    def total_cosine(worth: jax.Array, squared_worth: jax.Array) -> jax.Array:
+        sum_of_squares = _arithmetic.dot(squared_worth, squared_lengths)[..., 0]
+        unit_sums = _arithmetic.dot(worth, units)  # [*lists, len(ks), features]
+        return _arithmetic.total(unit_sums * unit_sums) - sum_of_squares
+
     sizes = _arithmetic.total(is_within)
+    if not is_tied:
+        cosines = total_cosine(is_within, is_within)
+    else:
+        # Items i and j are both within k by the product of their chances, unless both
+        # are of the group that k parts: K of its t items have the chances K/t, and pairs
+        # of these K(K − 1)/(t(t − 1)).
+        cosines = total_cosine(is_within, is_within * is_within)
+        is_parted = ((is_within > 0) & (is_within < 1)).astype(is_within.dtype)
+        tied, within = map(_arithmetic.total, (is_parted, is_parted * is_within))
+        of_pairs = ratio(within * (within - 1), tied * (tied - 1))
+        of_pairs = of_pairs - ratio(within, tied) ** 2
+        cosines = cosines + of_pairs * total_cosine(is_parted, is_parted)
     distances = 1 - ratio(cosines, sizes * (sizes - 1))
     return jnp.where(has_nan[..., 0], jnp.nan, distances), 2

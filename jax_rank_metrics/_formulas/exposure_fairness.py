@@ -183,9 +183,9 @@ def ndkl(
     in nats; d(r) is the discount. Lower is better.
 
     Undefined (no item of the pool belongs to a group): 0. Ranks up to which no item
-    belongs to a group have the divergence 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`. Reads the column `groups`; see
-    `attention_weighted_rank_fairness`.
+    belongs to a group have the divergence 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`. Reads the column `groups`; see `attention_weighted_rank_fairness`.
 
     Args:
         k: Cutoff or cutoffs.

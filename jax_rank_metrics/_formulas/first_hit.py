@@ -1,12 +1,15 @@
 """Where the first relevant item ranks."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._formulas.hits import chance_of_hits
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
@@ -24,17 +27,23 @@ _HIT_RATE_NAMES = (
 )
 
 
-@metric(names=_HIT_RATE_NAMES, order_free=True, is_share=True)
+def _needs_one(options: dict[str, Any]) -> bool:
+    return options["at_least"] == 1
+
+
+@metric(names=_HIT_RATE_NAMES, order_free=_needs_one, is_share=True)
 def hit_rate(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
     relevance_threshold: Number = 1.0,
     rank: RankReading | None = None,
+    at_least: int = 1,
 ) -> PerList:
     """Hit rate, or success: 1 if any item at ranks 1..k is relevant, else 0.
 
-    Reads only the best relevant item, so that no cutoff needs a sort.
+    Reads only the best relevant item, so that no cutoff needs a sort, unless it asks for
+    several.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
@@ -44,12 +53,18 @@ def hit_rate(
         rank: What a relevant item that ties is worth. None, its chance of a rank up to
             k. "realistic", 1 if the mean of its ranks is at most k; see
             `reciprocal_rank`.
+        at_least: How many relevant items ranks 1..k must hold. A list of fewer has the
+            value 0; for all that there are, see `full_recall`.
+
+    Raises:
+        ValueError: if `at_least` is below 1, or above 1 beside a `rank`.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> labels, scores = jnp.array([0, 1]), jnp.array([0.9, 0.8])
+        >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.8, 0.7])
         >>> [f"{value:.1f}" for value in hit_rate(labels, scores, k=(1, 2)).compute()]
         ['0.0', '1.0']
+        >>> hit_rate(labels, scores, k=(2, 3), at_least=2).compute().tolist()
+        [0.0, 1.0]
 
     References:
         Agrees with trec_eval `success` and the hit rates of RecBole and torchmetrics. In
@@ -60,6 +75,15 @@ def hit_rate(
     """
     if rank is not None:
         _inputs.option("rank", rank, RankReading, "None or ")
+    at_least = _inputs.positive_integer("at_least", at_least)
+    if at_least > 1:
+        if rank is not None:
+            raise ValueError(
+                f"at_least is {at_least}, but rank={rank!r} reads the only relevant item; "
+                "pass one of the two"
+            )
+        needed = jnp.full_like(ranking.num_relevant(relevance_threshold), at_least)
+        return chance_of_hits(ranking, needed, relevance_threshold, k)
     ks = ranking.cutoffs(k)
     # The arguments of reciprocal rank, so that both share one pass over the items.
     _, chance_of_none = first_relevant(ranking, relevance_threshold, ks, rank)

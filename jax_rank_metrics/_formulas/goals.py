@@ -49,9 +49,10 @@ def bejeweled_player_model(
     meets: each item above rank r adds h_b · (g − m) to T and h_c · (g − m) to K. The value
     is EU@k, here the mean gain of the items read; see `inst`.
 
-    Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`. Raises for rankings that hold only listed items. Reads the
-    column `costs`, `[*lists, items]`; without it, or where an entry is not above 0, an item
+    Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`. Raises for rankings that hold only listed items. Reads the column
+    `costs`, `[*lists, items]`; without it, or where an entry is not above 0, an item
     costs 1, as does a rank without one.
 
     Args:
@@ -142,9 +143,10 @@ def information_foraging(
     target T is reached, and C_2 where the gain per cost is below the rate A. The value is
     EU@k; see `inst`.
 
-    Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`. Raises for rankings that hold only listed items. Reads the
-    column `costs`, as `bejeweled_player_model` does.
+    Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`. Raises for rankings that hold only listed items. Reads the column
+    `costs`, as `bejeweled_player_model` does.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.

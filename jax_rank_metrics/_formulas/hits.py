@@ -1,5 +1,6 @@
 """Relevant items among the first ranks: how many, and out of how many."""
 
+import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
@@ -10,8 +11,10 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_if_relevant,
 )
 from jax_rank_metrics._metrics.metric import metric
+from jax_rank_metrics._places.hit_counts import reaches_hits
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, traced_data
+from jax_rank_metrics._ranking.ranked import NO_ORDER
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cutoffs,
@@ -108,6 +111,52 @@ def recall(
     if denominator == "attainable":
         divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
     return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
+
+
+@metric(names=("recall_all", "perfect_recall"), is_share=True)
+def full_recall(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Full recall: 1 if ranks 1..k hold every relevant item of the pool, else 0.
+
+    Who needs all pieces of evidence at once, such as a model that answers a question from
+    several passages, is helped by nothing less. It is the share of lists whose `recall`
+    is 1. Where scores tie, it is the chance of that, exactly.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs. A list of more than k relevant items has the value 0.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> full_recall(labels, scores, k=(2, 3)).compute().tolist()
+        [0.0, 1.0]
+        >>> tied = jnp.zeros(3)  # one of three pairs of items is the right one
+        >>> f"{full_recall(labels, tied, k=2).compute():.5f}"
+        '0.33333'
+
+    References:
+        Wu, Wang, Yu, Zhang, Chang and Yu, LongMemEval: benchmarking chat assistants on
+        long-term interactive memory, ICLR 2025 (`recall_all`). For at least one, or a
+        number of relevant items, see `hit_rate`.
+    """
+    needed = ranking.num_relevant(relevance_threshold)
+    return chance_of_hits(ranking, needed, relevance_threshold, k)
+
+
+def chance_of_hits(
+    ranking: Ranking, needed: jax.Array, threshold: Number, k: Cutoffs
+) -> PerList:
+    """Returns the chance that ranks 1..k hold `needed` relevant items, `[*lists]`."""
+    if traced_data(ranking).is_soft:
+        raise ValueError(NO_ORDER)
+    hit, ks = is_relevant(threshold), ranking.cutoffs(k)
+    values = ranking.expected_sum(
+        hit, reaches_hits, ks, counting=(hit,), per_list=(needed,)
+    )
+    return per_list_if_relevant(ranking, values, threshold, k)
 
 
 @metric(names=("f", "f1", "set_f", "setf"), is_share=True)

@@ -5,17 +5,112 @@ row of a table, looked up by its id.
 """
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._ordering.order import order_rows
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._places.tie_groups import bounds_of_runs, continues_run
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import Ranking, data_of, traced_data
+from jax_rank_metrics._ranking.pool import ScoredPool
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import RankCutoffs, RankedIds
+
+
+@pytree("limit")
+class RankedItems:
+    """Items of lists in rank order, and where they tie.
+
+    Attributes:
+        ids: `[*lists, ranks]` integers, at least one rank per list, negative where no item
+            is.
+        keys: `[*lists, ranks]` integers, equal where items tie; None in one order.
+        limit: The number of ranks that count, static, beyond which stand items that tie
+            with the last of them; None if all do.
+        is_parted: `[*lists]` bool, the lists of which such items are not known; None if
+            there is none.
+    """
+
+    ids: jax.Array
+    keys: jax.Array | None = None
+    limit: int | None = None
+    is_parted: jax.Array | None = None
+
+    def places(self, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns how many items are above each, and the last rank that it may hold.
+
+        Args:
+            exists: `[*lists, ranks]` bool, the items that are counted, as both results
+                are, int32.
+        """
+        ranks = _arithmetic.cumulative_count(exists)
+        above = ranks - exists.astype(jnp.int32)
+        if self.keys is None:
+            return above, ranks
+        continues = continues_run(Rows(), self.ids >= 0, self.keys)
+        first, last = bounds_of_runs(continues)
+        return _arithmetic.take(above, first), _arithmetic.take(ranks, last)
+
+
+def ranked_items(
+    name: str,
+    ids: RankedIds | Ranking,
+    ks: Sequence[int | None] = (),
+    reorders: bool = True,
+) -> tuple[RankedItems, jnp.dtype]:
+    """Reads items with their ties, as `ranked_ids` reads ids in one order.
+
+    Args:
+        name: As of `ranked_ids`.
+        ids: As of `ranked_ids`.
+        ks: As of `ranked_ids`.
+        reorders: Whether a ranking that was cut within a tie group is ordered anew, as far
+            as it has its scores.
+
+    Raises:
+        ValueError: as `ranked_ids`; if items tie across the cut of a ranking that is not
+            ordered anew, outside `jax.jit`.
+    """
+    array, dtype = _read_ids(name, ids, ks)
+    data = data_of(ids) if isinstance(ids, Ranking) else None
+    if data is None or data.held is None or not Policy(data.ties).is_grouped:
+        return RankedItems(array), dtype
+    keys, straddles, pool = data.held.keys, data.held.straddles, data.pool
+    if keys is None or not keys.shape[-1]:
+        return RankedItems(array), dtype
+    is_known = _inputs.is_readable(straddles)
+    if straddles is None or (is_known and not np.any(straddles)):
+        return RankedItems(array, keys), dtype
+    if reorders and isinstance(pool, ScoredPool) and pool.items_axis is None:
+        array, keys = _order_whole(pool, data.list_exists)
+        return RankedItems(array, keys, data.cut), dtype
+    if is_known:
+        raise ValueError(
+            f"{name}: items tie across the cut of the ranking at {data.cut}, and those "
+            "beyond are not known; rank deeper, or with ties='stable'"
+        )
+    return RankedItems(array, keys, None, straddles), dtype
+
+
+@jax.jit
+def _order_whole(pool: ScoredPool, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the items of whole lists in rank order, −1 where none is, and their keys."""
+
+    def of_shard(pool: ScoredPool) -> tuple[jax.Array, jax.Array]:
+        best, _ = order_rows(pool.candidates, Policy("stable"), None)
+        return jnp.where(best.items.exists, best.ids, -1), best.keys
+
+    return _shards.map_shards(of_shard, pool, lists)
 
 
 def ranked_ids(
@@ -33,9 +128,38 @@ def ranked_ids(
 
     Raises:
         ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
-            lists; if the ids of a list are not all on one device.
+            lists, or was made with `ties="expected"`; if the ids of a list are not all on
+            one device.
         TypeError: if ids are not integers.
     """
+    array, dtype = _read_ids(name, ids, ks)
+    if isinstance(ids, Ranking):
+        data, policy = data_of(ids), Policy(data_of(ids).ties)
+        if policy.forbids_order:
+            raise ValueError(f"{name}: {policy.order_error}")
+        keys = None if data.held is None else data.held.keys
+        if policy.hashes_own_index and keys is not None and _inputs.is_readable(keys):
+            if bool(_any_ties(array, keys)):
+                warnings.warn(_TIED.format(name), stacklevel=3)
+    return array, dtype
+
+
+_TIED = (
+    "{}: items of the ranking tie, and this metric reads them in one order, which is that "
+    "of a hash, the same in every list; pass a key to rank, under which the order of each "
+    "list is drawn"
+)
+
+
+@jax.jit
+def _any_ties(ids: jax.Array, keys: jax.Array) -> jax.Array:
+    """Whether an item has the key of the one before it."""
+    return jnp.any((ids[..., 1:] >= 0) & (keys[..., 1:] == keys[..., :-1]))
+
+
+def _read_ids(
+    name: str, ids: RankedIds | Ranking, ks: Sequence[int | None]
+) -> tuple[jax.Array, jnp.dtype]:
     dtype = _inputs.float_dtype()
     if isinstance(ids, Ranking):
         data = data_of(ids)
@@ -66,10 +190,13 @@ def if_ranked(lists: PerList, *ids: RankedIds | Ranking) -> PerList:
         *ids: Arrays or rankings, as the caller passed them.
     """
     for x in ids:
-        nan_found = data_of(x).has_nan if isinstance(x, Ranking) else None
-        if nan_found is not None:
-            lists = _nan_where(lists, nan_found)
+        lists = if_known(lists, data_of(x).has_nan if isinstance(x, Ranking) else None)
     return lists
+
+
+def if_known(lists: PerList, is_unknown: jax.Array | None) -> PerList:
+    """Returns values of lists, NaN where a list is unknown, `[*lists]` bool or None."""
+    return lists if is_unknown is None else _nan_where(lists, is_unknown)
 
 
 @jax.jit
@@ -100,8 +227,9 @@ def equally_weighted(
 
 # formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
 # number of items that a list needs for its value to be defined. `rows` are the rows of the
-# table for the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` is 1
-# for items within a cutoff and 0 elsewhere, `[*lists, len(ks), ranks]`.
+# table for the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` says
+# which items are within a cutoff, `[*lists, len(ks), ranks]`: bools, or the chances of
+# those that tie.
 Formula = Callable[..., tuple[jax.Array, int]]
 
 
@@ -123,11 +251,12 @@ def measure(
             compile again.
     """
     ks = _inputs.rank_cutoffs(k)
-    id_array, dtype = ranked_ids("ids", ids, ks)
+    items, dtype = ranked_items("ids", ids, ks)
     dtype = wider(dtype, _inputs.float_dtype(table))
     keep_cutoffs = isinstance(k, (tuple, list))
-    arrays = id_array, table, tuple(map(jnp.asarray, numbers))
-    return if_ranked(_apply(formula, ks, keep_cutoffs, dtype.name, *arrays), ids)
+    arrays = items, table, tuple(map(jnp.asarray, numbers))
+    lists = _apply(formula, ks, keep_cutoffs, dtype.name, *arrays)
+    return if_ranked(if_known(lists, items.is_parted), ids)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -136,27 +265,44 @@ def _apply(
     ks: tuple[int | None, ...],
     keep_cutoffs: bool,
     dtype: str,
-    ids: jax.Array,
+    items: RankedItems,
     table: jax.Array,
     numbers: tuple[jax.Array, ...],
 ) -> PerList:
     def apply_to_shard(
-        tree: tuple[jax.Array, jax.Array, tuple[jax.Array, ...]],
+        tree: tuple[RankedItems, jax.Array, tuple[jax.Array, ...]],
     ) -> PerList:
-        ids, table, numbers = tree
-        exists = in_catalog(ids, table)
-        ranks = _arithmetic.cumulative_count(exists)
-        is_within = [exists if k is None else exists & (ranks <= k) for k in ks]
+        items, table, numbers = tree
+        exists = in_catalog(items.ids, table)
+        above, last = items.places(exists)
+        if items.keys is None:
+            is_within = [exists if k is None else exists & (last <= k) for k in ks]
+        else:
+            is_within = [chance(above, last, exists, k, dtype) for k in ks]
         values, items_needed = formula(
-            rows_of(ids, table, dtype),
-            jnp.stack(is_within, -2).astype(dtype),
+            rows_of(items.ids, table, dtype),
+            jnp.stack(is_within, -2),
             table,
             *(number.astype(dtype) for number in numbers),
         )
         defined = _arithmetic.count(exists) >= items_needed
         return equally_weighted(values, defined, keep_cutoffs)
 
-    return _shards.map_shards(apply_to_shard, (ids, table, numbers), ids[..., 0])
+    tree = items, table, numbers
+    return _shards.map_shards(apply_to_shard, tree, items.ids[..., 0])
+
+
+def chance(
+    above: jax.Array,
+    last: jax.Array,
+    exists: jax.Array,
+    k: int | jax.Array | None,
+    dtype: DTypeLike,
+) -> jax.Array:
+    """Returns the chance of a rank up to k of items at the ranks above + 1 … last."""
+    k = last if k is None else k
+    within = jnp.clip(k - above, 0, last - above).astype(dtype)
+    return ratio(jnp.where(exists, within, 0), (last - above).astype(dtype))
 
 
 def wider(*dtypes: jnp.dtype) -> jnp.dtype:
@@ -177,6 +323,7 @@ def rows_of(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
 
 
 def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
-    """Means of `[*lists, ranks]` over the items within each cutoff."""
+    """Means of `[*lists, ranks]` over the items within each cutoff; see `Formula`."""
+    is_within = is_within.astype(values.dtype)
     sums = _arithmetic.dot(is_within, values[..., None])[..., 0]
     return ratio(sums, _arithmetic.total(is_within))

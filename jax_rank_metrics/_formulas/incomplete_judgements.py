@@ -106,9 +106,10 @@ def inferred_average_precision(
     judged; ε = 1e-5. A term is 1 at rank 1.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
-    over ties. Also accepts the arguments of `rank`. Reads the bool columns `judged` and
-    `pooled`: a sample of the pooled items was judged. Without a column, every item counts
-    as judged, or as pooled; or, beside ids or places, every item that is listed there.
+    over ties: reads one order of tied items, which a `key` draws for each list. Also
+    accepts the arguments of `rank`. Reads the bool columns `judged` and `pooled`: a
+    sample of the pooled items was judged. Without a column, every item counts as
+    judged, or as pooled; or, beside ids or places, every item that is listed there.
 
     Args:
         relevance_threshold: Least label of a relevant item.

@@ -36,7 +36,8 @@ def interpolated_precision(
     The value is 0 where no rank has that many hits.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
-    over ties. Also accepts the arguments of `rank`.
+    over ties: reads one order of tied items, which a `key` draws for each list. Also
+    accepts the arguments of `rank`.
 
     Args:
         recall_levels: Levels ℓ from 0 to 1: one, or a tuple, whose values are the last
@@ -67,7 +68,8 @@ def eleven_point_precision(
     """Eleven-point average: the mean interpolated precision at recalls 0, 0.1, …, 1.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
-    over ties. Also accepts the arguments of `rank`.
+    over ties: reads one order of tied items, which a `key` draws for each list. Also
+    accepts the arguments of `rank`.
 
     Args:
         relevance_threshold: Least label of a relevant item.

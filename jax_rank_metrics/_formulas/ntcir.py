@@ -104,8 +104,9 @@ def p_plus(
     largest gain. A user goes down to it and stops. The rest is as in `q_measure`; the
     value is 0 where no relevant item has a rank up to k.
 
-    Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
-    the arguments of `rank`.
+    Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
+    order of tied items, which a `key` draws for each list. Also accepts the arguments
+    of `rank`.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.

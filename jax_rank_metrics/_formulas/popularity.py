@@ -27,8 +27,10 @@ def popularity(
     Undefined (a list without items): 0. Every list has the weight 1.
 
     Args:
-        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `exposure`.
-            Padding leaves the list, and later ids move up. A repeated id counts again.
+        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`, whose tied items
+            count by their chance of a rank up to k; see `rank_biased_overlap`. Ids without
+            a count are padding, which leaves the list, so that later ids move up. A
+            repeated id counts again.
         counts: `[num_items]`, how often each item was seen in training: an array, or a
             Series or a dict by id, such as `value_counts()`. With `log`, an item that was
             never seen counts as if it had been seen once.
@@ -36,8 +38,8 @@ def popularity(
         log: Whether to take natural logarithms.
 
     Raises:
-        ValueError: as `exposure`; if counts have another shape, or hold NaN or numbers
-            below 0; if a ranking was cut above k.
+        ValueError: as `rank_biased_overlap`; if counts have another shape, or hold NaN or
+            numbers below 0; if a ranking was cut above k.
         TypeError: if ids are not integers.
 
     References:

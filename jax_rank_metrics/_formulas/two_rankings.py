@@ -4,24 +4,35 @@ Nothing here reads labels. Both rankings are matched by their ids in one sort, w
 time in proportion to ranks·log(ranks), and memory in proportion to ranks.
 """
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _arithmetic, _inputs, _shards
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.id_lists import equally_weighted, if_ranked, ranked_ids
-from jax_rank_metrics._formulas.order_agreement import rho, tau
+from jax_rank_metrics._formulas.building_blocks import label_of
+from jax_rank_metrics._formulas.id_lists import (
+    RankedItems,
+    chance,
+    equally_weighted,
+    if_known,
+    if_ranked,
+    ranked_ids,
+    ranked_items,
+)
+from jax_rank_metrics._formulas.order_agreement import tau
 from jax_rank_metrics._items import ItemArrays
-from jax_rank_metrics._metrics.metric import Metric
-from jax_rank_metrics._ordering.matching import RanksInBoth, match, scattered
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ordering.matching import RanksInBoth, match
+from jax_rank_metrics._ranking import Ranking, concordance, traced_data
+from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.retrieved import rank_in_order
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Number, RankCutoffs, RankedIds
+from jax_rank_metrics._types import Number, RankCutoffs, RankedIds, TauVariant
 
 Ids = RankedIds | Ranking
 Cuts = tuple[int | None, ...]
@@ -37,11 +48,12 @@ def compare_ids(
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
     is_share: bool = False,
+    read: Callable[..., tuple[RankedItems, jnp.dtype]] = ranked_items,
 ) -> PerList:
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
     Args:
-        formula: `formula(matched, ks, dtype, *numbers)`.
+        formula: `formula(pair, ks, dtype, *numbers)`, of `ItemsInBoth`.
         first: Ids or a ranking.
         second: Ids or a ranking.
         k: As the caller passed it.
@@ -49,16 +61,75 @@ def compare_ids(
             compile again.
         reads_cutoffs: Whether rankings must reach k.
         is_share: Whether values must lie in [0, 1].
+        read: Reads one of the lists, `read(name, ids, ks)`.
     """
     _inputs.same_index(of_lists=_inputs.frames_among(first=first, second=second))
     ks = _inputs.rank_cutoffs(k)
-    first_ids, first_dtype = ranked_ids("first", first, ks if reads_cutoffs else ())
-    second_ids, second_dtype = ranked_ids("second", second, ks if reads_cutoffs else ())
-    _inputs.same_lists("second", second_ids, "first", first_ids)
+    first_items, first_dtype = read("first", first, ks if reads_cutoffs else ())
+    second_items, second_dtype = read("second", second, ks if reads_cutoffs else ())
+    _inputs.same_lists("second", second_items.ids, "first", first_items.ids)
     dtype = max(first_dtype, second_dtype, key=lambda dtype: dtype.itemsize)
     keep_cutoffs = isinstance(k, (tuple, list))
     static = formula, ks, keep_cutoffs, is_share, dtype.name
-    return if_ranked(_apply(*static, first_ids, second_ids, numbers), first, second)
+    lists = _apply(*static, first_items, second_items, numbers)
+    for items in (first_items, second_items):
+        lists = if_known(lists, items.is_parted)
+    return if_ranked(lists, first, second)
+
+
+def _in_one_order(
+    name: str, ids: Ids, ks: Sequence[int | None]
+) -> tuple[RankedItems, jnp.dtype]:
+    array, dtype = ranked_ids(name, ids, ks)
+    return RankedItems(array), dtype
+
+
+# Where it depends on the order of tied items which are listed, correlations have no mean.
+_whole_items = partial(ranked_items, reorders=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class ItemsInBoth:
+    """The items of two lists, matched: where those of the first are in both.
+
+    Arrays of items are `[*lists, firsts]`, those of the first list.
+    """
+
+    matched: RanksInBoth
+    first: RankedItems
+    second: RankedItems
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether items of either list may tie."""
+        return self.first.keys is not None or self.second.keys is not None
+
+    @property
+    def lengths(self) -> list[jax.Array]:
+        """The number of ranks of both lists that count, `[*lists]` int32 each."""
+        lengths = self.matched.first_length, self.matched.second_length
+        limits = self.first.limit, self.second.limit
+        return [
+            x if limit is None else jnp.minimum(x, limit)
+            for x, limit in zip(lengths, limits, strict=True)
+        ]
+
+    @property
+    def max_length(self) -> int:
+        """An upper bound of the lengths, static."""
+        lists = self.first, self.second
+        return max(items.limit or items.ids.shape[-1] for items in lists)
+
+    def places(self) -> list[tuple[jax.Array, jax.Array]]:
+        """Returns the places of the items in both lists, as of `RankedItems.places`."""
+        matched = self.matched
+        # In lists that tie, the slot of an item is its rank less 1.
+        slot = jnp.maximum(matched.second_ranks - 1, 0)
+        above, last = matched.second_ranks - 1, matched.second_ranks
+        if self.second.keys is not None:
+            above, last = self.second.places(self.second.ids >= 0)
+            above, last = _arithmetic.take(above, slot), _arithmetic.take(last, slot)
+        return [self.first.places(matched.first_ranks > 0), (above, last)]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
@@ -68,27 +139,28 @@ def _apply(
     keep_cutoffs: bool,
     is_share: bool,
     dtype: str,
-    first: jax.Array,
-    second: jax.Array,
+    first: RankedItems,
+    second: RankedItems,
     numbers: tuple[jax.Array, ...],
 ) -> PerList:
-    first = _shards.reshard_like(first, second)
-    second = _shards.reshard_like(second, first)
-    if first.dtype != second.dtype:
-        first, second = first.astype(jnp.int64), second.astype(jnp.int64)
+    first = _shards.reshard_like(first, second.ids)
+    second = _shards.reshard_like(second, first.ids)
 
     def apply_to_shard(
-        tree: tuple[jax.Array, jax.Array, tuple[jax.Array, ...]],
+        tree: tuple[RankedItems, RankedItems, tuple[jax.Array, ...]],
     ) -> PerList:
         first, second, numbers = tree
         cast_numbers = [x.astype(dtype) for x in numbers]
-        matched = match(first, second)
-        values, defined = formula(matched, ks, jnp.dtype(dtype), *cast_numbers)
+        ids = first.ids, second.ids
+        if ids[0].dtype != ids[1].dtype:
+            ids = ids[0].astype(jnp.int64), ids[1].astype(jnp.int64)
+        pair = ItemsInBoth(match(*ids), first, second)
+        values, defined = formula(pair, ks, jnp.dtype(dtype), *cast_numbers)
         stacked = jnp.stack(values, axis=-1)
         return equally_weighted(stacked, defined, keep_cutoffs, is_share)
 
     tree = (first, second, tuple(map(jnp.asarray, numbers)))
-    return _shards.map_shards(apply_to_shard, tree, first[..., 0])
+    return _shards.map_shards(apply_to_shard, tree, first.ids[..., 0])
 
 
 def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
@@ -109,12 +181,16 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
 
     with s ≤ l the lengths of the lists, and X_d the number of items in both down to d.
 
+    Where items of a `Ranking` tie, it is the mean over the orders of the tied items of
+    both lists, which Corsi and Urbano call RBO^a. A list with ties therefore agrees with
+    itself by less than 1; rank with `ties="stable"` to compare by one order.
+
     Undefined (a list without ids): 0. Every list has the weight 1.
 
     Args:
         first: `[*lists, ranks]` integers, ids in rank order; negative where there is
             none. Negative and repeated ids leave the list, and later ones move up. Or a
-            `Ranking`, of which `items` are read, down to where it was cut.
+            `Ranking`, of which `items` and their ties are read, down to where it was cut.
         second: The same of another system. It may have another number of ranks.
         p: Probability of continuing to the next rank, between 0 and 1: the first ten
             ranks have 86 % of the weight at 0.9, 98 % at 0.8. Another p does not compile
@@ -123,12 +199,14 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
     Raises:
         ValueError: if the leading axes differ, if p is not between 0 and 1, if ids do
             not fit the integers of JAX, or if a ranking has no order or is of packed
-            lists.
+            lists; if items tie across the cut of a ranking that does not hold its scores,
+            as of a catalogue. Inside `jax.jit` the value of such a list is NaN.
         TypeError: if ids are not integers, or p is not a number.
 
     References:
         Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS
-        28(4), 2010, equation 32.
+        28(4), 2010, equation 32; Corsi and Urbano, The treatment of ties in rank-biased
+        overlap, SIGIR 2024. Agrees with their code for lists of one length.
 
     >>> lists = rank_biased_overlap(jnp.array([1, 2, 3]), jnp.array([1, 3, 2]), p=0.5)
     >>> float(lists.values)  # 1·1/2 + 1/2·1/4 + 1·1/8, and 1·1/8 beyond
@@ -149,6 +227,8 @@ def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     neighbours: a list that repeats a single right id has an overlap of 1. That recall
     divides by the number of true neighbours: by ids, `recall` of `rank_ids` gives it, and
     `neighbor_recall` by distances, which also counts neighbours as near as the k-th.
+    Where items of a `Ranking` tie, it is the mean over their orders; see
+    `rank_biased_overlap`.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 
@@ -182,7 +262,9 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
 
     .. math:: |A ∩ B| / |A ∪ B|
 
-    A and B are the first k distinct ids of each list.
+    A and B are the first k distinct ids of each list. A ratio of two numbers that depend
+    on the order of tied items has no mean in closed form: such items are read in the order
+    of their hash, which is the same in both lists.
 
     Undefined (neither list has an id): 0. Every list has the weight 1.
 
@@ -192,7 +274,8 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
         k: Cutoff or cutoffs; None is all ids.
 
     Raises:
-        ValueError: as `rank_biased_overlap`; if a ranking was cut above k.
+        ValueError: as `rank_biased_overlap`; if a ranking was cut above k, or made with
+            `ties="expected"`.
         TypeError: if ids are not integers.
 
     References:
@@ -203,11 +286,12 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> [f"{value:.2f}" for value in jaccard(a, b, k=(1, 2, 3)).values]
     ['0.00', '1.00', '0.50']
     """
-    return compare_ids(_jaccard, first, second, k, reads_cutoffs=True, is_share=True)
+    read = _in_one_order
+    return compare_ids(_jaccard, first, second, k, (), True, True, read)
 
 
 def _rank_biased(
-    matched: RanksInBoth,
+    pair: ItemsInBoth,
     ks: Cuts,
     dtype: jnp.dtype,
     stop_chance: jax.Array,
@@ -215,21 +299,12 @@ def _rank_biased(
 ) -> Values:
     """Equation 32 of Webber et al.; `stop_chance` is 1 − p."""
     del ks
-    lengths = matched.first_length, matched.second_length
+    lengths = pair.lengths
     shorter, longer = jnp.minimum(*lengths), jnp.maximum(*lengths)
-    # An id is common from the deeper of its two ranks on. At each depth at most two ids
-    # become common: one that has its deeper rank in each list.
-    common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
-    is_deeper_in_first = matched.first_ranks >= matched.second_ranks
-    ones = jnp.ones_like(common_from)
-    becomes_common = [
-        scattered(common_from - 1, ones, matched.in_both & mask, matched.max_length) > 0
-        for mask in (is_deeper_in_first, ~is_deeper_in_first)
-    ]  # [*lists, depths]
-    first_counts, second_counts = map(_arithmetic.cumulative_count, becomes_common)
-    num_common = (first_counts + second_counts).astype(dtype)  # X_d
+    num_common = _mean_common(pair, dtype)  # X_d
     common_at_end = num_common[..., -1:]  # X_l
-    common_at_shorter = _num_common_to(matched, shorter)[..., None].astype(dtype)  # X_s
+    at_shorter = jnp.maximum(shorter - 1, 0)[..., None]
+    common_at_shorter = _arithmetic.take(num_common, at_shorter)  # X_s
     shorter, longer = (x[..., None].astype(dtype) for x in (shorter, longer))
 
     depth = (_arithmetic.iota(num_common) + 1).astype(dtype)
@@ -244,75 +319,126 @@ def _rank_biased(
     return [stop_chance * _arithmetic.total(terms) + tail], shorter[..., 0] > 0
 
 
-def _num_common_to(matched: RanksInBoth, depth: int | jax.Array) -> jax.Array:
-    """Counts the ids that are in both lists down to a depth, `[*lists]` int32."""
-    common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
-    depth = depth if isinstance(depth, int) else depth[..., None]
-    return _arithmetic.count(matched.in_both & (common_from <= depth))
+def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
+    """Counts the ids that are in both lists down to each depth, `[*lists, depths]`.
+
+    Where items tie, it is the mean over their orders. A depth parts one tie group of each
+    list at most, and holds a share of its items. The ids in the group that it parts in one
+    list, or in both, are counted, and multiplied by these shares: counts are exact, and no
+    sum is formed of products that depend on depth.
+    """
+    size, lengths = pair.max_length, [x[..., None] for x in pair.lengths]
+    places, is_common, wholes = pair.places(), pair.matched.in_both, []
+    for (above, last), length in zip(places, lengths, strict=True):
+        is_common = is_common & (above < length)
+        # A group across the end of a list is never whole.
+        wholes.append(jnp.where(last <= length, last, size + 1))
+
+    def count(start: jax.Array, stop: jax.Array) -> jax.Array:
+        """Counts the items of which a depth is from start to stop − 1, by depth."""
+        ones = (is_common & (start < stop)).astype(jnp.int32)
+        changes = jnp.zeros((*ones.shape[:-1], size), jnp.int32)
+        changes = _mesh.match_varying(changes, (ones, start, stop))
+        changes = _arithmetic.put(changes, start - 1, ones, add=True)
+        changes = _arithmetic.put(changes, stop - 1, -ones, add=True)
+        return _arithmetic.cumulative_count(changes).astype(dtype)
+
+    whole_from, (first_whole, second_whole) = jnp.maximum(*wholes), wholes
+    common = count(whole_from, jnp.full_like(whole_from, size + 1))
+    depth = _arithmetic.iota(common) + 1
+    shares, starts = [], [above + 1 for above, _ in places]
+    for items, length in zip((pair.first, pair.second), lengths, strict=True):
+        above, last = items.places(items.ids >= 0)
+        reached = jnp.minimum(depth, length)
+        slot = jnp.maximum(reached - 1, 0)
+        above, last = (_arithmetic.take(x, slot) for x in (above, last))
+        shares.append(chance(above, last, last > above, reached, dtype))
+    if pair.first.keys is not None:
+        common += shares[0] * count(jnp.maximum(starts[0], second_whole), first_whole)
+    if pair.second.keys is not None:
+        common += shares[1] * count(jnp.maximum(starts[1], first_whole), second_whole)
+    if pair.first.keys is not None and pair.second.keys is not None:
+        in_both = count(jnp.maximum(*starts), jnp.minimum(*wholes))
+        common += shares[0] * shares[1] * in_both
+    return common
 
 
-def _overlap(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(matched, ks, dtype)
+def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+    sizes = _set_sizes(pair, ks, dtype)
     values = [
         ratio(common, jnp.minimum(first, second)) for common, first, second in sizes
     ]
-    return values, (matched.first_length > 0) & (matched.second_length > 0)
+    lengths = pair.lengths
+    return values, (lengths[0] > 0) & (lengths[1] > 0)
 
 
-def _jaccard(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(matched, ks, dtype)
+def _jaccard(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+    sizes = _set_sizes(pair, ks, dtype)
     values = [ratio(common, first + second - common) for common, first, second in sizes]
-    return values, (matched.first_length > 0) | (matched.second_length > 0)
+    lengths = pair.lengths
+    return values, (lengths[0] > 0) | (lengths[1] > 0)
 
 
 def _set_sizes(
-    matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype
+    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype
 ) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
     """Returns |A ∩ B|, |A| and |B| for each cutoff, as floats `[*lists]`.
 
     A and B are the first k distinct ids of each list, or all of them where k is None. The
     lists [1, 2, 3] and [1, 3] have the sizes (1, 2, 2) at k = 2, and (2, 3, 2) at None.
+    Where items tie, |A ∩ B| is the mean: the chances that an item is in A and in B are
+    multiplied, since the orders of two lists are independent.
     """
-    sizes = []
+    sizes, places = [], pair.places()
     for k in ks:
-        depth = matched.max_length if k is None else k
-        counts = (
-            _num_common_to(matched, depth),
-            jnp.minimum(matched.first_length, depth),
-            jnp.minimum(matched.second_length, depth),
+        first, second = depths = [
+            jnp.minimum(x, pair.max_length if k is None else k) for x in pair.lengths
+        ]
+        in_first, in_second = (
+            chance(*place, pair.matched.in_both, depth[..., None], dtype)
+            for place, depth in zip(places, depths, strict=True)
         )
-        sizes.append(tuple(count.astype(dtype) for count in counts))
+        common = _arithmetic.total(in_first * in_second)
+        sizes.append((common, first.astype(dtype), second.astype(dtype)))
     return sizes
 
 
-def kendall_tau(first: Ids, second: Ids) -> PerList:
+def kendall_tau(first: Ids, second: Ids, variant: TauVariant = "a") -> PerList:
     """Kendall's tau of the order of the ids that are in both lists.
 
     .. math:: τ = 1 − 2 · D / P
 
     D of the P pairs of common ids are in opposite orders: 1 where the order is the same,
-    −1 where it is reversed. There are no ties, so that tau-a and tau-b agree.
+    −1 where it is reversed. A pair that ties in either list counts neither way, as ½ of D,
+    which makes the value the mean over the orders of tied items.
 
-    Undefined (fewer than two common ids): 0. Every list has the weight 1.
+    Undefined (fewer than two common ids, or, of the variant "b", all tied in a list): 0.
+    Every list has the weight 1.
 
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
         second: The same of another system.
+        variant: "a", as above; "b", the surplus of pairs in order over the geometric mean
+            of the numbers of pairs that do not tie in each list, which is 1 where both
+            have the same ties. Without ties, the two agree.
 
     Raises:
-        ValueError: as `rank_biased_overlap`.
+        ValueError: as `rank_biased_overlap`; if items tie across the cut of a ranking,
+            since it then depends on their order which ids are common; if `variant` is
+            neither of the two.
         TypeError: if ids are not integers.
 
     References:
         Kendall, A new measure of rank correlation, Biometrika 30, 1938; The treatment of
-        ties in ranking problems, Biometrika 33, 1945. Agrees with
+        ties in ranking problems, Biometrika 33, 1945. "b" agrees with
         `scipy.stats.kendalltau` of the ranks of the common ids.
 
     >>> a, b = jnp.array([1, 2, 3, 4]), jnp.array([2, 1, 7, 3])
     >>> f"{kendall_tau(a, b).values:.3f}"  # of 3 pairs, that of 1 and 2 is reversed
     '0.333'
     """
-    return compare_ids(_kendall, first, second)
+    _inputs.option("variant", variant, TauVariant)
+    return compare_ids(_TAU[variant], first, second, read=_whole_items)
 
 
 def spearman_rho(first: Ids, second: Ids) -> PerList:
@@ -321,7 +447,7 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
     .. math:: ρ = 1 − 6 · Σ_i d_i^2 / (n · (n^2 − 1))
 
     d_i is the number of ranks by which id i moves, where ranks are counted among the n
-    common ids.
+    common ids. Where items of a `Ranking` tie, it is the mean over their orders.
 
     Undefined (fewer than two common ids): 0. Every list has the weight 1.
 
@@ -330,7 +456,7 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
         second: The same of another system.
 
     Raises:
-        ValueError: as `rank_biased_overlap`.
+        ValueError: as `kendall_tau`.
         TypeError: if ids are not integers.
 
     References:
@@ -342,26 +468,46 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
     >>> f"{spearman_rho(a, b).values:.3f}"  # d is 1, 1 and 0: 1 - 6·2/(3·8)
     '0.500'
     """
-    return compare_ids(_spearman, first, second)
+    return compare_ids(_spearman, first, second, read=_whole_items)
 
 
-def _kendall(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _kendall(
+    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype, variant: TauVariant
+) -> Values:
     del ks
-    return _correlation(tau, matched, dtype)
+    ranking, num_pairs = _common_items(pair, dtype)
+    if variant == "b":
+        lists = tau.of(ranking)
+        return [lists.values], lists.defined
+    pairs = ranking.pairs(label_of)
+    return [ratio(pairs.in_order - pairs.opposed, num_pairs)], num_pairs > 0
 
 
-def _spearman(matched: RanksInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
+def _spearman(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     del ks
-    return _correlation(rho, matched, dtype)
+    ranking, num_pairs = _common_items(pair, dtype)
+    products = concordance.products(traced_data(ranking), label_of)
+    size = _arithmetic.count(pair.matched.in_both).astype(dtype)
+    return [ratio(products.by_both, num_pairs * (size + 1) / 6)], num_pairs > 0
 
 
-def _correlation(metric: Metric[[]], matched: RanksInBoth, dtype: jnp.dtype) -> Values:
-    """Applies a correlation of ranks and labels to the ids that are in both lists.
+def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Array]:
+    """Returns the items that are in both lists, and the number of their pairs.
 
     The first list is the ranking; labels fall with the rank in the second list.
     """
+    matched = pair.matched
+    size = _arithmetic.count(matched.in_both).astype(dtype)
+    num_pairs = size * (size - 1) / 2
     labels = matched.max_length - matched.second_ranks
-    labels = jnp.where(matched.in_both, labels, 0).astype(dtype)
-    data = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
-    lists = metric.of(Ranking(data))
-    return [lists.values], lists.defined
+    if not pair.is_tied:
+        labels = jnp.where(matched.in_both, labels, 0).astype(dtype)
+        data = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
+        return Ranking(data), num_pairs
+    (first_above, _), (second_above, _) = pair.places()
+    labels = (matched.max_length - second_above).astype(dtype)
+    scores = -first_above.astype(dtype)
+    return rank(labels, scores, matched.in_both, ties="expected"), num_pairs
+
+
+_TAU = {x: partial(_kendall, variant=x) for x in get_args(TauVariant)}

@@ -75,12 +75,12 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
 
 def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
     """Returns the lists, which say how much of their order the metrics together read."""
-    ks = [bound.depth for bound in bounds if not bound.spec.order_free]
+    ks = [bound.depth for bound in bounds if not bound.order_free]
     policy = lists.policy
     columns = lists.raw_items.columns
     readings = {bound.tie_reading_with(columns) for bound in bounds}
     if policy.is_grouped and "order" not in readings:
-        policy = Policy("expected")  # nothing reads the order within tie groups
+        policy = Policy("tied")  # nothing reads the order within tie groups
     ranks = _inputs.deepest(ks) if ks else 0
     lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
     return dataclasses.replace(lists, few_relevant=few_relevant.pays(lists))

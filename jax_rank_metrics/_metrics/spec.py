@@ -41,7 +41,8 @@ class Spec:
     tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
-    order_free: bool  # it reads no order: see `metric`
+    # It reads no order: see `metric`; or a function of the options.
+    order_free: bool | Callable[[dict[str, Any]], bool]
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
     # None if neither direction is better, as for a count; or a function of the options.
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None]
@@ -190,6 +191,12 @@ class Bound(NamedTuple):
         """The same where the items have these columns."""
         needs_order = any(name in columns for name in self.spec.order_columns)
         return "order" if needs_order else self.tie_reading
+
+    @property
+    def order_free(self) -> bool:
+        """Whether it reads no order with these options; see `metric`."""
+        order_free = self.spec.order_free
+        return order_free(dict(self.options)) if callable(order_free) else order_free
 
     def of(self, data: RankingData, memo: Memo) -> PerList:
         """Applies the formula; an error in it names the metric.

@@ -180,6 +180,12 @@ def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
     return lax.bitcast_convert_type(~bits, dtype)
 
 
+def seeds_of(ids: jax.Array) -> jax.Array:
+    """Returns `[*lists, 2]` uint32, by which hashes differ between lists of these ids."""
+    ids = ids.astype(jnp.uint32)
+    return jnp.stack([mix(ids), mix(~ids)], axis=-1)
+
+
 def mix(x: jax.Array) -> jax.Array:
     """Hashes uint32 bijectively: different values have different hashes."""
     for _ in range(2):

@@ -19,9 +19,10 @@ class Policy:
 
     Attributes:
         name: As users pass it, after `resolve`. Sources without scores have "none" where
-            nothing ties, and "tied" where the order within tie groups is unknown.
-        seeds: `[*lists, 2]` uint32, which make hashes random; None where they are not, or
-            where no list has drawn its own yet.
+            nothing ties, and "tied" where the order within tie groups is unknown; that is
+            also the policy of a call in which nothing reads this order.
+        seeds: `[*lists, 2]` uint32, by which hashes differ between lists: random ones, or
+            those of users; None where they do not, or where none are drawn yet.
     """
 
     name: str | None
@@ -61,7 +62,7 @@ class Policy:
     @property
     def is_hashed(self) -> bool:
         """Whether tied items are ordered by a hash of their indices or ids."""
-        return self.name in (None, "random")
+        return self.name in (None, "expected", "random")
 
     @property
     def hashes_own_index(self) -> bool:
@@ -70,11 +71,11 @@ class Policy:
         That holds without a key: a list is then ordered in the same way wherever it
         stands in a packed array. With a key, the index in the array serves as well.
         """
-        return self.name is None
+        return self.name in (None, "expected")
 
     @property
     def keeps_index_order(self) -> bool:
-        """Whether tied items stay in index order: "stable" and "expected"."""
+        """Whether tied items stay in index order, as under "stable"."""
         return not self.reads_labels and not self.is_hashed
 
     def drawn(self, key: jax.Array | None, lists: tuple[int, ...]) -> "Policy":

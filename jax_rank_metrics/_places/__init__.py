@@ -18,5 +18,6 @@ the sum, over all other items, of how surely each is above.
     soft_places.py  real ranks for training, one for each item
     first_stop.py  the first item that stops a user, by counting
     cascade.py     the first stop of a user whom each item stops by chance
+    hit_counts.py  the chance that the first ranks hold so many relevant items
     by_value.py    the places of items by a value, and counts of smaller values
 """

@@ -121,6 +121,17 @@ class Ranked:
         )
 
     @property
+    def has_ties(self) -> jax.Array:
+        """Whether any of the items of a list tie, `[*lists]` bool."""
+        exists, keys = self.items.exists, self._tie_keys
+        is_tied = jnp.zeros_like(exists)
+        if self.tied is not None:
+            is_tied = exists & (self.tied > 1)
+        elif keys is not None:
+            is_tied = exists[..., 1:] & (keys[..., 1:] == keys[..., :-1])
+        return jnp.any(is_tied, axis=-1)
+
+    @property
     def _tie_keys(self) -> jax.Array | None:
         """Integers that are equal where items tie; None where none does."""
         # Of items whose places were counted, those tie that have as many above them.

@@ -224,7 +224,8 @@ class Ranking:
         An item is identified by its index in the row, which counts through all devices
         where items are cut over them; by its index in the retrieved list; or by its id.
         Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
-        items stand in the order of the policy.
+        items stand in the order of the policy; under None and "expected", in that of a
+        hash of their indices, which is blind to labels, and the same in every list.
 
         Raises:
             ValueError: if items were counted instead of ordered, or have soft places.

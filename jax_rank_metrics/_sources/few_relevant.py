@@ -64,6 +64,6 @@ def rank_few(lists: ScoredLists) -> RankingData:
         item_mask=items.exists,
         list_weights=lists.list_weights,
         judges_unlisted=True,
-        policy=Policy("expected"),  # metrics read tie groups, and no order within them
+        policy=Policy("tied"),  # metrics read tie groups, and no order within them
     )
     return rank_listed(catalog)

@@ -1,13 +1,12 @@
 """Catalogues whose items a function labels: as rows, or streamed block by block."""
 
 import dataclasses
-from typing import cast
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _types
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
@@ -20,7 +19,8 @@ from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranking import data_of
 from jax_rank_metrics._sources.attributes import refuse_numbers
 from jax_rank_metrics._sources.blocks import Block, Catalog, map_catalog_shards
-from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._sources.list_arguments import checked
+from jax_rank_metrics._sources.rank import rank_checked
 from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
@@ -33,16 +33,15 @@ def rank_labelled(catalog: Catalog) -> RankingData:
     """
     if not _is_streamed(catalog):
         labels, scores, mask, retrieved = _rows(catalog)
-        ranking = rank(
+        lists = checked(
             *(labels, scores, mask),
-            k=catalog.depth,
-            ties=cast(_types.Ties | None, catalog.policy.name),
             key=catalog.key,
             list_weights=catalog.list_weights,
             items_axis=catalog.items_axis,
             retrieved=retrieved,
         )
-        return data_of(ranking)
+        lists = dataclasses.replace(lists, ranks=catalog.depth, policy=catalog.policy)
+        return data_of(rank_checked(lists))
     data = _first_ranks(catalog)
     # Arrays as they were passed; as results of a compiled program they would be copied.
     return dataclasses.replace(data, pool=StreamedPool.of(data.pool, catalog))
@@ -114,7 +113,7 @@ class StreamedPool(Pool):
         """Finds the first item that stops; see `Pool.first_stop`."""
         stream, axis = Stream.of(self.catalog), self.catalog.items_axis
         if in_groups:
-            stream = stream.under("expected")  # without tie-breaks
+            stream = stream.under("tied")  # without tie-breaks
 
         def add(
             state: tuple[BestSoFar, jax.Array], block: Block, candidates: RawCandidates

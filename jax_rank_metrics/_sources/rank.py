@@ -325,11 +325,15 @@ def rank(
         ties: What tied scores mean.
 
             - None: random with a key. Without one, "expected" for metrics with a closed
-              form, which most have; for others, such as interpolated_precision, a fixed
-              pseudo-random order: that of a hash of the item's index in its list, which
-              does not depend on labels. A few, such as tau, define ties
-              themselves, under every policy. docs/metrics.md lists which is which.
-            - "expected": the mean over all orders of tied items.
+              form, which most have; for others, such as interpolated_precision, a
+              fixed pseudo-random order: that of a hash of the item's index in its
+              list, which does not depend on labels. It is the same in every list, so
+              that where relevant items lie at the same index, as with one positive before
+              sampled negatives, they all draw the same rank; a key draws the order of
+              each list anew. A few, such as tau, define ties themselves, under every
+              policy. docs/metrics.md lists which is which.
+            - "expected": the mean over all orders of tied items. `items` stand in the
+              order of the hash.
             - "random": an order drawn from `key`, uniformly and independently for each
               list.
             - "stable": index order.
@@ -401,7 +405,11 @@ def rank(
     """
     ranks = _inputs.deepest(_inputs.rank_cutoffs(k))
     lists = checked(labels, scores, mask, weights, key, **options)
-    lists = dataclasses.replace(lists, ranks=ranks)
+    return rank_checked(dataclasses.replace(lists, ranks=ranks))
+
+
+def rank_checked(lists: ScoredLists) -> Ranking:
+    """Ranks lists that `checked` made, to the number of ranks that they name."""
     data = _rank_without_inputs(lists)
     if not isinstance(data.pool, ScoredPool):
         return Ranking(data)

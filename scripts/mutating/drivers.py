@@ -118,9 +118,16 @@ MUTANTS = (
     Mutant(
         "places in another order than the top-k",
         "_drivers/job.py",
-        'return "expected" if self.ties is None and not reads_order else self.ties',
-        'return "expected" if not reads_order else self.ties',
+        'return "tied" if is_grouped and not reads_order else self.ties',
+        'return "tied" if not reads_order else self.ties',
         "tests/test_drivers.py::test_values[a function-stable]",
+    ),
+    Mutant(
+        "all users are shown the same of tied items",
+        "_drivers/job.py",
+        "if key is None and self.unit == USER",
+        "if key is not None",
+        "tests/test_evaluate_users.py::test_tied_items_differ_between_users",
     ),
     Mutant(
         "masked items are candidates",
@@ -202,8 +209,8 @@ MUTANTS = (
     Mutant(
         "metrics may say anything of ties",
         "testing.py",
-        "_check_close(law, values_of((0, 0, 0)), np.mean(np.asarray(in_orders), axis=0))",
-        "pass",
+        "values[:, 1:].mean(axis=1)",
+        "values[:, :1].mean(axis=1)",
         "tests/test_own_metric.py::test_laws_of_a_metric[orders]",
     ),
 )

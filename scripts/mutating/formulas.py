@@ -87,6 +87,34 @@ MUTANTS = (
         "sign == sign",
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
+    Mutant(
+        "as many hits as needed are too few",
+        "_places/hit_counts.py",
+        "jnp.where(up >= needed,",
+        "jnp.where(up > needed,",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "two hits are found by counting the first",
+        "_formulas/first_hit.py",
+        'return options["at_least"] == 1',
+        "return True",
+        "jax_rank_metrics/_formulas/first_hit.py",
+    ),
+    Mutant(
+        "items of a tie are within a cutoff independently",
+        "_formulas/diversity.py",
+        "ratio(within * (within - 1), tied * (tied - 1))",
+        "ratio(within, tied) ** 2",
+        "tests/test_exposure.py::test_ties_are_means_over_all_orders",
+    ),
+    Mutant(
+        "a tie group across the end of a list is whole",
+        "_formulas/two_rankings.py",
+        "jnp.where(last <= length, last, size + 1)",
+        "last",
+        "tests/test_two_rankings.py::test_ties_are_means_over_all_orders",
+    ),
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",

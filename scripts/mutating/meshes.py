@@ -62,7 +62,7 @@ MUTANTS = (
     Mutant(
         "two rankings are cut in two ways",
         "_formulas/two_rankings.py",
-        "first = _shards.reshard_like(first, second)",
+        "first = _shards.reshard_like(first, second.ids)",
         "first = _shards.reshard_like(first, first)",
         "tests/test_transforms.py::test_mesh[lists-some]",
     ),

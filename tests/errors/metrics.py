@@ -200,8 +200,12 @@ CASES = {
     "propensities missing": (ValueError, "reads the column 'propensities'", lambda: VALUE("psr")),
     "propensities of two axes": (ValueError, "one number for each item", lambda: VALUE("psp", propensities=TWO)),
     "propensities above 1": (ValueError, "above 1 for a relevant item in list 1; pass", lambda: jrm.propensity_scored_recall([[0, 0], [1, 0]], S[:, :2], k=1, columns={"propensities": np.array([[9, 9], [1.5, 9]])})),
+    # numbers of hits
+    "no hits needed": (ValueError, "at_least is 0", lambda: jrm.hit_rate(Y, S, at_least=0)),
+    "hits at a mean rank": (ValueError, "at_least is 2, but rank='realistic'", lambda: jrm.hit_rate(Y, S, at_least=2, rank="realistic")),
     # soft places
     "soft hit rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(Y, S, relax=SOFT)),
+    "soft full recall": (ValueError, "needs an order.*leave relax out", lambda: jrm.full_recall(Y, S, relax=SOFT)),
     "soft chances": (ValueError, "first item that stops", lambda: jax.eval_shape(lambda: jrm.rank(Y, S, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,)))),
     "soft order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(Y, S, denominator="hits", relax=SOFT)),
     "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own", Memo())),
