@@ -200,7 +200,8 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
         ValueError: if the leading axes differ, if p is not between 0 and 1, if ids do
             not fit the integers of JAX, or if a ranking has no order or is of packed
             lists; if items tie across the cut of a ranking that does not hold its scores,
-            as of a catalogue. Inside `jax.jit` the value of such a list is NaN.
+            as of a catalogue, or of which each device has a part. Inside `jax.jit` the
+            value of such a list is NaN.
         TypeError: if ids are not integers, or p is not a number.
 
     References:

@@ -125,7 +125,9 @@ METRICS = {
     ),
     "recall(rel=2)": Metric(oracle.recall, {"threshold": 2}, lambda y: float(y >= 2)),
     "f1": Metric(oracle.f_score),
+    "full_recall": Metric(oracle.full_recall),
     "hit_rate": Metric(oracle.hit_rate),
+    "hit_rate(at_least=2)": Metric(oracle.hit_rate, {"at_least": 2}),
     "map": Metric(oracle.average_precision),
     "map(denominator=attainable)": Metric(
         oracle.average_precision, {"denominator": "attainable"}
