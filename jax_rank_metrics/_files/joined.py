@@ -5,6 +5,8 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 
 import dataclasses
 import functools
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -57,6 +59,7 @@ class Places(NamedTuple):
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
+    rows: np.ndarray = np.zeros(0, int)  # [documents], in the judgements, if known
 
 
 class Joined:
@@ -247,6 +250,39 @@ class Joined:
             states[bound.name] = HostSums.of_lists(values, bound.state).state()
         return states
 
+    def relevant_ranks(
+        self, query: str | int, relevance_threshold: Number | None = None
+    ) -> dict[str | int, float]:
+        """Returns the rank of every relevant document of a query, by its id, best first.
+
+        Ranks count from 1. A document that ties has the mean rank of its ties, and one that
+        was not retrieved the rank inf.
+
+        Args:
+            query: Its id.
+            relevance_threshold: The lowest relevance that is relevant; None is any above 0.
+
+        Raises:
+            KeyError: if there are no judgements of the query.
+
+        >>> from jax_rank_metrics import join
+        >>> joined = join({"q": {"a": 1, "b": 2, "c": 1}}, {"q": {"c": 1, "x": 2, "a": 1}})
+        >>> joined.relevant_ranks("q")
+        {'a': 2.5, 'c': 2.5, 'b': inf}
+        """
+        threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
+        return {name: rank for name, rank, x in self._ranks[query] if x >= threshold}
+
+    @functools.cached_property
+    def _ranks(self) -> dict[str | int, list[tuple[str | int, float, float]]]:
+        """The id, the rank and the relevance of the judged documents of each query."""
+        places, ids = self._places, self._sides.doc_ids()[0].to_list()
+        ranks = np.where(places.retrieved, places.above + (places.tied + 1) / 2, np.inf)
+        columns = places.rows, ranks.tolist(), places.relevance.tolist()
+        rows = [(ids[x], rank, y) for x, rank, y in zip(*columns, strict=True)]
+        ends = itertools.pairwise(places.starts.tolist())
+        return {x: rows[i:j] for x, (i, j) in zip(self.query_ids, ends, strict=True)}
+
     @functools.cached_property
     def _places(self) -> Places:
         return places_of(self._sides, self._ties)
@@ -350,6 +386,7 @@ def places_of(sides: Sides, ties: str) -> Places:
         above=above[order],
         tied=tied[order],
         num_retrieved=counts.astype(np.int32),
+        rows=order,
     )
 
 
