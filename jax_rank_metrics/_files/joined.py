@@ -5,7 +5,6 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 
 import dataclasses
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -270,18 +269,19 @@ class Joined:
         >>> joined.relevant_ranks("q")
         {'a': 2.5, 'c': 2.5, 'b': inf}
         """
-        threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
-        return {name: rank for name, rank, x in self._ranks[query] if x >= threshold}
+        places, (indices, ids) = self._places, self._ids
+        rows = slice(*places.starts[indices[query] :][:2])
+        least = math.ulp(0) if relevance_threshold is None else relevance_threshold
+        relevant = np.arange(len(ids))[rows][places.relevance[rows] >= least]
+        ranks = places.above[relevant] + (places.tied[relevant] + 1) / 2
+        ranks = np.where(places.retrieved[relevant], ranks, np.inf).tolist()
+        return dict(zip(ids[places.rows[relevant]], ranks, strict=True))
 
     @functools.cached_property
-    def _ranks(self) -> dict[str | int, list[tuple[str | int, float, float]]]:
-        """The id, the rank and the relevance of the judged documents of each query."""
-        places, ids = self._places, self._sides.doc_ids()[0].to_list()
-        ranks = np.where(places.retrieved, places.above + (places.tied + 1) / 2, np.inf)
-        columns = places.rows, ranks.tolist(), places.relevance.tolist()
-        rows = [(ids[x], rank, y) for x, rank, y in zip(*columns, strict=True)]
-        ends = itertools.pairwise(places.starts.tolist())
-        return {x: rows[i:j] for x, (i, j) in zip(self.query_ids, ends, strict=True)}
+    def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":
+        """The index of each query by its id, and the ids of the rows of judgements."""
+        indices = {query: index for index, query in enumerate(self.query_ids)}
+        return indices, self._sides.doc_ids()[0]
 
     @functools.cached_property
     def _places(self) -> Places:
