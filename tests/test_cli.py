@@ -478,7 +478,6 @@ def test_a_missing_library(monkeypatch):
 
 def test_a_defect_is_no_verdict(folder, monkeypatch):
     """Whatever goes wrong in `gate`, its exit code is not that of a run that is worse."""
-
     monkeypatch.setattr("jax_rank_metrics._command.gate.gate", lambda _: 1 / 0)
     words = "gate qrels.txt good.txt bad.txt -m mrr --margin 0.1".split()
     done = CliRunner().invoke(cli.app(), words)

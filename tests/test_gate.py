@@ -16,6 +16,7 @@ from jax_rank_metrics._states.intervals import student_quantiles
 QUERIES = 40
 # In which of 40 queries a run has the relevant document at rank 1, else at 2 or nowhere.
 RUNS = {
+    "hits": "1" * 40,
     "old": "1" * 38 + "2-",
     "same": "1" * 37 + "2-1",
     "bad": "1" * 10 + "2" * 28 + "--",
@@ -67,6 +68,7 @@ def invoke(*words):
         ("bad.txt old.txt -m fall_out@1 --margin .1", 0, "not worse"),
         # Floors: that of hits is Wilson's bound, also where all are hits.
         ("old.txt -m recall@1,2 --at-least .8", 0, "not worse: old against 0.8"),
+        ("hits.txt -m recall@1,2 --at-least .95", 3, "cannot tell"),
         ("bad.txt -m recall@1,2 --at-least .8", 1, "worse"),
         ("old.txt -m recall@1,2 --at-least .93", 3, "cannot tell"),
         ("old.txt -m fall_out@1 --at-least .5", 0, "not worse"),

@@ -271,8 +271,8 @@ class Joined:
         """
         places, (indices, ids) = self._places, self._ids
         rows = slice(*places.starts[indices[query] :][:2])
-        least = math.ulp(0) if relevance_threshold is None else relevance_threshold
-        relevant = np.arange(len(ids))[rows][places.relevance[rows] >= least]
+        threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
+        relevant = np.arange(len(ids))[rows][places.relevance[rows] >= threshold]
         ranks = places.above[relevant] + (places.tied[relevant] + 1) / 2
         ranks = np.where(places.retrieved[relevant], ranks, np.inf).tolist()
         return dict(zip(ids[places.rows[relevant]], ranks, strict=True))
