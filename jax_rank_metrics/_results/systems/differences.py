@@ -135,7 +135,7 @@ class Differences:
         are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
         seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         judged: The same differences beside those of a judge; None without a judge.
-        ids: The id of each list; None where lists have none, or were joined to clusters.
+        ids: The id of each list, before they are joined to clusters; None without ids.
     """
 
     sides: np.ndarray
