@@ -234,7 +234,9 @@ def app() -> "typer.Typer":
 
     def gate(
         margin: float | None = typer.Option(None, min=0, help="A loss that may pass."),
-        at_least: float | None = typer.Option(None, help="A mean, without a baseline."),
+        at_least: float | None = typer.Option(
+            None, help="The mean to reach where there is no baseline."
+        ),
         alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
         undecided: Literal["fail", "pass"] = typer.Option(
             "fail", help="Whether to exit with 3 or 0 where queries are too few."

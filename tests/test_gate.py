@@ -86,7 +86,7 @@ def test_reports(folder):
     _, text = invoke(words, "json")
     document = json.loads(text)
     at_1, at_2 = document["metrics"]
-    assert document["exit_code"] == 1
+    assert (document["exit_code"], document["verdict"]) == (1, "worse")
     assert (at_1["verdict"], at_2["verdict"]) == ("worse", "cannot tell")
     values = [np.array([x == "1" for x in RUNS[y]], float) for y in ("old", "bad")]
     expected = jrm.compare(*values, test="t", level=0.9).only

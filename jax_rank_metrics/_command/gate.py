@@ -25,7 +25,10 @@ POWER = 0.9  # of the margin and the number of queries that a report names
 MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # of each metric and of each query, in tables
 FIELDS = ("baseline", "candidate", "difference", "low", "high")
 PLANS = ("queries", "power", "detectable", "needed")
-NOTE = "One-sided {:.4g} % bounds; power: equal runs that pass; detectable, needed: at 90 %"
+NOTE = (
+    "Bounds are one-sided, at {:.4g} %; power is the share of equal runs that pass, "
+    "90 % at the detectable margin and with the queries needed"
+)
 MOVES = "Queries that decided; missed: relevant documents that fell, gained: that rose"
 
 
@@ -119,13 +122,15 @@ def gate(options: Options) -> int:
         findings.append({"metric": label, "verdict": VERDICTS[code]})
         findings[-1] |= zip(FIELDS + PLANS, numbers, strict=True)
     code = WORSE if WORSE in codes else max(codes)
-    headline = f"{VERDICTS[code]}: {name} against {[*systems][0]}, margin {margin:g}"
+    verdict = VERDICTS[code]
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
     if options.format == "json":
-        document = {"verdict": headline, "exit_code": code, "metrics": findings}
-        write_out(sheet.json_of(document | {"queries": rows}))
+        document = {"verdict": verdict, "exit_code": code, "margin": margin}
+        document |= {"alpha": alpha, "metrics": findings, "queries": rows}
+        write_out(sheet.json_of(document))
     else:
+        headline = f"{verdict}: {name} against {[*systems][0]}, margin {margin:g}"
         note = NOTE.format(100 - 100 * alpha)
         sheets = [_sheet(findings, ("metric", "verdict"), FIELDS + PLANS, note)]
         worst = [x for label in lowers for x in by_metric[label][:MAX_QUERIES]]

@@ -29,23 +29,16 @@ class ListPairs(NamedTuple):
         numbers = pair[0].query_ids if pair else range(len(self.a))
         ids = numbers if self.ids is None else self.ids
         if len(ids) != len(self.a):
-            lists = f"{len(self.a)} lists without ids"
             raise ValueError(
-                f"documents are of {len(ids)} queries, and values of {lists}"
+                f"documents have {len(ids)} queries, and there are {len(self.a)} lists "
+                "without ids; pass documents of these lists, or values with ids"
             )
         cutoff = names.cutoff if isinstance(names.cutoff, int) else np.inf
-        effects = (
-            self.weights * (self.b - self.a) * (-1 if names.lower_is_better else 1)
-        )
+        sign = -1 if names.lower_is_better else 1
+        effects = sign * self.weights * (self.b - self.a)
         for i in sorted(np.flatnonzero(self.weights > 0).tolist(), key=effects.item):
             a, b, weight = (x.item(i) for x in (self.a, self.b, self.weights))
-            row = {
-                "list": ids[i],
-                "a": a,
-                "b": b,
-                "difference": b - a,
-                "weight": weight,
-            }
+            row = dict(list=ids[i], a=a, b=b, difference=b - a, weight=weight)
             ranks = [x.relevant_ranks(ids[i], threshold) for x in pair]
             yield row | (_moves(ranks[0], ranks[1], cutoff) if ranks else {})
 
