@@ -1,12 +1,14 @@
-"""The command `jax-rank-metrics`, which evaluates runs in files and shows a demo."""
+"""The command `jax-rank-metrics`: evaluates runs in files, judges them, shows a demo."""
 
 import contextlib
 import gc
+import inspect
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jax_rank_metrics._choices import (
     ComparisonTest,
@@ -17,7 +19,8 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._command.arguments import Format, Options, check, note, write_out
+from jax_rank_metrics._command import arguments
+from jax_rank_metrics._command.arguments import Format, Options, note, write_out
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import FAMILIES, SETS
 
@@ -29,20 +32,27 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def _errors_as_lines() -> Iterator[None]:
-    """Prints an error as one line on stderr, and exits with code 1."""
+def _errors_as_lines(code: int = 1) -> Iterator[None]:
+    """Prints an error as one line on stderr, and exits with this code.
+
+    Where 1 would be a verdict, whatever else is raised exits with the code, too.
+    """
     try:
         yield
-    except BrokenPipeError:
-        raise  # The reader of stdout has stopped, as `head` does; typer exits silently.
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+    except Exception as error:
+        is_known = isinstance(error, ValueError | TypeError | OSError | ImportError)
+        # The reader of stdout has stopped, as `head` does; typer exits silently.
+        if code == 1 and (isinstance(error, BrokenPipeError) or not is_known):
+            raise
+        if not is_known:
+            traceback.print_exc()
         with contextlib.suppress(OSError):  # stderr may be full, too
             note(str(error))
         if isinstance(error, OSError) and sys.stdout is not None:
             # What stdout could not take stays in its buffer, and would fail again at exit.
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(code)
 
 
 def _metric_names(incomplete: str) -> list[str]:
@@ -217,10 +227,44 @@ def app() -> "typer.Typer":
         # The locals are exactly the parameters, and `Options` has a field for each.
         options = Options(**locals())
         with _errors_as_lines():
-            check(options)
+            arguments.check(options)
             from jax_rank_metrics._command import measuring
 
             measuring.evaluate(options)
+
+    def gate(
+        margin: float | None = typer.Option(None, min=0, help="A loss that may pass."),
+        at_least: float | None = typer.Option(
+            None, help="The mean to reach where there is no baseline."
+        ),
+        alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
+        undecided: Literal["fail", "pass"] = typer.Option(
+            "fail", help="Whether to exit with 3 or 0 where queries are too few."
+        ),
+        format: Literal["text", "json", "markdown"] = typer.Option(
+            "text", help="The format of the report."
+        ),
+        **words: Any,
+    ) -> None:
+        """Judge a run against a baseline, by the exit code.
+
+        RUNS are a baseline and a candidate. Exits with 0 if the candidate is not worse by
+        the margin, 1 if it is, 2 if the call is wrong, and 3 if these queries cannot tell.
+        """
+        limits = locals()
+        with _errors_as_lines(2):
+            options = Options(**limits.pop("words"), **limits)
+            arguments.check_gate(options)
+            from jax_rank_metrics._command import gate as judging
+
+            sys.exit(judging.gate(options))
+
+    # The options of files and metrics are declared once, above.
+    declared = inspect.signature(evaluate).parameters.values()
+    shared = [x for x in declared if x.name not in Options._field_defaults]
+    *limits, _ = inspect.signature(gate).parameters.values()
+    gate.__signature__ = inspect.Signature([*shared, *limits])  # type: ignore[attr-defined]
+    commands.command()(gate)
 
     @commands.command()
     def demo(
@@ -259,7 +303,7 @@ def app() -> "typer.Typer":
 
 
 def _require(purpose: str, extra: str, *libraries: str) -> None:
-    """Exits with code 1 and one line on stderr if a library is not installed.
+    """Exits with one line on stderr if a library is not installed; `gate` with code 2.
 
     Args:
         purpose: The command that needs the libraries, as the message names it.
@@ -270,6 +314,9 @@ def _require(purpose: str, extra: str, *libraries: str) -> None:
         try:
             import_optional(library, purpose, extra)
         except ModuleNotFoundError as error:
+            if sys.argv[1:2] == ["gate"]:
+                with _errors_as_lines(2):
+                    raise
             sys.exit(str(error))
 
 

@@ -403,19 +403,29 @@ ERRORS = {
     "- is given twice": "- -",
     "--plot: a geometric mean has no value per query": "qrels.txt good.txt -m gm_map --plot plot.png",
     "--plot plot.xyz: figures are not written as '.xyz'": "none.txt good.txt --plot plot.xyz",
+    "nine in ten runs that equal the baseline pass at a margin of 2.629 of recall@1, 2.629 of recall@2": "gate qrels.txt good.txt bad.txt -m recall@1,2",
+    "pass -m, and a baseline and a candidate; or": "gate qrels.txt good.txt bad.txt --margin 0.1",
+    "where there is no baseline yet, the candidate": "gate qrels.txt good.txt -m mrr --margin 0.1",
+    "none.txt'": "gate qrels.txt none.txt good.txt -m mrr --margin 0.1",
+    "gate: a geometric mean has no value": "gate qrels.txt good.txt bad.txt -m gm_map --margin 0.1",
+    "-m num_ret has no direction": "gate qrels.txt good.txt bad.txt -m num_ret --margin 0.1",
+    "-m gm_map has no direction, or no values of queries": "gate qrels.txt good.txt bad.txt -m gm_map -m num_ret --margin 0.1",
+    "level is -1": "gate qrels.txt good.txt bad.txt -m recall@1,2 --margin 0.1 --alpha 1",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("why", list(ERRORS))
 def test_errors_are_one_line(folder, why):
-    """An error of the user is one line on stderr, and the exit code is 1."""
+    """An error of the user is one line on stderr, and the exit code is 1, or 2 of gate."""
     (folder / "part.txt").write_text(RUNS["good.txt"].partition("q2")[0])
     (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
     (folder / "twice.txt").write_text(RUNS["good.txt"] + "q1 Q0 a 1 0 t\n")
     (folder / "subtopics.txt").write_text("q1 1 a 1\nq1 2 a 1\n")
     (folder / "columns=x.txt").write_text("")
-    done = invoke(*ERRORS[why].split())
-    assert isinstance(done.exception, SystemExit) and done.exit_code == 1
+    words = ERRORS[why].split()
+    code = 2 if words[0] == "gate" else 1  # 1 is a verdict of `gate`
+    done = CliRunner().invoke(cli.app(), words if code == 2 else ["evaluate", *words])
+    assert isinstance(done.exception, SystemExit) and done.exit_code == code
     assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
     assert not done.stdout
 
@@ -433,6 +443,8 @@ for words, code in (
     (["evaluate", "none.txt", "good.txt"], 1),
     (["evaluate", "qrels.txt", "good.txt", "-m", "Rndcg"], 1),
     (["evaluate", "qrels.txt", "good.txt", "--compare", "t"], 1),
+    (["gate", "--help"], 0),
+    (["gate", "qrels.txt", "good.txt", "-m", "mrr"], 2),
 ):
     done = CliRunner().invoke(app(), words)
     assert done.exit_code == code and "halted" not in done.stderr, done.output
@@ -459,3 +471,14 @@ def test_a_missing_library(monkeypatch):
         monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", *words])
         with pytest.raises(SystemExit, match=rf"typer, which is not .*\[{extra}\]"):
             cli.main()
+    monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", "gate"])
+    with pytest.raises(SystemExit, match="^2$"):
+        cli.main()
+
+
+def test_a_defect_is_no_verdict(folder, monkeypatch):
+    """Whatever goes wrong in `gate`, its exit code is not that of a run that is worse."""
+    monkeypatch.setattr("jax_rank_metrics._command.gate.gate", lambda _: 1 / 0)
+    words = "gate qrels.txt good.txt bad.txt -m mrr --margin 0.1".split()
+    done = CliRunner().invoke(cli.app(), words)
+    assert done.exit_code == 2 and "Traceback" in done.stderr

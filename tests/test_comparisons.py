@@ -1,6 +1,9 @@
 """What `compare` returns: comparisons found by what they compare, and their table."""
 
+import dataclasses
+
 import numpy as np
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
@@ -66,3 +69,38 @@ def test_a_table():
     assert repr(SYSTEMS) == jrm.table(SYSTEMS)
     assert SYSTEMS._repr_html_() == jrm.table(SYSTEMS, format="html")
     assert repr(SYSTEMS).split()[:3] == ["system", "metric", "difference"]
+
+
+def test_lists(rng):
+    """Lists stand worst first by what they add to the difference, in each direction."""
+    a, b = rng.random((2, 5))
+    weights = np.array([1.0, 2, 0, 1, 3])
+    values = {"old": (a, weights), "new": (b, weights)}
+    for metric, sign in (("ndcg@10", 1), ("fall_out@3", -1)):
+        lists = {x: {metric: lists_of(*y)} for x, y in values.items()}
+        frame = jrm.compare(lists, test="t").lists()
+        effects = sign * frame["difference"] * frame["weight"]
+        assert effects.is_monotonic_increasing and sorted(frame["list"]) == [0, 1, 3, 4]
+        np.testing.assert_allclose(frame["b"], b[frame["list"]], rtol=1e-6)
+        np.testing.assert_allclose(frame["b"] - frame["a"], frame["difference"])
+    both = SYSTEMS.select(system="new", metric="recall")
+    assert len(both.lists()) == 24 and both.lists()["metric"].nunique() == 2
+    assert jrm.Comparisons([dataclasses.replace(SYSTEMS[0], values=None)]).lists().empty
+
+
+def test_documents_of_lists():
+    """Documents are those that moved within the cutoff, found by the ids of lists."""
+    qrels = {"q1": {"x": 1, "y": 2, "z": 1}, "q2": {"x": 1, "n": 0}}
+    runs = {
+        "old": jrm.join(qrels, {"q1": list("xyz"), "q2": list("nx")}),
+        "new": jrm.join(qrels, {"q1": list("ynz"), "q2": list("nx")}),
+    }
+    values = {x: y.measure("recall@2") for x, y in runs.items()}
+    frames = [jrm.to_frame(x, ["q1", "q2"]).iloc[::-1] for x in values.values()]
+    by_id = jrm.compare(dict(zip(values, frames, strict=True)))
+    for comparisons in (jrm.compare(values), by_id):
+        frame = comparisons.lists(runs).set_index("list")
+        assert frame["missed"]["q1"] == [("x", 1, None)] and not frame["missed"]["q2"]
+        assert frame["gained"]["q1"] == [("y", 2, 1)]
+        frame = comparisons.lists(runs, relevance_threshold=2).set_index("list")
+        assert not frame["missed"]["q1"] and frame["gained"]["q1"]

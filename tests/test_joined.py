@@ -112,6 +112,13 @@ def test_places_are_those_of_loops(rng, options, form):
         expected = places_by_loops(qrels[query], run.get(query, {}), *how)
         assert (sorted(documents, key=str), places.num_retrieved[index]) == expected
         retrieved += expected[1]
+        docs = in_order(run.get(query, {}), options["depth"])
+        for doc, rank in joined.relevant_ranks(query).items():
+            if options["ties"] == "trec" or rank == np.inf:
+                assert rank == (docs.index(doc) + 1 if doc in docs else np.inf)
+            else:
+                ties = [x for x in docs if run[query][x] == run[query][doc]]
+                assert rank == np.mean([docs.index(x) + 1 for x in ties])
     judged = sum(level >= 0 for docs in qrels.values() for level in docs.values())
     assert f"{judged} judged, {retrieved} retrieved" in repr(joined)
 

@@ -1,4 +1,4 @@
-"""The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
+"""The commands `evaluate` and `gate`: their options, their metrics and their output.
 
     arguments.py    the options, their checks, the names of runs, and the words after -m,
                     which may be sets of measures; without JAX, so that a wrong option is
@@ -7,6 +7,7 @@
     request.py      metrics with the options of the whole call
     report.py       runs with their values and comparisons; these as text, CSV, JSON, lines
                     of trec_eval, and plots
+    gate.py         from options to a verdict: a candidate against a baseline or a floor
 
 `jax_rank_metrics.cli` declares the options, `_files` reads the files, and `_trec` knows the
 names of trec_eval.

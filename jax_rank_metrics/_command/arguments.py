@@ -1,4 +1,4 @@
-"""The options of `jax-rank-metrics evaluate`, and what can be said of them without JAX.
+"""The options of the command, and what can be said of them without JAX.
 
 Names of runs, and the words after `-m`, which may be sets of measures, belong to that.
 """
@@ -53,17 +53,23 @@ class Options(NamedTuple):
     unjudged: Unjudged | None
     duplicates: DuplicatesOfQrels
     repeats: Repeats
-    format: Format
     qrels_format: QrelsFormat | None
     run_format: RunFormat | None
     qrels_columns: str | None
     run_columns: str | None
-    per_query: bool
-    compare: ComparisonTest | None
-    baseline: str | None
-    confidence: float
-    plot: Path | None
     weights: Path | None
+    format: Format = "text"
+    # Those of `evaluate`.
+    per_query: bool = False
+    compare: ComparisonTest | None = None
+    baseline: str | None = None
+    confidence: float = 0.95
+    plot: Path | None = None
+    # Those of `gate`.
+    margin: float | None = None
+    at_least: float | None = None
+    alpha: float = 0.05
+    undecided: Literal["fail", "pass"] = "fail"
 
     @property
     def words(self) -> list[str]:
@@ -156,6 +162,17 @@ def check(options: Options) -> None:
     for path in options.files:
         if path != STDIN:
             _check_file(path, options.words)
+
+
+def check_gate(options: Options) -> None:
+    """Checks the options of `gate`; raises as `check` does."""
+    runs = 2 if options.at_least is None else 1
+    if not options.words or len(options.runs) != runs:
+        raise ValueError(
+            "pass -m, and a baseline and a candidate; or, where there is no baseline yet, "
+            "the candidate and --at-least, the mean that it must reach"
+        )
+    check(options)
 
 
 def _check_file(path: Path, words: Sequence[str]) -> None:

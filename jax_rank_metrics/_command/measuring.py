@@ -2,7 +2,7 @@
 
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from jax_rank_metrics._command.arguments import (
     write_out,
 )
 from jax_rank_metrics._files.frames import SUBTOPIC, Value, pl
-from jax_rank_metrics._files.join import joined_of
+from jax_rank_metrics._files.join import Joined, joined_of
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
@@ -45,10 +45,8 @@ def evaluate(options: Options) -> None:
     if absent := [name for name in names if name in NOT_MEASURED]:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
     baseline = options.baseline_run
-    runs = _measure(options, metrics)
-    _note_remarks(runs)
-    _note_skipped_queries(runs)
-    _note_zeros(runs)
+    runs = {name: run for name, run, _ in measured(options, metrics)}
+    note_all(runs)
     tests = Comparisons(())
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
@@ -69,10 +67,13 @@ def evaluate(options: Options) -> None:
         report.draw(runs, tests, baseline, options.plot, level)
 
 
-def _measure(
+def measured(
     options: Options, metrics: list[request.RequestedMetric]
-) -> dict[str, report.Run]:
-    """Reads, joins and measures every run, with a progress bar on a terminal."""
+) -> Iterator[tuple[str, report.Run, Joined]]:
+    """Reads, joins and measures every run, with a progress bar on a terminal.
+
+    Yields the name, the values and the documents of each.
+    """
     judged, _ = _read(options, options.qrels, "relevance")
     if options.level is not None and SUBTOPIC in judged.columns:
         raise ValueError(
@@ -83,13 +84,12 @@ def _measure(
     if options.weights is not None:
         weights = read_weights(_source(options.weights))
     default, ties = ("skip", "trec") if options.trec else ("error", "expected")
-    runs = {}
     for name, path in _with_progress(list(options.paths.items())):
-        run, tag = _read(options, path, "score")
+        rows, tag = _read(options, path, "score")
         try:
             with arguments_as(missing="--missing", unjudged="--unjudged"):
                 joined = joined_of(
-                    sides_of_frames(judged, run, ties, options.repeats),
+                    sides_of_frames(judged, rows, ties, options.repeats),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
                     depth=options.depth,
@@ -99,9 +99,8 @@ def _measure(
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         with arguments_as(format="--qrels-format"):
-            measured = report.measure(metrics, joined, options.confidence, weights)
-        runs[name] = measured._replace(tag=tag)
-    return runs
+            run = report.measure(metrics, joined, options.confidence, weights)
+        yield name, run._replace(tag=tag), joined
 
 
 def _with_progress(items: list[T]) -> Iterable[T]:
@@ -134,6 +133,13 @@ def _read(
     spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
     with arguments_as(**spelling, duplicates="--duplicates"):
         return read(_source(path), format, names, duplicates, value)
+
+
+def note_all(runs: report.Runs) -> None:
+    """Notes what was probably not intended, and which queries count, and as what."""
+    _note_remarks(runs)
+    _note_skipped_queries(runs)
+    _note_zeros(runs)
 
 
 def _note_remarks(runs: report.Runs) -> None:

@@ -5,6 +5,7 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ class Places(NamedTuple):
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
+    rows: np.ndarray = np.zeros(0, int)  # [documents], in the judgements, if known
 
 
 class Joined:
@@ -247,6 +249,40 @@ class Joined:
             states[bound.name] = HostSums.of_lists(values, bound.state).state()
         return states
 
+    def relevant_ranks(
+        self, query: str | int, relevance_threshold: Number | None = None
+    ) -> dict[str | int, float]:
+        """Returns the rank of every relevant document of a query, by its id, best first.
+
+        Ranks count from 1. A document that ties has the mean rank of its ties, and one that
+        was not retrieved the rank inf.
+
+        Args:
+            query: Its id.
+            relevance_threshold: The lowest relevance that is relevant; None is any above 0.
+
+        Raises:
+            KeyError: if there are no judgements of the query.
+
+        >>> from jax_rank_metrics import join
+        >>> joined = join({"q": {"a": 1, "b": 2, "c": 1}}, {"q": {"c": 1, "x": 2, "a": 1}})
+        >>> joined.relevant_ranks("q")
+        {'a': 2.5, 'c': 2.5, 'b': inf}
+        """
+        places, (indices, ids) = self._places, self._ids
+        rows = slice(*places.starts[indices[query] :][:2])
+        threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
+        relevant = np.arange(len(ids))[rows][places.relevance[rows] >= threshold]
+        ranks = places.above[relevant] + (places.tied[relevant] + 1) / 2
+        ranks = np.where(places.retrieved[relevant], ranks, np.inf).tolist()
+        return dict(zip(ids[places.rows[relevant]], ranks, strict=True))
+
+    @functools.cached_property
+    def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":
+        """The index of each query by its id, and the ids of the rows of judgements."""
+        indices = {query: index for index, query in enumerate(self.query_ids)}
+        return indices, self._sides.doc_ids()[0]
+
     @functools.cached_property
     def _places(self) -> Places:
         return places_of(self._sides, self._ties)
@@ -350,6 +386,7 @@ def places_of(sides: Sides, ties: str) -> Places:
         above=above[order],
         tied=tied[order],
         num_retrieved=counts.astype(np.int32),
+        rows=order,
     )
 
 

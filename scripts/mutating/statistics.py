@@ -376,4 +376,32 @@ MUTANTS = (
         "else t_quantile(size)",
         "tests/test_intervals.py::test_t_of_a_few_lists",
     ),
+    Mutant(
+        "a metric is worse without Holm's correction",
+        "_command/gate.py",
+        "bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1]",
+        "bounds(alpha)[1]",
+        "tests/test_gate.py::test_worse_is_by_holm",
+    ),
+    Mutant(
+        "a gate that takes lower values for worse",
+        "_command/gate.py",
+        "-intervals(alpha)[:, ::-1]",
+        "intervals(alpha)",
+        "tests/test_gate.py::test_verdicts",
+    ),
+    Mutant(
+        "a floor that hits alone are sure to pass",
+        "_command/gate.py",
+        'x.estimates(1 - 2 * alpha, "auto")',
+        'x.estimates(1 - 2 * alpha, "t")',
+        "tests/test_gate.py::test_verdicts",
+    ),
+    Mutant(
+        "lists in the order of their differences alone",
+        "_results/comparisons/lists.py",
+        "key=effects.item",
+        "key=(self.b - self.a).item",
+        "tests/test_comparisons.py::test_lists",
+    ),
 )

@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         "a closed pipe is an error of the user",
         "cli.py",
-        "except BrokenPipeError:",
-        "except ZeroDivisionError:",
+        "isinstance(error, BrokenPipeError)",
+        "isinstance(error, ZeroDivisionError)",
         "tests/test_cli.py::test_a_process_from_its_first_import_to_a_closed_pipe",
     ),
     Mutant(

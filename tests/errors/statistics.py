@@ -83,6 +83,7 @@ CASES = {
     "lists without ids": (ValueError, "a has 8 lists and b has 2; pass ids=", lambda: jrm.compare(EIGHT, TWO)),
     "ids of one side": (ValueError, "7 are not in b: 'b', .* 'e', 'f', …", lambda: jrm.compare(EIGHT, TWO, ids=("abcdefgh", "ax"))),
     "ids of the other side": (ValueError, "in b, 1 are not in a: 9;", lambda: jrm.compare(TWO, X[:3], ids=([1, 2], [1, 2, 9]))),
+    "documents of more lists": (ValueError, "have 2 queries, and there are 3 lists without ids", lambda: jrm.compare({"a": X[:3], "b": X[:3]}, test="t").lists(dict.fromkeys("ab", jrm.join({"p": {"d": 1}, "q": {"d": 1}}, {"p": {"d": 1}, "q": {"d": 1}})))),
     "ids that repeat": (ValueError, "ids of b hold 'x' more than once", lambda: jrm.compare(TWO, TWO, ids=("xy", "xx"))),
     "more ids than lists": (ValueError, "3 ids were passed for a, which has 2 l", lambda: jrm.compare(TWO, TWO, ids=([1, 2, 3], [1, 2]))),
     "an array of ids": (TypeError, "pass a tuple (ids_a, ids_b)", lambda: jrm.compare(TWO, TWO, ids=np.arange(2))),

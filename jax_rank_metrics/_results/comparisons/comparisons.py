@@ -1,9 +1,11 @@
 """Comparisons as `compare` returns them, found by name, as numbers and as text."""
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.comparisons.lists import ListPairs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.sheet import (
     Cell,
@@ -18,6 +20,9 @@ from jax_rank_metrics._results.sheet import (
 from jax_rank_metrics._results.systems.list_values import listing
 from jax_rank_metrics._results.systems.seeds import SeedSummary
 from jax_rank_metrics._states.cutoff_names import without_cutoff
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The fields of a `Comparison` that say what is compared.
 NAME_FIELDS = ("task", "baseline", "system", "metric", "cutoff")
@@ -88,6 +93,7 @@ class Comparison:
             without a name.
         cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
             metric whose name has no cutoffs, the index of the column. None without cutoffs.
+        values: Those of all lists, which `Comparisons.lists` shows; not in the dict.
     """
 
     difference: float
@@ -116,6 +122,7 @@ class Comparison:
     system: Hashable = None
     metric: str | None = None
     cutoff: int | str | None = None
+    values: ListPairs | None = dataclasses.field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes for JSON, with None for numbers that are not finite.
@@ -165,7 +172,8 @@ class Comparison:
 
 def record_of(comparison: Comparison) -> dict[str, Any]:
     """Returns the attributes as they are, names first."""
-    fields = dataclasses.asdict(comparison)
+    fields = dataclasses.asdict(dataclasses.replace(comparison, values=None))
+    del fields["values"]
     if comparison.judge is not None:
         fields["judge"] = {name: fields["judge"][name] for name in _JUDGE_FIELDS}
     return {name: fields.pop(name) for name in NAME_FIELDS} | fields
@@ -320,6 +328,61 @@ class Comparisons(Sequence[Comparison]):
             and metric in (None, *_metric_names(x))
             and cutoff in (None, x.cutoff)
         )
+
+    def lists(
+        self,
+        documents: Mapping[Any, Any] | None = None,
+        relevance_threshold: float | None = None,
+    ) -> "pd.DataFrame":
+        """Returns a pandas frame of the lists of each comparison, worst first.
+
+        It answers which lists decided, and with `documents` also why.
+
+        Args:
+            documents: What `join` returned for each system, by its name; systems must
+                have come in one dict. Where values have no ids, their lists must be
+                all queries of the documents, in order.
+            relevance_threshold: The lowest relevance of these; None is any above 0.
+
+        Returns:
+            A row for each comparison and each of its lists that counts, with the names of
+            the comparison, "list", the values "a" and "b", their "difference" b − a, and
+            "weight". What pulled b down most comes first, and what lifted it most last.
+            With documents, "missed" holds `(id, rank_a, rank_b)` for relevant ones that b
+            ranks lower than a does, and "gained" for those that it ranks higher. A rank is
+            None where the document was not retrieved. Documents that both rank below the
+            cutoff of the metric are left out.
+
+        Raises:
+            KeyError: if documents lack a system or a list.
+            ValueError: if values without ids are of fewer or more lists than documents.
+            ModuleNotFoundError: if pandas is not installed.
+
+        >>> from jax_rank_metrics import compare, join
+        >>> qrels = {"q1": {"x": 1}, "q2": {"y": 1}}
+        >>> old = join(qrels, {"q1": {"x": 2, "y": 1}, "q2": {"x": 2, "y": 1}})
+        >>> new = join(qrels, {"q1": {"y": 2, "z": 1}, "q2": {"x": 2, "y": 1}})
+        >>> runs = {"old": old, "new": new}
+        >>> comparisons = compare({name: x.measure("mrr@2") for name, x in runs.items()})
+        >>> frame = comparisons.lists(runs)
+        >>> print(frame[["list", "a", "b", "missed"]].to_string(index=False))
+        list   a   b           missed
+          q1 1.0 0.0 [(x, 1.0, None)]
+          q2 0.5 0.5               []
+        """
+        pandas = import_optional("pandas", "Comparisons.lists", "frames")
+        return pandas.DataFrame(self.list_rows(documents, relevance_threshold))
+
+    def list_rows(
+        self, documents: Mapping[Any, Any] | None, relevance_threshold: float | None
+    ) -> list[dict[str, Any]]:
+        """Returns the rows of `lists`, which need no pandas."""
+        rows: list[dict[str, Any]] = []
+        for x in self:
+            names = {field: getattr(x, field) for field in self.name_fields()}
+            of_x = x.values.rows(x, documents, relevance_threshold) if x.values else ()
+            rows += [names | row for row in of_x]
+        return rows
 
     @property
     def are_of_pairs(self) -> bool:

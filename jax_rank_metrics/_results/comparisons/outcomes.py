@@ -14,6 +14,7 @@ import numpy as np
 
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction
 from jax_rank_metrics._results.comparisons.comparisons import Comparison
+from jax_rank_metrics._results.comparisons.lists import ListPairs
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.p_values import (
     Outcome,
@@ -180,6 +181,7 @@ def compared(
     )
     # [comparisons, 6], in the order of the first fields of a `Comparison`.
     numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
+    values = *lists.sides, np.where(counts, lists.side_weights[0], 0)
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
     for column, subject in enumerate(subjects):
@@ -214,6 +216,7 @@ def compared(
                     question.level,
                 ),
                 judge=None if by_judge is None else by_judge.at(column),
+                values=ListPairs(lists.ids, *(x[:, column] for x in values)),
                 **subject.names,
             )
         )

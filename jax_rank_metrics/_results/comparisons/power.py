@@ -3,7 +3,7 @@
 import bisect
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -182,6 +182,33 @@ def lists_needed(
     return _for_each(judged, smallest)
 
 
+def power_at(
+    differences: Values, difference: Number, level: Number
+) -> Nested[float | np.ndarray]:
+    """Returns the power of a one-sided test of as many lists as the pilot has.
+
+    Args:
+        differences: See `minimum_detectable`.
+        difference: The true mean, above 0.
+        level: The level of the test.
+
+    Returns:
+        The probability that a mean of this size is detected; NaN where the pilot does not
+        show how far lists would vary.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> f"{power_at(pilot, minimum_detectable(pilot, alternative='greater'), 0.95):.3f}"
+    '0.800'
+    """
+    test = _Test(0.0, 1 - checked_level(level), False)
+
+    def power(pilot: _Pilot) -> float:
+        error, freedom = pilot.over(pilot.lists)
+        return test.power_at(difference / error, freedom) if freedom > 0 else math.nan
+
+    return _for_each(_pilots_of(differences), power)
+
+
 class _Pilot(NamedTuple):
     """The errors that a pilot foresees for a metric, at one cutoff.
 
@@ -216,32 +243,35 @@ class _Test(NamedTuple):
 
     def detectable(self, error: float, freedom: float) -> float:
         """The mean that is detected where it has this error, and degrees of freedom."""
-        from scipy.optimize import brentq  # takes a fifth of a second to import
-        from scipy.special import stdtrit
-
-        quantile = float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
-        if not quantile < MAX_QUANTILE:
+        if not self.quantile(freedom) < MAX_QUANTILE:
             return math.inf
+        # The power rises with the shift, from less than is asked for: double, then halve
+        # the interval until it is that of two neighbouring floats.
+        low, high = 0.0, self.quantile(freedom) + 1
+        while self.power_at(high, freedom) < self.power:
+            low, high = high, 2 * high
+        while low < (middle := (low + high) / 2) < high:
+            is_enough = self.power_at(middle, freedom) >= self.power
+            low, high = (low, middle) if is_enough else (middle, high)
+        return high * error
 
-        def missing_power(shift: float) -> float:
-            return self.power_at(shift, quantile, freedom) - self.power
+    def quantile(self, freedom: float) -> float:
+        """The t that is significant."""
+        from scipy.special import stdtrit  # takes a fifth of a second to import
 
-        # The power rises with the shift, from less than is asked for.
-        high = quantile + 1
-        while missing_power(high) < 0:
-            high *= 2
-        shift: Any = brentq(missing_power, 0, high, xtol=1e-12)
-        return float(shift) * error
+        return float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
 
-    def power_at(self, shift: float, quantile: float, freedom: float) -> float:
+    def power_at(self, shift: float, freedom: float) -> float:
         """The power where the mean is `shift` standard errors from 0."""
-        from scipy.stats import nct
+        # `scipy.stats.nct` takes the same function, and seconds to import.
+        from scipy.special import nctdtr
 
         # Around a true difference t is not Student's: it is noncentral, and not symmetric.
-        power = float(nct.sf(quantile, freedom, shift))
+        quantile = self.quantile(freedom)
+        power = 1 - float(nctdtr(freedom, shift, quantile))
         if self.is_two_sided:
             # SciPy gives NaN for a tail too small for a float.
-            power += float(np.nan_to_num(nct.cdf(-quantile, freedom, shift)))
+            power += float(np.nan_to_num(nctdtr(freedom, shift, -quantile)))
         return power
 
 

@@ -6,7 +6,7 @@ are made of, and may hold ratios, seeds and the values of a judge.
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -135,6 +135,7 @@ class Differences:
         are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
         seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         judged: The same differences beside those of a judge; None without a judge.
+        ids: The id of each list, before they are joined to clusters; None without ids.
     """
 
     sides: np.ndarray
@@ -144,6 +145,7 @@ class Differences:
     are_ratios: np.ndarray
     seeds: tuple[tuple[np.ndarray, ...], ...]
     judged: JudgedLists | None = None
+    ids: Sequence[Hashable] | None = None
 
     @classmethod
     def of_pairs(
@@ -201,6 +203,7 @@ class Differences:
             np.array(rounding),
             np.array(are_ratios),
             tuple(seeds),
+            ids=lists[0].ids,
         )
 
     def at(self, columns: np.ndarray) -> "Differences":

@@ -1,0 +1,145 @@
+"""The command `gate`: verdicts, their error rates, and the reports that explain them."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
+from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, verdicts
+from jax_rank_metrics._results.inference.p_values import holm, student_p
+from jax_rank_metrics._results.inference.weighted_means import Summary
+from jax_rank_metrics._states.intervals import student_quantiles
+
+QUERIES = 40
+# In which of 40 queries a run has the relevant document at rank 1, else at 2 or nowhere.
+RUNS = {
+    "hits": "1" * 40,
+    "old": "1" * 38 + "2-",
+    "same": "1" * 37 + "2-1",
+    "bad": "1" * 10 + "2" * 28 + "--",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    qrels = [f"q{i} 0 a 1\nq{i} 0 b 0\n" for i in range(QUERIES)]
+    (tmp_path / "qrels.txt").write_text("".join(qrels))
+    documents = {"1": "ab", "2": "ba", "-": "b"}
+    for name, ranks in RUNS.items():
+        run = [
+            f"q{i} Q0 {document} 0 {-rank} t\n"
+            for i, x in enumerate(ranks)
+            for rank, document in enumerate(documents[x])
+        ]
+        (tmp_path / f"{name}.txt").write_text("".join(run))
+    return tmp_path
+
+
+def invoke(*words):
+    done = CliRunner().invoke(
+        cli.app(), ["gate", "qrels.txt", *" ".join(words).split()]
+    )
+    assert not done.stderr, done.output
+    return done.exit_code, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (
+            "old.txt same.txt -m recall@1,2 --margin .2",
+            0,
+            "not worse: same against old",
+        ),
+        # One metric is worse, and the other one cannot tell.
+        ("old.txt bad.txt -m recall@1,2 --margin .02", 1, "worse: bad against old"),
+        ("old.txt same.txt -m recall@1,2 --margin .02", 3, "cannot tell: same against"),
+        (
+            "old.txt same.txt -m recall@1,2 --margin .02 --undecided pass",
+            0,
+            "cannot tell",
+        ),
+        # Of this metric, lower values are better.
+        ("old.txt bad.txt -m fall_out@1 --margin .1", 1, "worse"),
+        ("bad.txt old.txt -m fall_out@1 --margin .1", 0, "not worse"),
+        # Floors: that of hits is Wilson's bound, also where all are hits.
+        ("old.txt -m recall@1,2 --at-least .8", 0, "not worse: old against 0.8"),
+        ("hits.txt -m recall@1,2 --at-least .95", 3, "cannot tell"),
+        ("bad.txt -m recall@1,2 --at-least .8", 1, "worse"),
+        ("old.txt -m recall@1,2 --at-least .93", 3, "cannot tell"),
+        ("old.txt -m fall_out@1 --at-least .5", 0, "not worse"),
+    ],
+)
+def test_verdicts(folder, words, code, part):
+    """The exit code is the verdict, which the first line names."""
+    actual, text = invoke(words)
+    assert actual == code and text.startswith(part), text
+
+
+def test_reports(folder):
+    """Text, Markdown and JSON hold the numbers of `compare` and of a plan, and why."""
+    words = "old.txt bad.txt -m recall@1,2 --margin .02 --format"
+    _, text = invoke(words, "json")
+    document = json.loads(text)
+    at_1, at_2 = document["metrics"]
+    assert (document["exit_code"], document["verdict"]) == (1, "worse")
+    assert (at_1["verdict"], at_2["verdict"]) == ("worse", "cannot tell")
+    values = [np.array([x == "1" for x in RUNS[y]], float) for y in ("old", "bad")]
+    expected = jrm.compare(*values, test="t", level=0.9).only
+    for name in ("difference", "low", "high"):
+        assert at_1[name] == pytest.approx(getattr(expected, name), rel=1e-6)
+    plan = {"alternative": "greater"}
+    lists = values[1] - values[0]
+    assert at_1["needed"] == jrm.lists_needed(lists, 0.02, 0.9, **plan)
+    least = jrm.minimum_detectable(lists, 0.9, **plan)
+    assert at_1["detectable"] == pytest.approx(least, rel=1e-5)
+    (row, *_) = document["queries"]
+    assert row["missed"] == [["a", 1.0, 2.0]] and row["difference"] == -1
+    _, text = invoke(words, "markdown")
+    assert "| recall@1 | worse " in text and "| q10  | a (1 → 2) |" in text
+    assert "| q38  | a (2 → –) |" in text
+
+
+def of_normal(differences):
+    """Returns the bounds of differences `[lists, metrics, samples]`."""
+    lists, *shape = differences.shape
+    columns = differences.reshape(lists, -1)
+    summary = Summary.of(columns, np.ones_like(columns))
+    mean, error, freedom = (x.reshape(shape) for x in summary[:3])
+
+    def bounds(alpha):
+        quantiles = student_quantiles(freedom, 1 - 2 * np.asarray(alpha))
+        return mean - quantiles * error, mean + quantiles * error
+
+    return bounds
+
+
+def test_error_rates(rng):
+    """Verdicts keep the promises of the page, over 160 queries."""
+    noise = rng.laplace(scale=0.5**0.5, size=(160, 1, 1000))
+    margin = jrm.minimum_detectable(noise[:, 0, 0], 0.9, alternative="greater")
+    assert jrm.lists_needed(noise[:, 0, 0], margin, 0.9, alternative="greater") == 160
+    margin /= noise[:, 0, 0].std(ddof=1)
+    for shift, limit, code, least, most in (
+        (0, 0.01, WORSE, 0, 0.05),
+        (-0.21, 0.01, WORSE, 0.75, 0.9),
+        (-0.1, 0.1, NOT_WORSE, 0.03, 0.07),
+        (0, margin, NOT_WORSE, 0.88, 0.92),
+    ):
+        codes = verdicts(of_normal(noise + shift), limit, 0.05)
+        assert least <= np.mean(codes == code) <= most, (shift, code)
+
+
+def test_worse_is_by_holm(rng):
+    """Metrics share alpha as Holm's method does, and none is both worse and not."""
+    x = rng.normal(-0.3, 1, size=(50, 4, 200))
+    codes = verdicts(of_normal(x), 0.05, 0.05)
+    summary = Summary.of(x.reshape(50, -1) + 0.05, np.ones((50, 800)))
+    p = student_p(*summary[:3], "less").reshape(4, 200)
+    expected = np.stack([holm(p[:, i]) for i in range(200)], 1) <= 0.05
+    assert ((codes == WORSE) == expected).all() and 0.2 < expected.mean() < 0.8
+    assert {*codes.flat} == {NOT_WORSE, WORSE, UNDECIDED}
