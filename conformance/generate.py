@@ -25,7 +25,7 @@ from mpmath import mpf, nstr
 
 SPACING = mpf("1e-5")
 SAME = mpf("1e-30")
-RANDOM_CHOICES = 6  # of each test
+RANDOM_CHOICES = 3  # of each test
 OF_MEANS = {"queries": ["judged", "both", "run"], "mean": ["lists"]}
 POOLED = ("recall", "precision")
 # Mistakes that would stand everywhere are shown where a group is about them.

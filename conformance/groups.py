@@ -84,7 +84,7 @@ simple(
     "The relevant documents come last.",
     "a:1 b:1 c:0 d:0 e:0",
     "e d c b a",
-    "ndcg ndcg@4 ap rr recall@4 precision@5 r_precision auc bpref rbp",
+    "ndcg ndcg@5 ap rr recall@4 precision@5 r_precision auc bpref rbp",
 )
 simple(
     "alternating",
@@ -92,7 +92,7 @@ simple(
     "Every other document is relevant.",
     "a:0 b:1 c:0 d:1 e:0 f:1",
     "a b c d e f",
-    "ndcg@4 ap@4 rr recall@4 precision@4 hit_rate@1 r_precision auc bpref rbp@4",
+    "ndcg@5 ap@4 rr recall@4 precision@4 hit_rate@1 r_precision auc bpref rbp@4",
 )
 
 simple(
@@ -109,7 +109,7 @@ simple(
     "An ideal order of grades.",
     "a:3 b:2 c:1 d:0",
     "a b c d",
-    "ndcg ndcg@3 dcg@4 err(max_grade=3) rbp(p=0.5,max_grade=3)",
+    "ndcg ndcg@3 dcg@3 err(max_grade=3) rbp(p=0.5,max_grade=3)",
 )
 simple(
     "grades-rising",
@@ -117,7 +117,7 @@ simple(
     "The worst order of grades.",
     "a:3 b:2 c:1 d:0",
     "d c b a",
-    "ndcg ndcg@3 dcg@4 err(max_grade=3) rbp(p=0.5,max_grade=3) rr",
+    "ndcg ndcg@3 dcg@3 err(max_grade=3) rbp(p=0.5,max_grade=3) rr",
 )
 simple(
     "grades-gap",
@@ -125,7 +125,7 @@ simple(
     "The first relevant document is not the best one.",
     "a:0 b:1 c:0 d:3",
     "a b c d",
-    "rr rr@3 ndcg@4 err ap",
+    "rr rr@3 ndcg@3 err ap",
 )
 simple(
     "grades-equal",
@@ -167,7 +167,7 @@ simple(
     "One relevant document at rank 9.",
     "i:1 a:0",
     "a b c d e f g h i",
-    "ndcg dcg ndcg@9 rr rbp(p=0.95) ap",
+    "ndcg dcg ndcg@10 rr rbp(p=0.95) ap",
 )
 simple(
     "ranks-three-seven",
@@ -175,7 +175,7 @@ simple(
     "Discounts that are fractions: ranks 3 and 7.",
     "c:1 g:1 a:0",
     "a b c d e f g",
-    "ndcg dcg@7 ap rbp(p=0.5)",
+    "ndcg dcg ap rbp(p=0.5)",
 )
 
 simple(
@@ -225,7 +225,7 @@ simple(
     "Cutoffs before, at and after relevant documents.",
     "b:1 d:1 f:1 a:0",
     "a b c d e f",
-    "ndcg@1 ndcg@4 ap@1 ap@2 ap@4 rr@1 rr@2 recall@3 recall@4 precision@1 precision@4 hit_rate@1 hit_rate@2",
+    "ndcg@1 ndcg@5 ap@1 ap@2 ap@4 rr@1 rr@2 recall@3 recall@4 precision@1 precision@4 hit_rate@1 hit_rate@2",
 )
 simple(
     "cut-grades",
@@ -680,12 +680,12 @@ simple(
     "ap(rel=2) rr(rel=2) recall(rel=2)@2 precision(rel=2)@3 hit_rate(rel=2)@1 auc(rel=2) r_precision(rel=2) bpref(rel=2) rbp(rel=2) ap rr",
 )
 simple(
-    "threshold-three",
+    "threshold-late",
     "threshold",
-    "Relevant from the grade 3 on.",
-    "a:2 b:2 c:3",
+    "Relevant from the grade 2 on, late.",
+    "a:1 b:1 c:2",
     "a b c",
-    "ap(rel=3) rr(rel=3) rr(rel=3)@2 precision(rel=3)@3",
+    "ap(rel=2) rr(rel=2) rr(rel=2)@2 precision(rel=2)@3",
 )
 simple(
     "threshold-none",
@@ -824,7 +824,7 @@ group(
     "long",
     "long",
     "Sixty documents, every seventh of which is relevant.",
-    "ndcg ndcg@10 dcg@50 ap ap@20 rr recall@30 recall@100 precision@10 precision@100 r_precision auc bpref rbp(p=0.95) hit_rate@3",
+    "ndcg ndcg@10 dcg@10 ap ap@20 rr recall@30 recall@100 precision@10 precision@100 r_precision auc bpref rbp(p=0.95) hit_rate@3",
     qrels={x: int(i % 7 == 3) for i, x in enumerate(LETTERS)},
     run=ranked(" ".join(LETTERS)),
 )
