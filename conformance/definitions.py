@@ -296,7 +296,12 @@ def over(a: Number, b: Number) -> Number:
 
 def real(x: Number) -> mpf:
     """Returns a number to 45 digits."""
-    return mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x
+    return _real(x) if isinstance(x, Fraction) else x
+
+
+@cache
+def _real(x: Fraction) -> mpf:
+    return mpf(x.numerator) / x.denominator
 
 
 def total(numbers: Any) -> Number:

@@ -26,7 +26,7 @@ from mpmath import mpf, nstr
 SPACING = mpf("1e-5")
 SAME = mpf("1e-30")
 RANDOM_CHOICES = 3  # of each test
-OF_MEANS = {"queries": ["judged", "both", "run"], "mean": ["lists"]}
+OF_MEANS = {"queries": ["judged", "both", "listed", "run"], "mean": ["lists"]}
 POOLED = ("recall", "precision")
 # Mistakes that would stand everywhere are shown where a group is about them.
 SHOWN_WITH = {
@@ -92,8 +92,10 @@ def mean(values: list[Number]) -> Number:
 
 def is_counted(query: Mapping[str, Any], choices: Choices) -> bool:
     """Whether a query enters the mean."""
-    needed = {"judged": ["qrels"], "run": ["run"], "both": ["qrels", "run"]}
-    return all(name in query for name in needed[choices["queries"]])
+    needed = {"judged": ["qrels"], "run": ["run"]}
+    names = needed.get(choices["queries"], ["qrels", "run"])
+    is_empty = choices["queries"] == "both" and not query.get("run")
+    return all(name in query for name in names) and not is_empty
 
 
 def pooled_parts(query: Any, metric: str, at: Any, choices: Choices) -> Any:
@@ -120,6 +122,7 @@ class Values:
     def __init__(self, name: str) -> None:
         """Holds none."""
         self.name, self.numbers = name, []
+        self._about: list[float] = []  # as floats, of which most are far apart
         self._indices: dict[int, int] = {}
         self._held: list[Any] = []  # so that no other value gets the id of one
 
@@ -131,17 +134,19 @@ class Values:
         return self._indices[id(value)]
 
     def _new_index(self, value: Any) -> int:
+        is_word = isinstance(value, str)
+        about = 0.0 if is_word else float(value)
         for i, x in enumerate(self.numbers):
-            if isinstance(x, str) or isinstance(value, str):
+            if is_word or isinstance(x, str):
                 if x is value:
                     return i
-            elif abs(distance := real(x) - real(value)) < SAME:
-                return i
-            else:
-                assert abs(distance) >= SPACING, (
-                    f"{self.name}: {x} and {value} are close"
-                )
+            elif abs(self._about[i] - about) < 2 * float(SPACING) * max(1.0, about):
+                distance = abs(real(x) - real(value))
+                if distance < SAME:
+                    return i
+                assert distance >= SPACING, f"{self.name}: {x} and {value} are close"
         self.numbers.append(value)
+        self._about.append(about)
         return len(self.numbers) - 1
 
 

@@ -91,7 +91,8 @@ order | input | mistake | in the order of the input, whatever the scores | no si
 order | ascending | mistake | the lowest score first | no single source
 zeros | signed | mistake | -0 below 0 | lax.top_k
 queries | judged | published | all that were judged; what the run lacks is an empty list | trec_eval -c
-queries | both | published | those that were judged and are in the run | trec_eval
+queries | both | published | those that were judged and for which the run has a document | trec_eval
+queries | listed | convention | those that were judged and are in the run, if only without documents | no single source
 queries | run | convention | all of the run; where nothing was judged, undefined | no single source
 mean | lists | published | every list weighs the same | trec_eval
 mean | pooled | convention | the sum of hits over the sum of denominators | implicit

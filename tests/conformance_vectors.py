@@ -92,16 +92,16 @@ class Ask(NamedTuple):
     @property
     def is_reference(self):
         """Whether it has no option but the first choices, and no parameter but defaults."""
-        is_first = all(
-            y == METRICS[self.metric]["options"][x][0] for x, y in self.own
-        )
-        defaults = METRICS[self.metric]["parameters"]
-        return is_first and all(defaults[x] == y for x, y in self.parameters)
+        options = METRICS[self.metric]["options"]
+        is_first = all(y == options[x][0] for x, y in self.own)
+        return is_first and self.has_defaults
 
     @property
-    def has_log_discount(self):
-        """Whether it has the discount of the reference, if any."""
-        return dict(self.own).get("discount", "log2") == "log2"
+    def has_defaults(self):
+        """Whether it has the discount of the reference and default parameters."""
+        defaults = METRICS[self.metric]["parameters"]
+        is_default = all(defaults[x] == y for x, y in self.parameters)
+        return is_default and dict(self.own).get("discount", "log2") == "log2"
 
 
 class Row(NamedTuple):
@@ -232,15 +232,13 @@ def row_of(group, choices):
     if choices["infinite"] == "unretrieved":
         retrieved = [x in scores and scores[x] != -math.inf for x in docs]
     all_scores = [scores.get(x, 0.0) for x in docs]
-    return Row(
-        group, choices, docs, retrieved, exists, all_scores, grades, judged
-    )
+    return Row(group, choices, docs, retrieved, exists, all_scores, grades, judged)
 
 
 def padded(rows, name, dtype, fill=0):
     """Returns a field of all rows as one array, `[rows, items]`."""
     size = max(len(row.docs) for row in rows)
-    values = np.full((len(rows), size), fill, np.float64 if dtype != bool else bool)
+    values = np.full((len(rows), size), fill, bool if dtype is bool else np.float64)
     for i, row in enumerate(rows):
         values[i, : len(row.docs)] = getattr(row, name)
     with np.errstate(over="ignore"):  # a score beyond float32 is infinite there
@@ -293,7 +291,9 @@ def failures(rows, lists, cutoffs, is_sayable=lambda test, ask, row: True):
             for ask in asks_of(test):
                 if ask not in values or not is_sayable(test, ask, row):
                     continue
-                at = (i,) if cutoffs[ask] is None else (i, cutoffs[ask].index(test["k"]))
+                at = (
+                    (i,) if cutoffs[ask] is None else (i, cutoffs[ask].index(test["k"]))
+                )
                 value = values[ask][at]
                 for undefined in UNDEFINED:
                     answer = value if defined[ask][i] else UNDEFINED[undefined]
