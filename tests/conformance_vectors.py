@@ -152,14 +152,21 @@ def asks_of(test):
         yield Ask(test["metric"], read, tuple(own.items()))
 
 
-def cutoffs_of(groups, keep=lambda ask: True):
-    """Returns the cutoffs of each `Ask` of some groups, None for metrics without one."""
+def cutoffs_of(groups, keep=lambda ask: True, largest=math.inf):
+    """Returns the cutoffs of each `Ask` of some groups, None for metrics without one.
+
+    Cutoffs above `largest` are left out, and the tests that have them are not compared.
+    """
     cutoffs: dict[Ask, Any] = {}
     for group in groups:
         for test in group["tests"]:
             for ask in filter(keep, asks_of(test)):
                 ks = cutoffs.setdefault(ask, [] if "k" in test else None)
-                if ks is not None and test["k"] not in ks:
+                if (
+                    ks is not None
+                    and test["k"] not in ks
+                    and (test["k"] or 0) <= largest
+                ):
                     ks.append(test["k"])
     return {ask: ks and tuple(ks) for ask, ks in cutoffs.items()}
 
@@ -291,10 +298,10 @@ def failures(rows, lists, cutoffs, is_sayable=lambda test, ask, row: True):
             for ask in asks_of(test):
                 if ask not in values or not is_sayable(test, ask, row):
                     continue
-                at = (
-                    (i,) if cutoffs[ask] is None else (i, cutoffs[ask].index(test["k"]))
-                )
-                value = values[ask][at]
+                ks = cutoffs[ask]
+                if ks is not None and test["k"] not in ks:
+                    continue
+                value = values[ask][i if ks is None else (i, ks.index(test["k"]))]
                 for undefined in UNDEFINED:
                     answer = value if defined[ask][i] else UNDEFINED[undefined]
                     answer = None if answer is None or math.isnan(answer) else answer
