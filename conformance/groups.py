@@ -133,7 +133,7 @@ simple(
     "All grades are equal and above 1.",
     "a:2 b:2 c:0 d:2",
     "a c b d",
-    "ndcg ndcg@2 dcg@2 err(max_grade=2) rbp(max_grade=4)",
+    "ndcg ndcg@2 dcg@2 err(max_grade=2) rbp(max_grade=4) ap recall@2 precision@2 hit_rate@1",
 )
 
 group(
@@ -389,7 +389,7 @@ group(
     "leading-zeros",
     "ids",
     "The ids 1 and 01 are two documents.",
-    "ndcg ap rr recall@1 precision@1 hit_rate@1",
+    "ndcg ap rr recall@1 recall precision@1 hit_rate@1 r_precision auc",
     qrels={"1": 1, "01": 0},
     run=[["01", 2], ["1", 1]],
 )
@@ -516,7 +516,7 @@ group(
     run=[["a", 0.5], ["b", 0.5], ["c", 0.5], ["d", 0.5]],
 )
 
-CLOSE = "ndcg ap rr recall@1 auc"
+CLOSE = "ndcg ap rr recall@1 precision@1 hit_rate@1 auc"
 group(
     "near",
     "close scores",
@@ -562,7 +562,7 @@ group(
     "negative-scores",
     "scores",
     "All scores are below 0.",
-    "ndcg ap rr recall@2 precision@2 hit_rate@2 auc",
+    "ndcg dcg ap rr recall@2 precision@2 hit_rate@2 auc r_precision bpref",
     qrels=graded("a:1 b:0 c:1"),
     run=[["b", -0.5], ["a", -1.5], ["c", -2.5]],
 )
