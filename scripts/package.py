@@ -16,19 +16,28 @@ PACKAGE = "jax_rank_metrics"
 
 
 def check(wheel: Path, sdist: Path) -> None:
-    """The wheel holds the package, all of it and nothing else; the sources its tests."""
+    """The wheel holds the package and vectors, nothing else; the sources their tests."""
     held = {
         name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name
     }
     files = (path for path in (ROOT / PACKAGE).rglob("*") if path.is_file())
     own = {str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"}
+    vectors = (ROOT / "conformance" / "v1").iterdir()
+    own |= {f"{PACKAGE}/{path.relative_to(ROOT)}" for path in vectors}
     assert held == own, f"the wheel differs from the package in {sorted(held ^ own)}"
     assert f"{PACKAGE}/py.typed" in held
     version = wheel.name.split("-")[1]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(), version
     with tarfile.open(sdist) as archive:
         tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
-    assert {PACKAGE, "tests", "docs", "LICENSE", "CITATION.cff"} <= tops, sorted(tops)
+    assert {
+        PACKAGE,
+        "conformance",
+        "tests",
+        "docs",
+        "LICENSE",
+        "CITATION.cff",
+    } <= tops, sorted(tops)
     assert not tops & {".ci", ".github", "benchmarks", "scripts"}, sorted(tops)
 
 

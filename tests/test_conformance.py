@@ -1,0 +1,591 @@
+"""The package, and tests/oracle.py, held to the conformance vectors on every path.
+
+By default the rows of `rank` are compared under the options of most metrics, and those of the
+other paths under the reference; the long tests compare all that the package can say.
+"""
+
+import hashlib
+import json
+import math
+import shutil
+import subprocess
+import sys
+import warnings
+
+import jax
+import jsonschema
+import numpy as np
+import oracle
+import pytest
+from conformance_vectors import (
+    DATA,
+    FOLDER,
+    GROUPS,
+    METRICS,
+    arrays_of,
+    asks_of,
+    cutoffs_of,
+    failures,
+    held_entry,
+    is_equal,
+    number,
+    options_open_in,
+    padded,
+    row_of,
+    rows_of,
+    topics_of,
+)
+
+import jax_rank_metrics as jrm
+
+# Of the files of v1 in the order of their names. The values of an id never change: new groups
+# come with a new digest, a changed meaning with a folder v2.
+DIGEST = "167467692886af029d8f7021f0aedcbb1a36c678cd1d35a628989278d885df2e"
+# Metrics whose mean over the orders of tied items is not computed.
+EXACT_LATER = {"err", "alpha_ndcg", "rbo"}
+# Gains beyond float32 make a list NaN; see docs/numerics.md.
+BEYOND_FLOAT32 = {"grades-130"}
+NEGATIVE = ("removed", "zero", "unjudged")
+# The largest cutoffs that are compiled by default, for `rank` and for the other paths.
+SOME_RANKS, FEW_RANKS = 3, 2
+POLICIES = {
+    "expected": ("expected",),
+    "stable": ("input", "input-reversed", "id-asc", "id-desc"),
+    "worst": ("worst",),
+}
+LISTS = [
+    group
+    for group in GROUPS.values()
+    if "qrels" in group and "duplicates" not in options_open_in(group)
+]
+
+
+def run_checker(*command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_digest():
+    files = sorted((FOLDER / "v1").iterdir())
+    content = b"".join(path.read_bytes() for path in files)
+    assert hashlib.sha256(content).hexdigest() == DIGEST
+    assert sum(path.stat().st_size for path in files) <= 350_000
+
+
+def test_generator_gives_the_committed_bytes(tmp_path):
+    command = [sys.executable, FOLDER / "generate.py", tmp_path]
+    subprocess.run(command, check=True)
+    for name in DATA:
+        written = (tmp_path / f"{name}.json").read_bytes()
+        assert written == (FOLDER / f"v1/{name}.json").read_bytes(), name
+
+
+def test_schema():
+    schema = json.loads((FOLDER / "v1/vectors-v1.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    num_groups = num_tests = 0
+    for data in DATA.values():
+        validator.validate(data)
+        num_groups += len(data["groups"])
+        for test in (test for group in data["groups"] for test in group["tests"]):
+            num_tests += 1
+            options = data["metrics"][test["metric"]]["options"]
+            for entry in test["values"]:
+                assert all({*y} <= {*options[x]} for x, y in entry["when"].items())
+    assert num_groups >= 75 and num_tests >= 450
+
+
+CHECKERS = [[sys.executable, FOLDER / "check.py"]]
+if shutil.which("node"):
+    CHECKERS.append(["node", FOLDER / "check.js"])
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda command: command[1].name)
+def test_checkers(checker, tmp_path):
+    answers = {}
+    for group in DATA["lists"]["groups"]:
+        for test in group["tests"]:
+            options = METRICS[test["metric"]]["options"]
+            mine = {option: choices[0] for option, choices in options.items()}
+            answers[test["id"]] = held_entry(test, mine | {"ties": "id-desc"})["value"]
+    paths = [FOLDER / "v1/lists.json", tmp_path / "answers.json"]
+    paths[1].write_text(json.dumps(answers))
+    right = run_checker(*checker, *paths, "ties=id-desc")
+    assert right.returncode == 0, right.stdout + right.stderr
+    answers["short-list/ndcg@5"] = 1.0
+    paths[1].write_text(json.dumps(answers))
+    wrong = run_checker(*checker, *paths, "ties=id-desc")
+    assert wrong.returncode == 1
+    lines = wrong.stdout.splitlines()
+    assert lines[0].startswith("short-list/ndcg@5 is 1") and "returned" in lines[0]
+    assert len(lines) == 2 and "1 wrong" in lines[1]
+    assert run_checker(*checker, *paths, "ties=unknown").returncode == 1
+    for line in (FOLDER / checker[1].name).read_text().splitlines()[25:]:
+        pytest.fail(f"more than 25 lines: {line}")
+
+
+def rank_lists(rows, ties):
+    labels, scores, mask, retrieved, judged = arrays_of(rows)
+    options = {"retrieved": retrieved, "columns": {"judged": judged}, "ties": ties}
+    return jrm.rank(labels, scores, mask, **options)
+
+
+def rank_packed(rows, ties):
+    labels, scores, mask, retrieved, judged = (x.ravel() for x in arrays_of(rows))
+    return jrm.rank(
+        labels, scores, mask, retrieved=retrieved, columns={"judged": judged}, ties=ties,
+        segment_ids=np.repeat(np.arange(len(rows)), len(labels) // len(rows)),
+        num_segments=len(rows),
+    )  # fmt: skip
+
+
+def rank_few(rows, ties):
+    _, scores, mask, _, judged = arrays_of(rows)
+    ids = np.where(judged & mask, np.arange(scores.shape[1]), -1).astype(np.int32)
+    labels = padded(rows, "grades", np.float32)
+    return jrm.rank_scores(scores, ids, labels, item_mask=mask, ties=ties)
+
+
+PATHS = {"rank": rank_lists, "packed": rank_packed, "rank_scores": rank_few}
+DEFAULT = [("rank", "expected"), ("packed", "stable"), ("rank_scores", "worst")]
+EVERY = [(path, ties) for path in PATHS for ties in POLICIES if path != "packed"]
+EVERY.append(("packed", "expected"))  # its programs compile slowly
+
+
+def values_of(cutoffs, ranking):
+    functions = {
+        str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
+    }
+    lists = jax.device_get(jrm.measure(functions, ranking))
+    return {ask: lists[str(i)] for i, ask in enumerate(cutoffs)}
+
+
+def has_ties(test):
+    return any("ties" in entry["when"] for entry in test["values"])
+
+
+def hits_divide(ask):
+    return dict(ask.own).get("denominator") == "hits"
+
+
+def compare(path, ties, keep, largest=math.inf):
+    groups = LISTS
+    if path == "rank_scores":  # whose items are all returned
+        returned = [{doc for doc, _ in group["run"]} for group in LISTS]
+        pairs = zip(LISTS, returned, strict=True)
+        groups = [x for x, docs in pairs if docs and {*x["qrels"]} <= docs]
+    negative, infinite = NEGATIVE, ("ranked", "unretrieved")
+    if path == "rank_scores":
+        negative, infinite = ("zero",), ("ranked",)
+    rows = [
+        row
+        for group in groups
+        for row in rows_of(group, POLICIES[ties], negative, infinite=infinite)
+    ]
+    cutoffs = cutoffs_of(groups, keep, largest)
+    policy = None if ties == "expected" else ties
+    lists = values_of(cutoffs, PATHS[path](rows, policy))
+
+    def is_sayable(test, ask, row):
+        if row.group["id"] in BEYOND_FLOAT32 and ("gain", "exp2") in ask.own:
+            return False
+        has_mean = ask.metric not in EXACT_LATER and not hits_divide(ask)
+        return ties != "expected" or has_mean or not has_ties(test)
+
+    num_compared, lines = failures(rows, lists, cutoffs, is_sayable)
+    assert not lines, "\n".join(lines[:20])
+    is_beyond = [row.group["id"] in BEYOND_FLOAT32 for row in rows]
+    for ask, values in lists.items():
+        if ask.metric == "ndcg" and ("gain", "exp2") in ask.own:
+            assert np.isnan(values.values[is_beyond]).all()
+    return num_compared
+
+
+@pytest.mark.parametrize("path, ties", DEFAULT)
+def test_lists(path, ties):
+    is_rank = path == "rank"
+
+    def can_say(ask):
+        return ask.has_defaults if is_rank else ask.is_reference
+
+    largest, least = (SOME_RANKS, 2000) if is_rank else (FEW_RANKS, 500)
+    assert compare(path, ties, can_say, largest) > least
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path, ties", EVERY)
+def test_lists_by_every_option(path, ties):
+    def can_say(ask):  # counted places know no order
+        return path != "rank_scores" or (ask.metric != "err" and not hits_divide(ask))
+
+    assert compare(path, ties, can_say) > 2000
+
+
+def ordered(run, ties):
+    """Returns a run best first, in the order of a policy that allows only one."""
+    run = [(doc, number(score)) for doc, score in run]
+    if ties == "input-reversed":
+        run = run[::-1]
+    elif ties != "input":
+        run.sort(key=lambda x: x[0].encode(), reverse=ties == "id-desc")
+    return [doc for doc, _ in sorted(run, key=lambda x: -x[1])]
+
+
+def has_nan(group):
+    return any(score == "NaN" for _, score in group["run"])
+
+
+def lists_of_ids(policies, repeats):
+    """Returns rows of groups of judgements as lists of ids, and the ids of each."""
+    rows, ids = [], []
+    for group in GROUPS.values():
+        if "qrels" not in group or has_nan(group):
+            continue
+        for ties in policies if "ties" in options_open_in(group) else policies[:1]:
+            choices = {"ties": ties, "duplicates": repeats, "scores": "float64"}
+            choices |= {"unjudged": "zero", "infinite": "ranked", "negative": "zero"}
+            row = row_of(group, choices)
+            rows.append(row._replace(choices=choices))
+            ids.append(ordered(group["run"], ties))
+    return rows, ids
+
+
+def compare_ids(policies, repeats, keep, largest=math.inf):
+    rows, ids = lists_of_ids(policies, repeats)
+    judged = [[*row.group["qrels"]] for row in rows]
+    labels = [[max(x, 0) for x in row.group["qrels"].values()] for row in rows]
+    words = {"first": "keep", "removed": "remove"}
+    ranking = jrm.rank_ids(ids, judged, labels, repeats=words[repeats])
+    cutoffs = cutoffs_of((row.group for row in rows), keep, largest)
+    lists = values_of(cutoffs, ranking)
+
+    def is_sayable(test, ask, row):
+        is_beyond = row.group["id"] in BEYOND_FLOAT32 and ("gain", "exp2") in ask.own
+        return not is_beyond
+
+    num_compared, lines = failures(rows, lists, cutoffs, is_sayable)
+    assert not lines, "\n".join(lines[:20])
+    return num_compared
+
+
+@pytest.mark.parametrize("repeats, least", [("first", 1000), ("removed", 1000)])
+def test_lists_of_ids(repeats, least):
+    def can_say(ask):
+        return ask.is_reference
+
+    assert compare_ids(POLICIES["stable"], repeats, can_say, FEW_RANKS) > least
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("repeats, least", [("first", 3000), ("removed", 3000)])
+def test_lists_of_ids_by_every_option(repeats, least):
+    assert compare_ids(POLICIES["stable"], repeats, lambda ask: True) > least
+
+
+def joinable():
+    """Returns the groups that `join` takes as tables: a query without judgements is none."""
+    return [
+        group
+        for group in LISTS
+        if group["qrels"] and not has_nan(group) and group["id"] not in BEYOND_FLOAT32
+    ]
+
+
+def joined(groups, ties, unjudged, sides=None):
+    qrels = {group["id"]: group["qrels"] for group in groups}
+    run = {
+        group["id"]: {doc: number(score) for doc, score in group["run"]}
+        for group in groups
+    }
+    qrels, run = (qrels, run) if sides is None else sides
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks on lists that are empty
+        return jrm.join(
+            qrels, run, missing="zero", condensed=unjudged == "removed",
+            ties={"expected": "expected", "id-desc": "trec"}[ties],
+        )  # fmt: skip
+
+
+def compare_joined(groups, ties, unjudged, keep, sides=None, largest=math.inf):
+    choices = {"ties": ties, "unjudged": unjudged, "negative": "unjudged"}
+    choices |= {"infinite": "ranked", "scores": "float64"}
+    rows = [row_of(group, choices) for group in groups]
+    cutoffs = cutoffs_of(groups, keep, largest)
+    functions = {
+        str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
+    }
+    held = joined(groups, ties, unjudged, sides)
+    assert held.query_ids.to_list() == [group["id"] for group in groups]
+    values = held.measure(functions)
+    lists = {ask: values[str(i)] for i, ask in enumerate(cutoffs)}
+
+    def is_sayable(test, ask, row):
+        has_mean = ask.metric not in EXACT_LATER and not hits_divide(ask)
+        return ties != "expected" or has_mean or not has_ties(test)
+
+    num_compared, lines = failures(rows, lists, cutoffs, is_sayable)
+    assert not lines, "\n".join(lines[:20])
+    return num_compared
+
+
+def has_places(ask):
+    """Whether the places of judged documents suffice, so that tied ones are not ranked."""
+    return ask.metric != "err" and not hits_divide(ask)
+
+
+def test_joined(tmp_path):
+    groups = joinable()
+
+    def can_say(ask):
+        return ask.is_reference and has_places(ask)
+
+    for ties in ("expected", "id-desc"):
+        for unjudged in ("zero", "removed"):
+            choices = ties, unjudged, can_say
+            assert compare_joined(groups, *choices, largest=FEW_RANKS) > 800
+    paths = [tmp_path / "qrels.txt", tmp_path / "run.txt"]
+    with paths[0].open("w", encoding="utf-8") as file:
+        for group in groups:
+            for doc, grade in group["qrels"].items():
+                file.write(f"{group['id']} 0 {doc} {grade}\n")
+    with paths[1].open("w", encoding="utf-8") as file:
+        for group in groups:
+            for doc, score in group["run"]:
+                file.write(f"{group['id']} Q0 {doc} 0 {number(score)!r} tag\n")
+    sides = jrm.read_qrels(paths[0]), jrm.read_run(paths[1])
+    choices = "id-desc", "zero", can_say, sides
+    assert compare_joined(groups, *choices, largest=FEW_RANKS) > 800
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ties", ["expected", "id-desc"])
+@pytest.mark.parametrize("unjudged", ["zero", "removed"])
+def test_joined_by_every_option(ties, unjudged):
+    assert compare_joined(joinable(), ties, unjudged, lambda ask: True) > 2000
+
+
+def test_joined_lists():
+    groups = [
+        group for group in GROUPS.values() if "duplicates" in options_open_in(group)
+    ]
+    groups = [group for group in groups if "qrels" in group]
+    cutoffs = cutoffs_of(groups, lambda ask: ask.is_reference)
+    functions = {
+        str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
+    }
+    qrels = {group["id"]: group["qrels"] for group in groups}
+    run = {group["id"]: ordered(group["run"], "input") for group in groups}
+    for repeats, choice in (("keep", "first"), ("remove", "removed")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # remarks on repeats
+            values = jrm.join(qrels, run, repeats=repeats).measure(functions)
+        choices = {"ties": "input", "duplicates": choice, "negative": "unjudged"}
+        choices |= {"unjudged": "zero", "infinite": "ranked"}
+        rows = [row_of(group, choices) for group in groups]
+        lists = {ask: values[str(i)] for i, ask in enumerate(cutoffs)}
+        num_compared, lines = failures(rows, lists, cutoffs)
+        assert num_compared > 50 and not lines, "\n".join(lines[:20])
+
+
+def test_what_tables_refuse():
+    groups = [group for group in GROUPS.values() if "qrels" in group and has_nan(group)]
+    assert len(groups) >= 4
+    for group in groups:
+        entries = [entry for test in group["tests"] for entry in test["values"]]
+        assert all(
+            x.get("error") for x in entries if "error" in x["when"].get("nan", ())
+        )
+        with pytest.raises(ValueError, match="score"):
+            joined([group], "expected", "zero")
+    for name in BEYOND_FLOAT32:
+        with pytest.raises(ValueError, match="linear_gain"):
+            joined([GROUPS[name]], "expected", "zero").measure("ndcg")
+
+
+LONG_EXPECTED = ["stable", pytest.param("expected", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("ties", LONG_EXPECTED)
+def test_subtopics(ties):
+    groups = [
+        group
+        for group in GROUPS.values()
+        if "subtopics" in group and "duplicates" not in options_open_in(group)
+    ]
+    rows = [row for x in groups for row in rows_of(x, POLICIES[ties], ("zero",))]
+    labels, scores, mask, retrieved, _ = arrays_of(rows)
+    options = {"retrieved": retrieved, "columns": {"subtopics": topics_of(rows)}}
+    ranking = jrm.rank(
+        labels, scores, mask, ties=None if ties == "expected" else ties, **options
+    )
+    cutoffs = cutoffs_of(groups)
+
+    def is_sayable(test, ask, row):
+        has_mean = "alpha_ndcg" not in EXACT_LATER
+        return ties != "expected" or has_mean or not has_ties(test)
+
+    lists = values_of(cutoffs, ranking)
+    num_compared, lines = failures(rows, lists, cutoffs, is_sayable)
+    assert num_compared > 40 and not lines, "\n".join(lines[:20])
+
+
+def ranked_ids(groups, ties):
+    """Returns the ids of both rankings, as numbers, under a definite policy."""
+    sides = ([], [])
+    for group in groups:
+        runs = [ordered(group[name], ties) for name in ("run", "other")]
+        ids = sorted({doc for run in runs for doc in run})
+        for side, run in zip(sides, runs, strict=True):
+            side.append(([ids.index(doc) for doc in run] + [-1] * 8)[:8])
+    return [np.array(side, np.int32) for side in sides]
+
+
+def tied_rankings(groups):
+    """Returns both rankings by their scores, of which equal ones tie."""
+    shape = len(groups), 8
+    for name in ("run", "other"):
+        scores, retrieved = np.zeros(shape, np.float32), np.zeros(shape, bool)
+        for i, group in enumerate(groups):
+            ids = sorted({doc for x in ("run", "other") for doc, _ in group[x]})
+            for doc, score in group[name]:
+                scores[i, ids.index(doc)], retrieved[i, ids.index(doc)] = score, True
+        yield jrm.rank(np.zeros(shape, np.float32), scores, retrieved=retrieved)
+
+
+def compare_two(groups, ties, sides):
+    num_compared = 0
+    tests = [(i, test) for i, group in enumerate(groups) for test in group["tests"]]
+    for p in sorted({test.get("p", 0.9) for _, test in tests}):
+        lists = jrm.rank_biased_overlap(*sides, p)
+        values, defined = np.asarray(lists.values), np.asarray(lists.defined)
+        for i, test in tests:
+            is_later = ties == "expected" and has_ties(test) and "rbo" in EXACT_LATER
+            if test.get("p", 0.9) != p or is_later:
+                continue
+            options = METRICS["rbo"]["options"]
+            mine = {option: choices[0] for option, choices in options.items()}
+            mine |= {"ties": ties, "duplicates": "removed"}
+            for undefined, answer in {"zero": 0.0, "one": 1.0, "skip": None}.items():
+                due = held_entry(test, mine | {"undefined": undefined})["value"]
+                answer = values[i] if defined[i] else answer
+                assert is_equal(answer, due), (test["id"], mine, answer, due)
+                num_compared += 1
+    return num_compared
+
+
+def test_two_rankings():
+    groups = [group for group in GROUPS.values() if "other" in group]
+    for ties in POLICIES["stable"]:
+        assert compare_two(groups, ties, ranked_ids(groups, ties)) > 50
+
+
+@pytest.mark.long
+def test_two_rankings_by_scores():
+    groups = [group for group in GROUPS.values() if "other" in group]
+    groups = [group for group in groups if "duplicates" not in options_open_in(group)]
+    assert compare_two(groups, "expected", [*tied_rankings(groups)]) > 40
+
+
+def compare_means(keep):
+    """Compares means of all groups, whose queries are those of one join."""
+    data, qrels, run = DATA["means"], {}, {}
+    for group in data["groups"]:
+        for query in group["queries"]:
+            name = f"{group['id']} {query['id']}"
+            if "qrels" in query:
+                qrels[name] = query["qrels"]
+            if "run" in query:
+                run[name] = dict(query["run"])
+    cutoffs = cutoffs_of(data["groups"], keep)
+    functions = {
+        str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
+    }
+    num_compared = 0
+    for missing, queries in (("zero", "judged"), ("skip", "both")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # remarks on queries without documents
+            tables = jrm.join(qrels, run, missing=missing, unjudged="skip")
+        groups_of_queries = [x.split()[0] for x in tables.query_ids]
+        choices = [
+            (group, undefined)
+            for group in data["groups"]
+            for undefined in ("zero", "one", "skip")
+            if undefined == "zero" or "undefined" in options_open_in(group)
+        ]
+        for group, undefined in choices:
+            is_own = np.array([x == group["id"] for x in groups_of_queries], float)
+            states = tables.evaluate(functions, undefined, is_own)
+            for test in group["tests"]:
+                for ask in filter(cutoffs.__contains__, asks_of(test)):
+                    mean, ks = (
+                        states[str([*cutoffs].index(ask))].compute(),
+                        cutoffs[ask],
+                    )
+                    answer = float(mean if ks is None else mean[ks.index(test["k"])])
+                    options = data["metrics"][test["metric"]]["options"]
+                    mine = {option: choices[0] for option, choices in options.items()}
+                    mine |= {"queries": queries, **dict(ask.own)}
+                    mine |= {"undefined": undefined} if "undefined" in mine else {}
+                    due = held_entry(test, mine)["value"]
+                    assert is_equal(answer, due), (test["id"], mine, answer, due)
+                    num_compared += 1
+    return num_compared
+
+
+def test_means():
+    assert compare_means(lambda ask: ask.is_reference) > 100
+
+
+@pytest.mark.long
+def test_means_by_every_option():
+    assert compare_means(lambda ask: True) > 300
+
+
+ORACLE = {
+    "ndcg": oracle.ndcg, "dcg": oracle.dcg, "ap": oracle.average_precision,
+    "rr": oracle.reciprocal_rank, "recall": oracle.recall, "hit_rate": oracle.hit_rate,
+    "precision": oracle.precision, "err": oracle.expected_reciprocal_rank,
+    "rbp": oracle.rank_biased_precision, "auc": oracle.roc_auc, "bpref": oracle.bpref,
+    "r_precision": oracle.r_precision,
+}  # fmt: skip
+WORDS = {"rel": "threshold", "max_grade": "max_label", "p": "p"}
+
+
+def oracle_of(test, ask, case):
+    """Returns the mean over the orders of a list, as tests/oracle.py has it."""
+    own, options = dict(ask.own), {WORDS[name]: x for name, x in ask.parameters}
+    if "gain" in own:
+        options["gain"] = {"exp2": oracle.exponential, "linear": oracle.linear}[
+            own["gain"]
+        ]
+    if "denominator" in own:
+        options["denominator"] = own["denominator"]
+    function = ORACLE[test["metric"]]
+    values = [function(case, x, test.get("k"), **options) for x in case.all_orders]
+    return math.fsum(values) / len(values)
+
+
+def test_the_oracle():
+    num_compared = 0
+    for group in LISTS:
+        if has_nan(group) or "long" in group["tags"] or group["id"] == "constant-eight":
+            continue  # which has 40,320 orders
+        for row in rows_of(group, POLICIES["expected"], NEGATIVE):
+            scores = np.array(row.scores, np.float64)
+            if "scores" in options_open_in(group):
+                with np.errstate(over="ignore"):
+                    scores = scores.astype(np.float32)
+            options = {"columns": {"judged": row.judged}, "retrieved": row.retrieved}
+            case = oracle.List(row.grades, row.exists, scores=scores, **options)
+            for test in group["tests"]:
+                for ask in asks_of(test):
+                    if not ask.has_defaults and "discount" in dict(ask.own):
+                        continue
+                    options = METRICS[test["metric"]]["options"]
+                    mine = {option: choices[0] for option, choices in options.items()}
+                    mine |= {x: y for x, y in row.choices.items() if x in mine}
+                    due = held_entry(test, mine | dict(ask.own))["value"]
+                    answer = oracle_of(test, ask, case)
+                    assert is_equal(answer, due), (test["id"], mine, answer, due)
+                    num_compared += 1
+    assert num_compared > 700
