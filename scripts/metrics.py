@@ -1,6 +1,7 @@
 """Writes the overview of all metrics, and the list of the API page, from their docstrings.
 
-python scripts/metrics.py            writes docs/metrics.md and docs/api/metrics.rst
+python scripts/metrics.py            writes docs/metrics.md, docs/api/metrics.rst and the
+                                     numbers of metrics in README.md
 python scripts/metrics.py --check    fails if one of these differs from the code
 """
 
@@ -40,6 +41,7 @@ from jax_rank_metrics._formulas import (
 from jax_rank_metrics._metrics.metric import NAMES
 
 ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 API_PAGE = ROOT / "docs" / "api" / "metrics.rst"
 
 FAMILIES: tuple[ModuleType, ...] = (
@@ -235,9 +237,26 @@ def api_page() -> str:
     return f"{before}{start}\n{reference()}\n\n{end}{after}"
 
 
+def readme() -> str:
+    """The README, with the numbers of metrics by what ties mean to them."""
+    readings = [ties(m).split(",")[0] for family in FAMILIES for m in metrics(family)]
+    counts = {kind: readings.count(kind) for kind in TIES.values()}
+    text = README.read_text()
+    for pattern, number in (
+        (r"[0-9]+(?= of the [0-9]+ metrics are)", counts["closed"]),
+        (r"(?<= of the )[0-9]+(?= metrics are)", len(readings)),
+        (r"[0-9]+(?=\s+take one pseudo-random)", counts["one order"]),
+        (r"[0-9]+(?=\s+define themselves)", counts["own"]),
+    ):
+        text, occurrences = re.subn(pattern, str(number), text)
+        assert occurrences == 1, pattern
+    return text
+
+
 def written() -> dict[Path, str]:
     """Every file that the code determines, with its text."""
-    return {API_PAGE: api_page(), ROOT / "docs" / "metrics.md": overview()}
+    overview_page = ROOT / "docs" / "metrics.md"
+    return {API_PAGE: api_page(), overview_page: overview(), README: readme()}
 
 
 def main() -> None:
