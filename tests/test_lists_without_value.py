@@ -253,16 +253,20 @@ def test_lists_of_ids_and_pooled_items():
     """What reads the order of a ranking, or all items as one list, has no value either."""
     scores = SCORES.copy()
     scores[BAD, 2] = nan(SIGNS[1])
-    ranking, numbers = (jrm.rank(LABELS, x, MASK) for x in (scores, SCORES))
+    rankings = [
+        [jrm.rank(LABELS, x, MASK, ties=ties) for x in (scores, SCORES)]
+        for ties in (None, "stable")
+    ]
     counts, profiles = np.arange(1, ITEMS + 1), np.tile(np.arange(3), (LISTS, 1))
     vectors = np.eye(ITEMS, dtype=np.float32)
-    for function in (
-        lambda x: jrm.overlap(numbers, x),
-        lambda x: jrm.popularity(x, counts, (1, 2)),
-        lambda x: jrm.serendipity(x, profiles, counts),
-        lambda x: jrm.miscalibration(x, vectors, profiles),
+    for of_order, function in (
+        (0, lambda x: jrm.overlap(rankings[0][1], x)),
+        (0, lambda x: jrm.popularity(x, counts, (1, 2))),
+        (1, lambda x: jrm.serendipity(x, profiles, counts)),
+        (1, lambda x: jrm.miscalibration(x, vectors, profiles)),
     ):
-        check({"": function(ranking)}, {"": function(numbers)})
+        check(*({"": function(x)} for x in rankings[of_order]))
+    ranking, numbers = rankings[1]
     shown = jrm.exposure(ranking, ITEMS)
     shown = shown.merge(jrm.Exposure.empty(ITEMS, ITEMS))
     assert str(shown) == f"Exposure(coverage nan, gini nan, {LISTS} lists, 0 undefined)"
