@@ -25,10 +25,10 @@ MUTANTS = (
         "tests/test_evaluate_embeddings.py",
     ),
     Mutant(
-        "queries of a mesh are dealt out like cards",
+        "the last queries of a mesh belong to no part",
         "_drivers/batches.py",
         "np.arange(rows.size) // -(-rows.size // num_parts)",
-        "np.arange(rows.size) % num_parts",
+        "np.arange(rows.size) // (rows.size // num_parts)",
         "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
