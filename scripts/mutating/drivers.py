@@ -18,11 +18,11 @@ MUTANTS = (
         "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(
-        "NaN is looked up in the first part of a mesh",
+        "of several queries with NaN the last is named",
         "_drivers/engine.py",
         "index, fault = min(",
         "index, fault = max(",
-        "tests/test_evaluate_embeddings.py",
+        "tests/test_errors.py::test_bad_calls_that_raise_late[nan of all users]",
     ),
     Mutant(
         "the last queries of a mesh belong to no part",

@@ -354,6 +354,7 @@ CASES = {
 LATE = {
     "nan of an item on a mesh": (ValueError, "nan for 1 of 3 items, such as item 1", lambda: users(model=(np.eye(2, 3), np.diag([1, np.nan, 1])), **ON_GRID)),
     "nan of a user on a mesh": (ValueError, "user 1 hold nan", lambda: users(model=np.where([[False], [True]], np.nan, MATRIX), **ON_GRID)),
+    "nan of all users": (ValueError, "user 0 hold nan", lambda: users(model=MATRIX * np.nan, **ON_GRID)),
     "an infinite user on a mesh": (ValueError, "model[0] is infinite for user 5, and inf", lambda: of_shards(("q",), ("i",), np.where(np.arange(8)[:, None] == 5, np.float32(np.inf), EYE))),
     "one iterator for two passes": (ValueError, "the same iterator twice", lambda: queries(metrics="mrr", items=functools.partial(next, iter([iter(BLOCKS)] * 2)), k=1)),
     "some items of nobody": (ValueError, "item_groups holds no number above 0", lambda: users(metrics="group_recall(group=0)@1", item_groups=MATRIX.T * np.nan)),
