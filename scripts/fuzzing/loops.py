@@ -140,7 +140,6 @@ METRICS = {
     "err": Metric(
         oracle.expected_reciprocal_rank,
         defined=lambda labels: any(label > 0 for label in labels),
-        reading="order",
         needs="pool",
     ),
     "fall_out": Metric(oracle.fall_out, defined=has_others, needs="pool"),
