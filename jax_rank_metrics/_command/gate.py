@@ -131,15 +131,23 @@ def gate(options: Options) -> int:
         write_out(sheet.json_of(document))
     else:
         headline = f"{verdict}: {name} against {[*systems][0]}, margin {margin:g}"
-        note = NOTE.format(100 - 100 * alpha)
-        sheets = [_sheet(findings, ("metric", "verdict"), FIELDS + PLANS, note)]
         worst = [x for label in lowers for x in by_metric[label][:MAX_QUERIES]]
-        if decided := [x for x in worst if x["difference"]]:
-            texts = ("metric", "list", "missed", "gained")
-            sheets.append(_sheet(decided, texts, ("a", "b", "difference"), MOVES))
+        sheets = _sheets(findings, [x for x in worst if x["difference"]], alpha)
         as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
         write_out("\n\n".join([headline, *map(as_text, sheets)]) + "\n")
     return code
+
+
+def _sheets(
+    findings: list[dict[str, Any]], decided: list[dict[str, Any]], alpha: float
+) -> list[sheet.Sheet]:
+    """Returns the table of metrics, and that of the queries that decided, if any did."""
+    note = NOTE.format(100 - 100 * alpha)
+    sheets = [_sheet(findings, ("metric", "verdict"), FIELDS + PLANS, note)]
+    if decided:
+        texts = ("metric", "list", "missed", "gained")
+        sheets.append(_sheet(decided, texts, ("a", "b", "difference"), MOVES))
+    return sheets
 
 
 def _constant(lists: PerList, value: float) -> PerList:

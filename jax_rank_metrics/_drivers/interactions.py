@@ -425,12 +425,12 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
     """
     import scipy.sparse
 
-    # A copy, since what follows changes arrays in place, which are those of the caller.
     if raw.dtype.kind not in "biuf":
         raise TypeError(f"{name} holds {raw.dtype}; pass numbers")
     # Entries that stand twice are added, and small integers would wrap.
     is_small = raw.dtype.kind in "iu" and raw.dtype.itemsize < 8
-    rows = scipy.sparse.csr_array(raw.astype(np.int64) if is_small else raw, copy=True)
+    # A copy, since what follows changes arrays in place, which are those of the caller.
+    rows = scipy.sparse.csr_array(raw.astype(np.int64 if is_small else raw.dtype))
     rows.sum_duplicates()
     if not (rows.data >= 0).all():  # or NaN
         raise ValueError(

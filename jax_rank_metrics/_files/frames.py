@@ -40,7 +40,6 @@ _SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
 # Columns in which lower is better.
 _RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
 
-
 # Why an integer is refused of which float64 makes the same as of another one.
 NOT_HELD = (
     "which float64, as some numbers are no integers, does not tell from another one; pass "

@@ -371,9 +371,9 @@ def _numbers_of(dicts: Dicts) -> np.ndarray | None:
     return None if has_both and _exceed_float64(array) else array
 
 
-def _exceed_float64(integers: np.ndarray) -> bool:
-    """Returns whether float64 might not distinguish some of the integers."""
-    return bool(((integers <= -(2**53)) | (integers >= 2**53)).any())
+def _exceed_float64(values: np.ndarray) -> bool:
+    """Returns whether float64 might not distinguish integers of these values."""
+    return bool(((values <= -(2**53)) | (values >= 2**53)).any())
 
 
 def _rows_of(dicts: Dicts, values: np.ndarray) -> GroupedRows:

@@ -134,7 +134,8 @@ def ranked_ids(
     """
     array, dtype = _read_ids(name, ids, ks)
     if isinstance(ids, Ranking):
-        data, policy = data_of(ids), Policy(data_of(ids).ties)
+        data = data_of(ids)
+        policy = Policy(data.ties)
         if policy.forbids_order:
             raise ValueError(f"{name}: {policy.order_error}")
         keys = None if data.held is None else data.held.keys

@@ -41,8 +41,8 @@ def precision_ia(
 
     For each subtopic of the pool, the items that have it are the relevant ones.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -74,8 +74,8 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     For each subtopic of the pool, the items that have it are the relevant ones, and their
     number in the pool is the divisor of its average precision at every k.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -113,8 +113,8 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     it have too. The divisor is the value of k items that each have all T subtopics of the
     pool. Without a cutoff, k is the number of items that have a rank.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.

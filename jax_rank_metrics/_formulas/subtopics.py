@@ -61,9 +61,9 @@ def alpha_dcg(
     The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
     it have too; d(r) is the discount.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`, `[*lists, items,
-    topics]`: an item has the subtopics whose entry is neither 0 nor NaN.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`, `[*lists, items, topics]`: an item has the
+    subtopics whose entry is neither 0 nor NaN.
 
     Args:
         k: Cutoff or cutoffs.
@@ -100,8 +100,8 @@ def alpha_ndcg(
     that gain the same, the one of the lowest index. It may not be the best order, so that
     values above 1 are possible. It takes time k·items·topics.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`; see `alpha_dcg`.
     Raises a ValueError where items are sharded over devices, and for rankings of
     `rank_catalog` and `rank_scores`: the greedy order needs whole lists.
 
@@ -169,8 +169,8 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
 def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 
-    Undefined (no item of the pool has a subtopic): 0. Also accepts the
-    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
+    `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.

@@ -287,8 +287,12 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> [f"{value:.2f}" for value in jaccard(a, b, k=(1, 2, 3)).values]
     ['0.00', '1.00', '0.50']
     """
-    read = _in_one_order
-    return compare_ids(_jaccard, first, second, k, (), True, True, read)
+    return compare_ids(
+        *(_jaccard, first, second, k),
+        reads_cutoffs=True,
+        is_share=True,
+        read=_in_one_order,
+    )
 
 
 def _rank_biased(

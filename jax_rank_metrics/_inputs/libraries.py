@@ -152,6 +152,8 @@ def same_index(
         of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
             items. A Series is `[lists]`.
     """
+    if not {"pandas", "polars"} & sys.modules.keys():
+        return
     known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():
@@ -187,12 +189,13 @@ def _are_numbered(names: list[Any]) -> bool:
 
 def refuse_other_order(name: str, ids: Any) -> None:
     """Raises if a Series holds the ids of rows, which its index counts in another order."""
-    if is_series(ids) and not ids.index.is_monotonic_increasing:
-        if sorted(ids.index.tolist(), key=repr) == sorted(range(len(ids)), key=repr):
-            raise ValueError(
-                f"{name} is a Series whose index counts the rows in another order; pass "
-                f"{name}.sort_index(), or {name}.to_numpy() if it is in their order"
-            )
+    if not is_series(ids) or ids.index.is_monotonic_increasing:
+        return
+    if {*ids.index.tolist()} == {*range(len(ids))}:
+        raise ValueError(
+            f"{name} is a Series whose index counts the rows in another order; pass "
+            f"{name}.sort_index(), or {name}.to_numpy() if it is in their order"
+        )
 
 
 def refuse_ids(name: str, columns: Sequence[Any]) -> None:

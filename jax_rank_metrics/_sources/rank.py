@@ -62,11 +62,9 @@ def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     if cut is None:
         return _read_rows(lists, read)
     lists = dataclasses.replace(lists, items_axis=cut.over_items or lists.items_axis)
-    specs, per_list = (
-        jax.tree.map(lambda _: cut.per_item, lists),
-        (list_weights, policy),
-    )
+    per_list = list_weights, policy
     weight_spec, policy_spec = jax.tree.map(lambda _: cut.per_list, per_list)
+    specs = jax.tree.map(lambda _: cut.per_item, lists)
     specs = dataclasses.replace(specs, list_weights=weight_spec, policy=policy_spec)
     read_shard = partial(_read_rows, read=read)
     return _shards.shard_map(read_shard, cut.mesh, (specs,), cut.per_list, lists)

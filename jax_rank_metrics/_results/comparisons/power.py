@@ -204,7 +204,9 @@ def power_at(
 
     def power(pilot: _Pilot) -> float:
         error, freedom = pilot.over(pilot.lists)
-        return test.power_at(difference / error, freedom) if freedom > 0 else math.nan
+        if freedom <= 0:
+            return math.nan
+        return test.power_at(difference / error, test.quantile(freedom), freedom)
 
     return _for_each(_pilots_of(differences), power)
 
@@ -243,15 +245,16 @@ class _Test(NamedTuple):
 
     def detectable(self, error: float, freedom: float) -> float:
         """The mean that is detected where it has this error, and degrees of freedom."""
-        if not self.quantile(freedom) < MAX_QUANTILE:
+        quantile = self.quantile(freedom)
+        if not quantile < MAX_QUANTILE:
             return math.inf
         # The power rises with the shift, from less than is asked for: double, then halve
         # the interval until it is that of two neighbouring floats.
-        low, high = 0.0, self.quantile(freedom) + 1
-        while self.power_at(high, freedom) < self.power:
+        low, high = 0.0, quantile + 1
+        while self.power_at(high, quantile, freedom) < self.power:
             low, high = high, 2 * high
         while low < (middle := (low + high) / 2) < high:
-            is_enough = self.power_at(middle, freedom) >= self.power
+            is_enough = self.power_at(middle, quantile, freedom) >= self.power
             low, high = (low, middle) if is_enough else (middle, high)
         return high * error
 
@@ -261,13 +264,12 @@ class _Test(NamedTuple):
 
         return float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
 
-    def power_at(self, shift: float, freedom: float) -> float:
+    def power_at(self, shift: float, quantile: float, freedom: float) -> float:
         """The power where the mean is `shift` standard errors from 0."""
         # `scipy.stats.nct` takes the same function, and seconds to import.
         from scipy.special import nctdtr
 
         # Around a true difference t is not Student's: it is noncentral, and not symmetric.
-        quantile = self.quantile(freedom)
         power = 1 - float(nctdtr(freedom, shift, quantile))
         if self.is_two_sided:
             # SciPy gives NaN for a tail too small for a float.
