@@ -28,11 +28,31 @@ def node():
     return shutil.which("node")
 
 
+# What newcomers ask for, and the page that answers it.
+QUESTIONS = {
+    "lightgbm": "coming-from/gradient-boosting",
+    "xgboost": "coming-from/gradient-boosting",
+    "qid": "coming-from/gradient-boosting",
+    "install": "index",
+    "significance": "copies/4-is-b-better",
+    "confidence interval": "intervals",
+    "gpu": "many-devices",
+    "rag": "rag",
+    "pandas": "files",
+    "polars": "files",
+    "reward": "learning-to-rank",
+    "CI": "gate",
+    "leave one out": "leave-one-out",
+    "sampled": "leave-one-out",
+    "nnx": "nnx-on-a-mesh",
+}
+
+
 @pytest.fixture(scope="module")
 def first_results():
-    """What the site's search lists first for each name of a metric."""
+    """The three hits that the site's search lists first for each name and question."""
     script = Path(__file__).with_name("search.js")
-    command = [node(), script, SITE, *NAMES]
+    command = [node(), script, SITE, *NAMES, *QUESTIONS]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -41,7 +61,14 @@ def first_results():
 def test_search_finds_the_metric(first_results, name):
     """The first result of a name or an alias is the docstring of its metric."""
     expected = f"api/metrics#jax_rank_metrics.{NAMES[name].__name__}"
-    assert first_results[name] == expected
+    assert first_results[name][0] == expected
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_search_finds_the_page(first_results, question):
+    """The first three results of a question hold the page that answers it."""
+    pages = [hit.partition("#")[0] for hit in first_results[question]]
+    assert QUESTIONS[question] in pages, pages
 
 
 def test_formulas_need_no_network():
