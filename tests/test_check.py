@@ -249,10 +249,19 @@ def test_check_is_silent():
     assert not jrm.check([1, 0, 0], np.float32([1, 0.5, 1]))  # equal as they are
     assert not jrm.check([1, 0, 0], [1, 0, -np.inf], [True, True, False])
     assert not jrm.check([1, 0], [1, 0.5], gain_fn=lambda labels: 1.0)
-    # Ids from 1, of which some stand as often as they say.
-    for ids in ([1, 1, 2, 2], [1, 2, 3, 3], [2, 2, 1, 3], [1, 1, 1, 1]):
-        packing = {"segment_ids": ids, "num_segments": 5}
-        assert not jrm.check([1, 0, 0, 1], [4, 3, 2, 1], **packing)
+    # Ids from 1, of which some stand as often as they say, or a multiple of it.
+    for ids, number in (
+        ([1, 1, 2, 2], 5),
+        ([1, 2, 3, 3], 5),
+        ([2, 2, 1, 3], 5),
+        ([1, 1, 1, 1], 5),
+        ([1, 1, 1, 2, 2], 3),
+        ([1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3], 7),
+    ):
+        packing = {"segment_ids": ids, "num_segments": number}
+        labels = np.arange(len(ids)) % 3 == 0
+        assert not jrm.check(labels, np.arange(len(ids), 0, -1), **packing)
+    assert not jrm.check([], [], segment_ids=[], num_segments=2)
     # A float32 label of 0.7 reaches the threshold 0.7, as in metrics.
     tenths = np.float32([[0.7, 0.1, 0.2]])
     assert not jrm.check(tenths, tenths - 0.4, relevance_threshold=0.7)

@@ -34,7 +34,7 @@ QUESTIONS = {
     "xgboost": "coming-from/gradient-boosting",
     "qid": "coming-from/gradient-boosting",
     "install": "index",
-    "significance": "copies/4-is-b-better",
+    "significance": "intervals",
     "confidence interval": "intervals",
     "gpu": "many-devices",
     "rag": "rag",
