@@ -145,6 +145,9 @@ def pack(
 ) -> Packing:
     """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
 
+    Of the sizes of lists, as LightGBM and XGBoost take them, the ids are
+    `np.repeat(np.arange(len(sizes)), sizes)`.
+
     The items of a list need not be neighbours. This runs on the host, so call it outside
     `jax.jit`. `num_segments` is static: each number of lists compiles its own program. A
     loop over parts of a file may pass any larger number instead, since lists without
