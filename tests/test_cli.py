@@ -100,6 +100,26 @@ def test_a_figure_that_fails(folder, monkeypatch):
     assert not [*folder.glob(".*")]
 
 
+def test_signatures_on_request(folder):
+    """They name the options of the call, below tables and in CSV and JSON."""
+    words = ("good.txt", "bad.txt", *METRICS, "--signature", "--compare", "t")
+    choices = "duplicates:error|negative:unjudged|nan:error|def:1"
+    texts = {f"recall@{k}": f"recall@{k}|{choices}" for k in (1, 2)}
+    note = "; ".join(texts.values())
+    assert printed(*words).count(note) == 2  # of the means and of the comparisons
+    assert json.loads(printed(*words, "--format", "json"))["signatures"] == texts
+    rows = csv.DictReader(io.StringIO(printed(*words, "--format", "csv")))
+    assert {x["metric"]: x["signature"] for x in rows} == texts
+    options = ("--trec", "-M", "1", "-J", "-l", "2", "--duplicates", "max")
+    done = invoke("qrels.txt", *words, *options, "--format", "json")
+    choices = (
+        "ties:id-desc|duplicates:error|rows:max|unjudged:removed|negative:unjudged"
+    )
+    choices = f"recall@1|rel:2|{choices}|nan:error|queries:both|cut:1|def:1"
+    assert json.loads(done.stdout)["signatures"]["recall@1"] == choices
+    assert "def:1" not in printed(*words[:4])
+
+
 def test_formats(folder):
     """Every format holds the same means."""
     runs = ("good.txt", "bad.txt", *METRICS)
@@ -373,6 +393,8 @@ ERRORS = {
     "has no option": "qrels.txt good.txt -m mrr(depth=3)",
     "--per-query goes with --format": "qrels.txt good.txt -q --format html",
     "--compare goes with --format": "qrels.txt good.txt bad.txt --compare t --format trec",
+    "--signature goes with --format": "qrels.txt good.txt --signature --format trec",
+    "pass --per-query or --signature": "qrels.txt good.txt -q --signature --format csv",
     "is one table": "qrels.txt good.txt bad.txt --compare t -q --format csv",
     "pass one of them": "qrels.txt good.txt -c --missing skip",
     "--baseline x is none of good": "qrels.txt good.txt --baseline x",

@@ -490,7 +490,13 @@ def joined_of(
         is_judged = np.zeros(len(sides.retrieved.values), bool)
         is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
         sides = sides.keep(is_judged)
-    return Joined(sides, is_counted.astype(np.float32), ties, remarks)
+    choices = {**sides.choices, "negative": "unjudged", "nan": "error", "cut": depth}
+    choices |= {"ties": ties} if ties == "trec" else {}
+    choices |= {"unjudged": "removed"} if condensed else {}
+    if missing == "skip":  # lists may be empty
+        has_lists = sides.choices["duplicates"] != "error"
+        choices["queries"] = "listed" if has_lists else "both"
+    return Joined(sides, is_counted.astype(np.float32), ties, remarks, choices)
 
 
 def _subject(ids: "pl.Series") -> str:

@@ -317,7 +317,7 @@ def compare(
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
-    subjects = _subjects_of(records, couples, lower, b is None)
+    subjects = _subjects_of(records, couples, lower, b is None, undefined)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
@@ -468,6 +468,7 @@ def _subjects_of(
     couples: Sequence[tuple[int, int]],
     lower: bool | str | Sequence[str],
     has_name_of_a: bool,
+    undefined: Undefined | None,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
@@ -476,6 +477,7 @@ def _subjects_of(
         couples: The numbers of the systems of each pair.
         lower: As for `compare`.
         has_name_of_a: Whether the baseline is one of the systems.
+        undefined: As for `compare`, which may differ from that of a signature.
     """
     # Comparisons of one metric at one cutoff have one number, whatever their systems.
     numbers: dict[tuple[Path, str | None], int] = {}
@@ -491,8 +493,10 @@ def _subjects_of(
                 "system": b.system,
                 "metric": label,
                 "cutoff": label and cutoff_text(label),
+                "signature": a.signatures.get(label or "") if is_signed else None,
             },
         )
         for a, b, systems in zip(records[::2], records[1::2], couples, strict=True)
+        for is_signed in [undefined is None and a.signature == b.signature]
         for label in a.labels()
     ]

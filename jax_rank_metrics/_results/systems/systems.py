@@ -21,6 +21,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import is_metric_name
+from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.inference.judges import PredictionPowered
@@ -76,6 +77,7 @@ class Record:
         is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
             metric; otherwise it ends in a key of a dict.
         was_asked_for: Whether a caller named the metric, unlike popularity beside it.
+        signature: The signature of the metric at all cutoffs; "" if nothing holds it.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Record:
     state: Mean | None = None
     is_of_metric: bool = False
     was_asked_for: bool = True
+    signature: str = ""
 
     @functools.cached_property
     def lists(self) -> ListValues:
@@ -164,6 +167,12 @@ class Record:
         if not self.lists.has_cutoffs:
             return [self.metric]
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """The signature of each label; none of geometric means, as values are compared."""
+        is_of_values = self.signature and "|mean:" not in self.signature
+        return by_label({self.metric or "": self.signature}) if is_of_values else {}
 
 
 @short_errors()
@@ -589,6 +598,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 is_of_metric=True,
                 # No metric that a caller may name is called so.
                 was_asked_for=without_cutoff(key) not in ("popularity", "novelty"),
+                signature=getattr(tree, "signature", {}).get(key, ""),
             )
     elif is_of_lists and isinstance(tree, Mapping):
         for key, column in tree.items():
