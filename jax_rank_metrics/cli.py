@@ -200,10 +200,7 @@ def app() -> "typer.Typer":
         ] = None,
         signature: Annotated[
             bool,
-            typer.Option(
-                "--signature",
-                help="Write the signature of each metric: the choices behind its number.",
-            ),
+            typer.Option("--signature", help="Write the signature of each metric."),
         ] = False,
         per_query: Annotated[
             bool,
@@ -253,9 +250,7 @@ def app() -> "typer.Typer":
         ),
         save: Annotated[
             Path | None,
-            typer.Option(
-                help="Write the values of the candidate, a later baseline, to a file."
-            ),
+            typer.Option(help="Write the values of the candidate to a file."),
         ] = None,
         **words: Any,
     ) -> None:
