@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 import jax_rank_metrics as jrm
@@ -25,11 +26,16 @@ METRICS = {**DATA["scores"]["metrics"], **DATA["lists"]["metrics"]}
 GROUPS = {x["id"]: x for name in ("lists", "scores") for x in DATA[name]["groups"]}
 
 
+def jk2002(ranks):
+    """The discount of Järvelin and Kekäläinen for the base 2."""
+    return 1 / jnp.maximum(1, jnp.log2(ranks))
+
+
 GAINS = {"exp2": jrm.exponential_gain, "linear": jrm.linear_gain}
 DISCOUNTS = {
     "log2": jrm.log2_discount,
     "ln": jrm.log_discount(math.e),
-    "jk2002": jrm.log2_rank_discount,
+    "jk2002": jk2002,
     "reciprocal": jrm.reciprocal_discount,
 }
 FUNCTIONS = {
