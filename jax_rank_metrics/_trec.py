@@ -64,8 +64,6 @@ SETS = {
 # Members of sets that mean something else here, and are no families.
 _IN_FULL = {"ndcg": "ndcg(gain_fn=linear_gain)", "rbp": "rbp(p=0.9)"}
 NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "yaap")
-# What version 10 has and version 9 has not.
-OF_VERSION_10 = ("unj", "rbp", "rbp_resid")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
 _NUMBER = r"(?:\d++(?:\.\d++)?|\.\d++)"

@@ -36,7 +36,7 @@ HEAD_OF_LLMS = """# jax_rank_metrics
 
 - `import jax_rank_metrics as jrm`; there is no release yet, so `pip install .` in a clone.
 - `jrm.evaluate(("ndcg@10", "map", "mrr"), labels, scores, mask)` returns a state for each
-  name, and `jrm.compute(states)` the means. Arrays are `[*lists, items]`; `mask` is bool and
+  name, and `jrm.compute(states)` the means. Arrays are `[*lists, items]`; `mask`, of bools,
   says what exists. Packed lists have `segment_ids=`, which are ids and not group sizes.
 - `jrm.measure(names, jrm.rank(labels, scores))` has the value of every list, which
   `jrm.compare`, `jrm.table` and `jrm.plots` read.
