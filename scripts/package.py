@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "jax_rank_metrics"
@@ -29,6 +30,10 @@ assert abs(value - 0.6309298) < 1e-6, value
 assert (importlib.resources.files(jrm) / "conformance" / "v1" / "lists.json").is_file()
 assert importlib.util.find_spec("polars") is None
 """
+# That of users: XLA optimises, and no path leads to this checkout.
+ENVIRONMENT = {
+    name: x for name, x in os.environ.items() if name not in ("PYTHONPATH", "XLA_FLAGS")
+}
 TRIED = ("tests/test_names.py", "tests/test_public.py", "-k", "not test_types")
 
 
@@ -62,20 +67,24 @@ def check(wheel: Path, sdist: Path) -> None:
 def check_installed(wheel: Path) -> None:
     """The wheel works beside what it requires, and its command says what else it needs."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+
+        def run(*words: str | Path, **options: Any) -> str:
+            done = subprocess.run(
+                words, cwd=folder, env=ENVIRONMENT, text=True, **options
+            )
+            return done.stderr
+
+        run(sys.executable, "-m", "venv", folder, check=True)
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
-        install = ["-m", "pip", "install", "--quiet", "--no-compile", wheel.resolve()]
-        for words in (install, ["-c", FIRST_LINES]):
-            subprocess.run([programs / "python", *words], check=True, cwd=folder)
-        done = subprocess.run(
-            [programs / "jax-rank-metrics", "--version"], capture_output=True, text=True
-        )
-        assert "jax-rank-metrics[trec]" in done.stderr, done.stderr
+        install = ("-m", "pip", "install", "--quiet", "--no-compile")
+        run(programs / "python", *install, wheel.resolve(), check=True)
+        run(programs / "python", "-c", FIRST_LINES, check=True)
+        error = run(programs / "jax-rank-metrics", "--version", capture_output=True)
+        assert "jax-rank-metrics[trec]" in error, error
 
 
 def check_commands(sdist: Path) -> None:
     """The commands of the README do in the unpacked sources what they do in a clone."""
-    environment = {name: x for name, x in os.environ.items() if name != "XLA_FLAGS"}
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
@@ -86,10 +95,10 @@ def check_commands(sdist: Path) -> None:
         pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
         for command in (
             ["bash", "-c", main_command[1]],
-            [*pytest, "--collect-only", "-qq"],
+            [*pytest, "--collect-only", "-qqq"],
             [*pytest, *TRIED],
         ):
-            subprocess.run(command, check=True, cwd=sources, env=environment)
+            subprocess.run(command, check=True, cwd=sources, env=ENVIRONMENT)
 
 
 def main() -> None:
