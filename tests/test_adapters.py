@@ -39,7 +39,8 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
 def test_edges_of_own_data():
     """OGB's evaluator takes names of one's own, and negatives of unequal number."""
     evaluator = ogb.Evaluator("mine", "mrr")
-    scores = {"y_pred_pos": np.float32([2, 1, 3]), "y_pred_neg": [[4, 2, 1], [1], []]}
+    negatives = [[-1, -3, -4], [-4], []]  # below the 0 of padding
+    scores = {"y_pred_pos": np.float32([-3, -4, -2]), "y_pred_neg": negatives}
     values = evaluator.eval(scores)
     # Ranks 2.5, of one that is better and one that ties, then 1.5, and 1.
     np.testing.assert_allclose(values["mrr_list"], [1 / 2.5, 1 / 1.5, 1], rtol=1e-6)
