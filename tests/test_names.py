@@ -88,6 +88,9 @@ def test_residuals_of_trec_eval():
         ("rbp_resid", "residual(of=rbp(p=0.9))"),
     ):
         assert names.parse(name)[1:] == names.parse(in_full)[1:]
+    # Labels and scores do not tell what was judged.
+    members = {bound.name for bound in names.bind_all("all_trec")}
+    assert "rbp(p=0.9)" in members and not {"rbp_resid", "unj.5,10,20"} & members
 
 
 DIRECTIONS = {
