@@ -267,9 +267,22 @@ def test_families_and_sets_of_trec_eval():
     assert official[-1].bound.name == "P.5,10,15,20,30,100,200,500,1000"
     everything = labels("all_trec")
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
-    assert {"set_map", "Rprec_mult_0.20"} < {*everything}
+    assert {"set_map", "Rprec_mult_0.20", "unj_20", "rbp", "rbp_resid"} < {*everything}
+    typed = ("rbp.p=0.8", "utility.2,-1,0,0")
+    assert labels(*typed, trec=True) == ["rbp_p=0.8", "utility_2,-1,0,0"]
+    with_p, utility = request.metrics_of(typed, True, 2)
+    assert {("p", 0.8), ("relevance_threshold", 2)} < {*with_p.bound.options}
+    assert {("worth", 2), ("cost", 1)} < {*utility.bound.options}
     assert not {"Rndcg", "num_q"} & {*everything}
     assert "Rndcg" in {*members(["all_trec"], False)} & {*NOT_MEASURED}
+
+
+def test_unjudged_documents_of_trec_eval(folder):
+    """An unjudged document has the weight of its rank, whatever the level is."""
+    (folder / "run.txt").write_text("q1 Q0 x 1 9 t\nq1 Q0 a 2 8 t\nq2 Q0 b 1 9 t\n")
+    words = ("run.txt", "--trec", "--format", "trec", "-l", "2", "-m", "unj.1,4")
+    lines = printed(*words, "-m", "rbp_resid").split()
+    assert lines == "unj_1 all 0.5000 unj_4 all 0.1250 rbp_resid all 0.0500".split()
 
 
 def test_official_measures_have_one_meaning(folder):

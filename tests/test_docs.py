@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import re
 import runpy
+import tomllib
 
 import numpy as np
 import processes
@@ -118,6 +119,15 @@ def test_formulas_are_typeset():
         typeset = module["docstring"]((inspect.getdoc(metric) or "").splitlines())
         for line in typeset:
             assert line.count("{") == line.count("}"), line
+
+
+def test_supported_versions():
+    """The page on stability names the least versions that the package requires."""
+    text = (ROOT / "docs" / "stability.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    [jax_bound] = [x for x in project["dependencies"] if x.startswith("jax>=")]
+    assert f"Python {project['requires-python'].removeprefix('>=')} and later" in text
+    assert f"JAX {jax_bound.removeprefix('jax>=')} and later" in text
 
 
 def test_the_sidebar_is_short():

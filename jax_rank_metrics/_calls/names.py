@@ -148,7 +148,12 @@ def parse(text: object) -> Bound:
 @short_errors()
 def _parsed(text: str) -> Bound:
     """Returns what `parse` does, once until another metric is registered."""
-    match = _GRAMMAR.fullmatch(text)
+    measure = _trec.with_options(text)
+    if measure == text and (cure := _trec.instead_of(text)):
+        raise ValueError(
+            f"metric name {text!r}: these parameters of trec_eval are not read; pass {cure}"
+        )
+    match = _GRAMMAR.fullmatch(measure)
     if match is None:
         raise ValueError(
             f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
@@ -169,9 +174,7 @@ def _parsed(text: str) -> Bound:
     try:
         spec = NAMES[name].spec
         preset = spec.presets.get(name, {}).items()
-        of_family = [
-            (key, _gains.FUNCTIONS.get(x, x)) for key, x in family.options.items()
-        ]
+        of_family = options_in(f"({family.options})")
         options = [*preset, *of_family, *options_in(match["options"])]
         texts = [x for x in (typed, match["k"]) if x is not None]
         if family.cutoffs and not texts and spec.at not in dict(options):
@@ -199,7 +202,7 @@ def name_and_options(text: str) -> tuple[str, dict[str, object]]:
     >>> name_and_options("map(rel=1)@5"), name_and_options("MAP")
     (('map', {'relevance_threshold': 1}), ('map', {}))
     """
-    match = _GRAMMAR.fullmatch(text)
+    match = _GRAMMAR.fullmatch(_trec.with_options(text))
     if match is None:
         return text, {}
     return match["name"].lower(), dict(options_in(match["options"]))
