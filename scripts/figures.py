@@ -132,7 +132,7 @@ def moves(
 
 def draw(name: str, ranks: np.ndarray, lines: Mapping[str, object]) -> None:
     """Draws values over the rank of the item that moves."""
-    figure, ax = plt.subplots(figsize=(4.7, 2.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(4.4, 2.7), layout="constrained")
     for index, (title, values) in enumerate(lines.items()):
         style = ("-", "--", "-.", ":", (0, (5, 1)))[index]
         ax.plot(ranks, np.asarray(values), linestyle=style, label=title)
@@ -140,7 +140,7 @@ def draw(name: str, ranks: np.ndarray, lines: Mapping[str, object]) -> None:
     ticks = [x for x in (1, 2, 5, 10, 20, 50, 100) if x <= ranks[-1]]
     ax.set_xticks(ticks, [str(x) for x in ticks])
     ax.set_xticks([], minor=True)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside lower center", ncols=2)
     save(figure, f"moves-{name}")
 
 
