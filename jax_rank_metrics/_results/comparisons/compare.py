@@ -13,6 +13,7 @@ from jax_rank_metrics._calls.names import (
     is_metric_name,
     warn_of_zeros,
 )
+from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
@@ -493,10 +494,19 @@ def _subjects_of(
                 "system": b.system,
                 "metric": label,
                 "cutoff": label and cutoff_text(label),
-                "signature": a.signatures.get(label or "") if is_signed else None,
+                "signature": signatures.get(label or ""),
             },
         )
         for a, b, systems in zip(records[::2], records[1::2], couples, strict=True)
-        for is_signed in [undefined is None and a.signature == b.signature]
+        for signatures in [_signatures_of(a, b) if undefined is None else {}]
         for label in a.labels()
     ]
+
+
+def _signatures_of(a: Record, b: Record) -> dict[str, Signature]:
+    """Returns the signature that two records share, by label; none of geometric means.
+
+    What is compared are values of lists, of which no geometric mean is taken.
+    """
+    is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
+    return by_label({a.metric or "": a.signature}) if is_shared else {}

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from jax_rank_metrics._calls.signatures import Signature
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.lists import ListPairs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
@@ -94,7 +93,7 @@ class Comparison:
             without a name.
         cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
             metric whose name has no cutoffs, the index of the column. None without cutoffs.
-        signature: The signature of the metric, of which evaluations know; None where the
+        signature: The `Signature` of the metric, which evaluations know; None where the
             values have none, or the two have different ones, and where `undefined` was
             passed to `compare`. Not in the dict.
         values: Those of all lists, which `Comparisons.lists` shows; not in the dict.
@@ -126,7 +125,7 @@ class Comparison:
     system: Hashable = None
     metric: str | None = None
     cutoff: int | str | None = None
-    signature: Signature | None = None
+    signature: str | None = None
     values: ListPairs | None = dataclasses.field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import is_metric_name
-from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.inference.judges import PredictionPowered
@@ -167,12 +166,6 @@ class Record:
         if not self.lists.has_cutoffs:
             return [self.metric]
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
-
-    @property
-    def signatures(self) -> dict[str, Signature]:
-        """The signature of each label; none of geometric means, as values are compared."""
-        is_of_values = self.signature and "|mean:" not in self.signature
-        return by_label({self.metric or "": self.signature}) if is_of_values else {}
 
 
 @short_errors()
