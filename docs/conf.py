@@ -29,6 +29,7 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
+html_extra_path = ["llms.txt"]
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
@@ -104,6 +105,13 @@ def copy_pages_of_the_repository():
     ):
         for page in ROOT.glob(pattern):
             shutil.copy(page, COPIES)
+
+
+def link_verbs(app, name, source):
+    """Links each function on the page of all to its docstring."""
+    if name == "verbs":
+        link = r"| {obj}`\1 <jax_rank_metrics.\1>`"
+        source[0] = re.sub(r"(?m)^\| `([\w.]+)`", link, source[0])
 
 
 def prepare_source(app, name, source):
@@ -205,6 +213,7 @@ def draw_narrow(app, page, template, context, doctree):
 def setup(app):
     """Registers the functions above."""
     copy_pages_of_the_repository()
+    app.connect("source-read", link_verbs)
     app.connect("source-read", prepare_source)
     app.connect("include-read", prepare_part)
     app.connect("autodoc-process-docstring", typeset_docstring)

@@ -132,7 +132,7 @@ def moves(
 
 def draw(name: str, ranks: np.ndarray, lines: Mapping[str, object]) -> None:
     """Draws values over the rank of the item that moves."""
-    figure, ax = plt.subplots(figsize=(4.7, 2.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(4.4, 2.7), layout="constrained")
     for index, (title, values) in enumerate(lines.items()):
         style = ("-", "--", "-.", ":", (0, (5, 1)))[index]
         ax.plot(ranks, np.asarray(values), linestyle=style, label=title)
@@ -140,7 +140,7 @@ def draw(name: str, ranks: np.ndarray, lines: Mapping[str, object]) -> None:
     ticks = [x for x in (1, 2, 5, 10, 20, 50, 100) if x <= ranks[-1]]
     ax.set_xticks(ticks, [str(x) for x in ticks])
     ax.set_xticks([], minor=True)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside lower center", ncols=2)
     save(figure, f"moves-{name}")
 
 
@@ -320,10 +320,10 @@ def question_map(width: int) -> tuple[int, list[str]]:
     for row, (question, names) in enumerate(QUESTIONS):
         y = 60 + step * row
         parts += [
-            way(f"M20 48V{y + step // 2 - 5}H36"),
-            card(36, y, width - 44, step - 10),
-            words(48, y + 22, question, "question"),
-            words(48, y + 39, names, "code")
+            way(f"M18 48V{y + step // 2 - 5}H28"),
+            card(28, y, width - 36, step - 10),
+            words(38, y + 22, question, "question"),
+            words(38, y + 39, names, "code")
             if width == NARROW
             else words(width - 20, y + 22, names, "code end"),
         ]
@@ -415,17 +415,17 @@ def mesh(width: int) -> tuple[int, list[str]]:
     """Draws how devices share lists and their items, and what travels between them."""
     left, top, step_x, step_y = 76, 58, 68, 66
     parts = [
-        words(left + 2 * step_x - 4, 24, '"model" →', "code middle"),
-        words(12, 47, '"data" ↓', "code"),
+        words(left + 2 * step_x - 4, 24, '"model": items →', "code middle"),
+        words(12, 30, '"data":', "code"),
+        words(12, 47, "lists ↓", "code"),
     ]
-    for column, items in enumerate(("items 0–5", "6–11", "12–17", "18–23")):
+    for column, items in enumerate(("0–5", "6–11", "12–17", "18–23")):
         x = left + step_x * column + 30
         parts += [words(x, 47, items, "answer middle"), way(f"M{x} 86v66")]
     for row, lists in enumerate(("0–51", "52–103")):
         y = top + step_y * row
         parts += [
-            words(12, y + 25, "lists", "answer"),
-            words(12, y + 42, lists, "answer"),
+            words(12, y + 33, lists, "answer"),
             way(f"M{left + 30} {y + 28}h{3 * step_x}"),
         ]
         for column in range(4):

@@ -269,8 +269,9 @@ def api_page(texts: dict[Path, str]) -> str:
         text = texts.get(path) or path.read_text()
         names = re.findall(r"(?m)^\.\. auto(?:function|class):: (\w+)", text)
         links = ", ".join(f"`{name}`" for name in names)
-        lines = textwrap.wrap(links, 88, break_on_hyphens=False)
-        parts.append(f":doc:`metrics/{group.page}`\n    " + "\n    ".join(lines))
+        heading = underlined(f":doc:`metrics/{group.page}`", "-")
+        lines = textwrap.wrap(links, 92, break_on_hyphens=False)
+        parts.append("\n".join([heading, "", *lines]))
     before, after_start = API_PAGE.read_text().split(parts[0])
     _, after = after_start.split(".. end of groups")
     return before + "\n\n".join([*parts, ".. end of groups"]) + after

@@ -3,11 +3,11 @@
 python scripts/screenshots.py build/site build/pictures
 
 prints, for every page, the code blocks and tables that are wider than their box on a
-desktop, what else than code and outputs scrolls on a telephone, and formulas that stayed TeX;
-pages of the API that are high, drawings with small text on a telephone, widths at which a
-page has neither its contents nor their icon, and what is wrong with the filter of metrics.
-There may be none of these. The browser reaches no network. Chromium is `$CHROMIUM`, or else
-on the path; CI has none.
+desktop, what else than code and outputs scrolls on a telephone, and formulas that stayed
+TeX; pages of the API that are high, drawings with small text on a telephone, widths at
+which a page has neither its contents nor their icon, and what is wrong with the filter of
+metrics. There may be none of these. The browser reaches no network. Chromium is
+`$CHROMIUM`, or else on the path; CI has none.
 """
 
 import functools
@@ -191,8 +191,8 @@ def survey(address):
     [text] = re.findall(r'<pre id="found">(.*?)</pre>', dom, re.S)
     measured = json.loads(html.unescape(text))
     of_api = {x: y for x, y in measured["heights"].items() if x.startswith("api/")}
-    highest = max(of_api, key=of_api.get)
-    smallest = min(measured["texts"], key=measured["texts"].get)
+    highest = max(of_api, key=of_api.__getitem__)
+    smallest = min(measured["texts"], key=measured["texts"].__getitem__)
     print(f"{len(pages)} pages")
     print(f"the highest of the API: {highest}, {of_api[highest]} pixels")
     print(f"the smallest text: {smallest}, {measured['texts'][smallest]:.1f} pixels")

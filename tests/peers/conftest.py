@@ -66,6 +66,7 @@ LIBRARIES = {
     "catboost": ("catboost",),
     "cwl_eval": ("cwl-eval",),
     "fairranktune": ("FairRankTune",),
+    "ir_measures_provider": ("pyndeval",),
     "keras_rs": ("keras", "keras-rs"),
     "napkinxc": ("napkinxc",),
     "ntcireval": ("pyNTCIREVAL",),

@@ -96,6 +96,13 @@ def test_formulas_need_no_network():
         assert not sources, (page, sources)
 
 
+def test_every_link_for_programs_that_read():
+    """The pages that llms.txt names are there."""
+    links = re.findall(r"\]\(([^)]*)\)", (SITE / "llms.txt").read_text())
+    assert len(links) > 40
+    assert [link for link in links if not (SITE / link).exists()] == []
+
+
 @pytest.mark.parametrize(
     "target",
     [
