@@ -59,8 +59,8 @@ class Conformance:
     Attributes:
         metric: The name of the metric.
         definition: The choice of each option.
-        undecided: By option, the choices that explain as many answers, where the answers
-            do not tell; empty where a signature was passed.
+        undecided: By option, the choices that explain as many answers as that of the
+            definition, if there are any.
         failures: The answers that the definition does not give.
         num_tests: How many tests the function was called for.
     """
@@ -117,9 +117,9 @@ def conformance(
 
     One name, such as ndcg, stands for several published definitions. The function is
     called for small lists, of which the value under each definition is known, and the
-    definition is derived that explains the most answers. Where as many follow from the
-    reference, which is definition 1 of this package, it is the reference. An answer that
-    the definition does not give is named by the known mistake that gives it.
+    definition is derived that explains the most answers; where choices of an option explain
+    as many, it has that of definition 1, the defaults of this package. An answer that the
+    definition does not give is named by the known mistake that gives it.
 
     What runs behind the function may be in any language. It takes two arguments, as
     `form` says, and returns a number; NaN, None and an exception are no value. Parameters
@@ -132,8 +132,8 @@ def conformance(
         metric: ndcg, dcg, ap, rr, recall, precision, hit_rate, err, rbp, auc,
             r_precision, bpref, alpha_ndcg or rbo.
         signature: The definition that the function is meant to follow, as text or an
-            object with this text: "ndcg@10|gain:linear|ties:id-desc". Options that it
-            does not name have the choice of the reference. None derives the definition.
+            object with this text: "ndcg@10|gain:linear|ties:id-desc|def:1". Options that
+            it does not name are those of definition 1. None derives the definition.
         form: The arguments of the function, for a list of documents:
 
             - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot say
@@ -150,8 +150,8 @@ def conformance(
         answer follows it; `failures` are the answers that do not.
 
     Raises:
-        ValueError: if the metric, the form, or a field or choice of the signature is
-            unknown; if no test can be asked, or no answer is a number.
+        ValueError: if the metric, the form or a choice of the signature is unknown; if no
+            test can be asked, or no answer is a number.
         TypeError: if the function is not callable.
 
     >>> def hit_rate(labels, scores, k=None):
@@ -174,18 +174,18 @@ def conformance(
         return sum(any(_holds(x, choices) for x in entries) for entries in fitting)
 
     definition = elected or _derived(options, count)
-    undecided, failures = {}, []
-    for option, names in options.items():
-        counts = [count({**definition, option: x}) for x in names]
-        equal = [
-            x for x, y in zip(names, counts, strict=True) if y == count(definition)
-        ]
-        undecided |= {option: equal} if len(equal) > 1 else {}
+    failures = []
     for test, answer in answers:
         (due,) = (x["value"] for x in test["values"] if _holds(x["when"], definition))
         if not _is_equal(answer, due):
             mistake = _mistake(test, answer, definition)
             failures.append(Failure(test["id"], answer, due, mistake))
+    num_equal = len(answers) - len(failures)
+    undecided = {
+        option: [x for x in names if count({**definition, option: x}) == num_equal]
+        for option, names in options.items()
+    }
+    undecided = {option: names for option, names in undecided.items() if len(names) > 1}
     return Conformance(metric, definition, undecided, tuple(failures), len(answers))
 
 
@@ -219,7 +219,7 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     name, *fields = signature.split("|")
     if name.partition("@")[0] != metric:
         raise ValueError(f"signature is of {name!r}, but metric is {metric!r}")
-    choices = dict(field.partition(":")[::2] for field in fields)
+    choices = {x: y for x, _, y in (field.partition(":") for field in fields)}
     for option, names in options.items():
         if choices.setdefault(option, names[0]) not in names:
             text = f"{option}:{choices[option]}"
@@ -266,16 +266,14 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
     groups = [group for file in files for group in file]
     for group, test in ((x, y) for x in groups for y in x["tests"]):
         open_options = {option for entry in test["values"] for option in entry["when"]}
+        is_sayable = open_options.isdisjoint(_UNSAYABLE[form])
         arguments = _arguments(group, form)
-        is_sayable = arguments and open_options.isdisjoint(_UNSAYABLE[form])
-        if test["metric"] != metric or not is_sayable:
+        if test["metric"] != metric or arguments is None or not is_sayable:
             continue
         # The function may have other defaults; a whole list is one without `k`.
-        at = {x: test.get(x, y) for x, y in defaults.items()}
-        names = {
-            x for x, y in at.items() if y != defaults[x] or x in signature.parameters
-        }
-        at = {x: at[x] for x in names if at[x] is not None}
+        named = {x: y for x, y in defaults.items() if x in signature.parameters}
+        changed = {x: test[x] for x, y in defaults.items() if test.get(x, y) != y}
+        at = {x: y for x, y in (named | changed).items() if y is not None}
         try:
             signature.bind(*arguments, **at)
         except TypeError:
