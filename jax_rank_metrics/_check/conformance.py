@@ -305,21 +305,16 @@ def _is_equal(answer: float | None, due: float | None) -> bool:
 def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
     """Returns the choice of each option that explains the most answers.
 
-    Options are turned one after the other until none explains more, from definition 1 and
-    from each of the other choices; among equals, the first choice of an option is taken.
+    Options are turned one after the other, from definition 1 on, until none explains more;
+    among equals, the first choice of an option is taken. Groups of vectors have one feature
+    each, so that this finds the definition of every function that follows one.
     """
-
-    def climbed(choices: dict[str, str]) -> dict[str, str]:
-        previous = None
-        while choices != previous:
-            previous = choices
-            for option, names in options.items():
-                choices = max(({**choices, option: x} for x in names), key=count)
-        return choices
-
-    first = {option: names[0] for option, names in options.items()}
-    starts = [first | {option: x} for option, names in options.items() for x in names]
-    return max(map(climbed, starts), key=count)
+    choices, previous = {option: names[0] for option, names in options.items()}, None
+    while choices != previous:
+        previous = choices
+        for option, names in options.items():
+            choices = max(({**choices, option: x} for x in names), key=count)
+    return choices
 
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
