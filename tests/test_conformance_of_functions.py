@@ -259,7 +259,7 @@ def of_lists(metric):
 
 def held(function, metric, choices="", form="documents"):
     """Holds a function to the reference but for some choices."""
-    signature = "|".join(filter(None, (metric, choices)))
+    signature = "|".join(filter(None, (metric, choices, "def:1")))
     return jrm.testing.conformance(function, metric, signature, form=form)
 
 
@@ -288,6 +288,20 @@ def test_equivalent_mutants_of_the_order():
     ]
     [failure] = held(written("rr", *utf16), "rr", REFUSING).failures
     assert failure.test == "id-bytes/rr"
+
+
+@pytest.mark.parametrize("metric", [x for x in METRICS if x != "rbo"])
+def test_signatures_of_the_package(metric):
+    """Both forms stand for definition 1, of which the vectors know every choice."""
+    options, text = module._options(metric), jrm.signature(metric)
+    first = {option: choices[0] for option, choices in options.items()}
+    for signature in (text, text.long):
+        assert module._elected(signature, metric, options) == first
+    if metric in RIGHT:
+        text = jrm.signature(metric, ties="trec", duplicates="error")
+        assert jrm.testing.conformance(
+            written(metric), metric, text, form="documents"
+        ).ok
 
 
 @pytest.mark.parametrize("metric", RIGHT)

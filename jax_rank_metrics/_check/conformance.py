@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.signatures import fields
 
 Form = Literal["arrays", "documents", "ranked", "queries"]
 Json = Mapping[str, Any]
@@ -109,7 +110,7 @@ class Conformance:
 def conformance(
     function: Callable[..., object],
     metric: str,
-    signature: object = None,
+    signature: str | None = None,
     *,
     form: Form = "arrays",
 ) -> Conformance:
@@ -131,9 +132,10 @@ def conformance(
         function: The function.
         metric: ndcg, dcg, ap, rr, recall, precision, hit_rate, err, rbp, auc,
             r_precision, bpref, alpha_ndcg or rbo.
-        signature: The definition that the function is meant to follow, as text or an
-            object with this text: "ndcg@10|gain:linear|ties:id-desc|def:1". Options that
-            it does not name are those of definition 1. None derives the definition.
+        signature: The definition that the function is meant to follow, such as
+            "ndcg@10|gain:linear|ties:id-desc|def:1", as `jax_rank_metrics.signature`
+            makes it; rbo has none. Options that it does not name are those of
+            definition 1. None derives the definition.
         form: The arguments of the function, for a list of documents:
 
             - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot say
@@ -150,8 +152,8 @@ def conformance(
         answer follows it; `failures` are the answers that do not.
 
     Raises:
-        ValueError: if the metric, the form or a choice of the signature is unknown; if no
-            test can be asked, or no answer is a number.
+        ValueError: if the metric or the form is unknown; if the signature is of another
+            metric, or says what no test value is about; if no answer is a number.
         TypeError: if the function is not callable.
 
     >>> def hit_rate(labels, scores, k=None):
@@ -163,7 +165,7 @@ def conformance(
     """
     _inputs.option("form", form, Form)
     options = _options(metric, form)
-    elected = None if signature is None else _elected(str(signature), metric, options)
+    elected = None if signature is None else _elected(signature, metric, options)
     answers = _answers(function, metric, form)
     fitting = [
         [x["when"] for x in test["values"] if _is_equal(answer, x["value"])]
@@ -216,16 +218,13 @@ def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
 
 def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     """Returns the choice of each option for which a signature stands."""
-    name, *fields = signature.split("|")
-    if name.partition("@")[0] != metric:
-        raise ValueError(f"signature is of {name!r}, but metric is {metric!r}")
-    choices = {x: y for x, _, y in (field.partition(":") for field in fields)}
+    choices = fields(signature)
+    if choices["metric"] != metric:
+        raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
     for option, names in options.items():
-        if choices.setdefault(option, names[0]) not in names:
-            text = f"{option}:{choices[option]}"
-            raise ValueError(
-                f"signature says {text}; {option} may be {', '.join(names)}"
-            )
+        if choices[option] not in names:
+            text = f"{option}:{choices[option]}; {option} may be {', '.join(names)}"
+            raise ValueError(f"signature says {text}")
     return {option: choices[option] for option in options}
 
 
