@@ -26,11 +26,6 @@ METRICS = {**DATA["scores"]["metrics"], **DATA["lists"]["metrics"]}
 GROUPS = {x["id"]: x for name in ("lists", "scores") for x in DATA[name]["groups"]}
 
 
-def jk2002(ranks):
-    """The discount of Järvelin and Kekäläinen for the base 2."""
-    return 1 / jnp.maximum(1, jnp.log2(ranks))
-
-
 def exponential_of_relevant(labels):
     """The exponential gain of grades from 1 on; others gain nothing."""
     return jnp.where(labels >= 1, jrm.exponential_gain(labels), 0)
@@ -51,7 +46,7 @@ ABOVE_ZERO = float(np.finfo(np.float32).tiny)  # as a threshold
 DISCOUNTS = {
     "log2": jrm.log2_discount,
     "ln": jrm.log_discount(math.e),
-    "jk2002": jk2002,
+    "jk2002": jrm.log2_rank_discount,
     "reciprocal": jrm.reciprocal_discount,
 }
 FUNCTIONS = {
