@@ -23,6 +23,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 ENVIRONMENTS = FOLDER.parent / "build" / "libraries"
@@ -72,8 +73,8 @@ class Ranked:
     """
 
     query: str
-    qrels: dict | None
-    pairs: list | None
+    qrels: Any
+    pairs: Any
 
     @property
     def ids(self):

@@ -53,7 +53,7 @@ METRICS = {
 HERE = {
     "gain: linear": "`gain_fn=jrm.linear_gain`",
     "discount: ln": "`discount_fn=jrm.log_discount(math.e)`",
-    "discount: jk2002": "`discount_fn=lambda x: 1 / jnp.maximum(1, jnp.log2(x))`",
+    "discount: jk2002": "the discount 1/log2(max(rank, 2))",
     "discount: reciprocal": "`discount_fn=jrm.reciprocal_discount`",
     "ideal: full": "`dcg@k` over the sum of k discounts",
     "denominator: attainable": '`denominator="attainable"`',
@@ -78,7 +78,7 @@ HERE = {
 }
 
 
-DEFAULT = "as by default"
+DEFAULT = "default"
 DEFAULTS = {"ties": DEFAULT, "undefined": "0"}
 
 
@@ -319,11 +319,13 @@ def whose(all_libraries: list[Library]) -> str:
         (
             x.title,
             *(x.here(metric, OWN) for metric in ("ndcg", "precision", "ap")),
-            in_common(x, "ties"),
-            in_common(x, "undefined"),
+            *(in_common(x, option) for option in ("ties", "undefined")),
         )
         for x in all_libraries
     ]
+    # The columns say to which arguments quoted texts belong.
+    names = r"\b(?:denominator|ties|undefined)="
+    rows = [[re.sub(names, "", cell) for cell in row] for row in rows]
     headers = (
         *("library", "ndcg", "precision at k", "average precision at k"),
         *("ties", "nothing relevant"),
