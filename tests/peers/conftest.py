@@ -65,6 +65,7 @@ def lists() -> Lists:
 LIBRARIES = {
     "cwl_eval": ("cwl-eval",),
     "fairranktune": ("FairRankTune",),
+    "ir_measures_provider": ("pyndeval",),
     "keras_rs": ("keras", "keras-rs"),
     "napkinxc": ("napkinxc",),
     "ntcireval": ("pyNTCIREVAL",),
