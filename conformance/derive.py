@@ -20,7 +20,7 @@ class Vectors:
     """What the files of v1 hold.
 
     Attributes:
-        tests: By file and id, each with the id of its group and the first tag of it.
+        tests: By file and id, each with the first tag of its group.
         options: By metric, the choices of each option, of which the first is the reference.
         meanings: By option and choice, its status, meaning and source.
     """
@@ -41,9 +41,8 @@ def vectors() -> Vectors:
             result.meanings.setdefault(option, {}).update(choices)
         for group in file["groups"]:
             for test in group["tests"]:
-                more = {"group": group["id"], "tag": group["tags"][0]}
                 key = f"{name}/{test['id']}"
-                result.tests[key] = test | more | {"id": key}
+                result.tests[key] = test | {"id": key, "tag": group["tags"][0]}
     return result
 
 
@@ -202,9 +201,11 @@ def verdict(test: dict, record: dict, chosen: Definition, data: Vectors) -> Verd
         for mistake in test.get("mistakes", [])
         if is_equal(answer, mistake["value"])
     ]
-    others = [
+    definitions = [
         text({x: y[0] for x, y in entry["when"].items() if chosen[x] not in y})
         for entry in test["values"]
         if is_equal(answer, entry["value"])
     ]
-    return Verdict("undefined", entry["value"], " or ".join((mistakes or others)[:2]))
+    return Verdict(
+        "undefined", entry["value"], " or ".join((mistakes or definitions)[:2])
+    )

@@ -107,11 +107,18 @@ class Library:
         """Its name and version."""
         return f"{self.record['library']} {self.record['version']}"
 
+    @property
+    def unexplained(self) -> list[str]:
+        """The tests whose answers no definition of the vectors gives."""
+        answers = self.record["answers"]
+        verdicts = self.verdicts.items()
+        return [x for x, y in verdicts if not derive.is_equal(answers[x], y.due)]
+
     def choices(self, metric: str) -> list[str]:
         """The choices that differ from the reference, as `option: choice or choice`."""
         options, chosen = VECTORS.options[metric], self.definitions[metric]
-        own = self.named.get(metric, {}).get("choice", "")
-        hidden = {own.partition(":")[0]}
+        convention = self.named.get(metric, {}).get("choice", "")
+        hidden = {convention.partition(":")[0]}
         # Where repeats count, some of the answers look as if they did not.
         if any(
             verdict.kind == "undefined" and VECTORS.tests[test]["tag"] == "duplicates"
@@ -122,20 +129,22 @@ class Library:
             f"{option}: {' or '.join(self.equal[metric][option])}"
             for option, choice in chosen.items()
             if choice != options[option][0] and option not in hidden
-        ] + ([own] if own else [])
+        ] + ([convention] if convention else [])
 
     def here(self, metric: str, options: Sequence[str]) -> str:
         """What to pass here for some options of a metric."""
         if metric not in self.definitions:
             return ""
-        own = self.named.get(metric, {})
-        what = HERE | ({own["choice"]: own["here"]} if own else {})
+        convention = self.named.get(metric)
+        texts = HERE | (
+            {convention["choice"]: convention["here"]} if convention else {}
+        )
         choices = [
             choice.partition(" or ")[0]
             for choice in self.choices(metric)
             if choice.partition(":")[0] in options
         ]
-        return ", ".join(what.get(x, "") for x in choices if what.get(x, "")) or DEFAULT
+        return ", ".join(texts[x] for x in choices if x in texts) or DEFAULT
 
 
 def library(record: dict[str, Any], remarks: list[dict[str, Any]]) -> Library:
@@ -176,8 +185,8 @@ def library(record: dict[str, Any], remarks: list[dict[str, Any]]) -> Library:
                     result.named[metric] = remark
                 verdict = replace(verdict, kind=remark.get("kind", verdict.kind))
             result.verdicts[test["id"]] = verdict
-    for metric, own in result.named.items():
-        option = own["choice"].partition(":")[0]
+    for metric, convention in result.named.items():
+        option = convention["choice"].partition(":")[0]
         for test in by_metric[metric]:
             entry = derive.held(test, result.definitions[metric])
             verdict = result.verdicts[test["id"]]
@@ -198,7 +207,7 @@ def libraries() -> list[Library]:
 
 def number(value: float | None) -> str:
     """A value as text."""
-    return "no value" if value is None else f"{value:.4g}"
+    return "no value" if value is None else f"{value:.5g}"
 
 
 def summary(all_libraries: list[Library]) -> str:
@@ -222,8 +231,8 @@ def adapters(all_libraries: list[Library]) -> str:
     rows = []
     for x in all_libraries:
         path = derive.adapter(x.record["library"])
-        _, _, what = path.read_text(encoding="utf-8").splitlines()[0].partition(": ")
-        rows.append((x.title, f"`{path.name}`", what.strip('."')))
+        _, _, data = path.read_text(encoding="utf-8").splitlines()[0].partition(": ")
+        rows.append((x.title, f"`{path.name}`", data.strip('."')))
     return tabulate(rows, ("library", "adapter", "what it takes"), tablefmt="github")
 
 
@@ -254,20 +263,22 @@ def unexplained(all_libraries: list[Library]) -> str:
     """The table of answers that no definition gives, one for each remark."""
     rows = []
     for x in all_libraries:
-        by_remark: dict[str, list[str]] = {}
-        for test, verdict in x.verdicts.items():
-            if verdict.kind in ("undefined", "error"):
-                remark = x.remarks.get((of(test), VECTORS.tests[test]["tag"]), "")
-                by_remark.setdefault(remark, []).append(test)
-        for remark, tests in by_remark.items():
-            example = max(tests, key=lambda y: bool(x.verdicts[y].like))
+        by_remark: dict[tuple[str, str], list[str]] = {}
+        for test in x.unexplained:
+            remark = x.remarks.get((of(test), VECTORS.tests[test]["tag"]), "")
+            by_remark.setdefault((x.verdicts[test].kind, remark), []).append(test)
+        for (kind, remark), tests in by_remark.items():
+            known = [y for y in tests if x.verdicts[y].due is not None] or tests
+            example = max(known, key=lambda y: bool(x.verdicts[y].like))
             verdict, answer = x.verdicts[example], x.record["answers"][example]
             like = f", as {verdict.like}" if verdict.like else ""
             instance = f"`{example}`: {number(answer)} for {number(verdict.due)}{like}"
             metrics = ", ".join(dict.fromkeys(map(of, tests)))
             tags = ", ".join(dict.fromkeys(VECTORS.tests[y]["tag"] for y in tests))
-            rows.append((x.title, metrics, tags, len(tests), instance, remark))
-    headers = ("library", "metrics", "data", "answers", "for instance", "remark")
+            name, sentence = KINDS[kind][1], remark[:1].upper() + remark[1:]
+            rows.append((x.title, metrics, tags, len(tests), instance, name, sentence))
+    data = ("library", "metrics", "data", "answers")
+    headers = (*data, "for instance", "kind", "remark")
     return tabulate(rows, headers, tablefmt="github")
 
 
@@ -287,15 +298,20 @@ def meanings(all_libraries: list[Library]) -> str:
         if f"{option}: {choice}" in used
     ]
     rows += {
-        (own["choice"], own["text"], "not in v1", own["here"]): None
+        (
+            convention["choice"],
+            convention["text"],
+            "not in v1",
+            convention["here"],
+        ): None
         for x in all_libraries
-        for own in x.named.values()
+        for convention in x.named.values()
     }
     headers = ("choice", "meaning", "status", "here")
     return tabulate(rows, headers, tablefmt="github")
 
 
-OWN = ("gain", "threshold", "discount", "ideal", "denominator", "worth")
+OF_A_METRIC = ("gain", "threshold", "discount", "ideal", "denominator", "worth")
 
 
 def in_common(x: Library, option: str) -> str:
@@ -318,7 +334,7 @@ def whose(all_libraries: list[Library]) -> str:
     rows = [
         (
             x.title,
-            *(x.here(metric, OWN) for metric in ("ndcg", "precision", "ap")),
+            *(x.here(metric, OF_A_METRIC) for metric in ("ndcg", "precision", "ap")),
             *(in_common(x, option) for option in ("ties", "undefined")),
         )
         for x in all_libraries
@@ -338,25 +354,22 @@ def coming_from(x: Library) -> str:
     metrics_of: dict[tuple[str, str], list[str]] = {}
     for metric in x.definitions:
         for choice in x.choices(metric):
-            what = x.here(metric, (choice.partition(":")[0],))
-            what = "" if what == DEFAULT else what
-            metrics_of.setdefault((choice, what), []).append(metric)
+            text = x.here(metric, (choice.partition(":")[0],))
+            text = "" if text == DEFAULT else text
+            metrics_of.setdefault((choice, text), []).append(metric)
     rows = [
-        (choice, "all" if len(names) == len(x.definitions) else ", ".join(names), what)
-        for (choice, what), names in metrics_of.items()
+        (choice, "all" if len(names) == len(x.definitions) else ", ".join(names), text)
+        for (choice, text), names in metrics_of.items()
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
-    kinds = [verdict.kind for verdict in x.verdicts.values()]
-    num_others = kinds.count("undefined") + kinds.count("error")
-    close = (
-        f"{num_others} answers are not those of these definitions, and listed there."
-    )
+    count = len(x.unexplained)
+    close = f"{count} answers are not those of these definitions, and are listed there."
     return (
-        f"{x.title} was asked for {len(kinds)} values of\n"
+        f"{x.title} was asked for {len(x.verdicts)} values of\n"
         f"[Check your numbers](../check-your-numbers.md) on {x.record['date']}, in\n"
         f"{', '.join(x.definitions)}.\n"
         f"By its answers, it differs from the reference in this:\n\n{table}"
-        + (f"\n\n{close}" if num_others else "")
+        + (f"\n\n{close}" if count else "")
     )
 
 
@@ -416,9 +429,9 @@ def picture(all_libraries: list[Library]) -> str:
 
 def blocks(all_libraries: list[Library]) -> dict[str, Callable[[], str]]:
     """What stands between markers, by their names."""
-    several = (summary, definitions, unexplained, meanings, adapters, whose)
+    tables = (summary, definitions, unexplained, meanings, adapters, whose)
     result = {
-        f"{x.__name__} of libraries": lambda x=x: x(all_libraries) for x in several
+        f"{x.__name__} of libraries": lambda x=x: x(all_libraries) for x in tables
     }
     for x in all_libraries:
         result[f"answers of {x.record['library']}"] = lambda x=x: coming_from(x)
