@@ -272,13 +272,13 @@ def unexplained(all_libraries: list[Library]) -> str:
             example = max(known, key=lambda y: bool(x.verdicts[y].like))
             verdict, answer = x.verdicts[example], x.record["answers"][example]
             like = f", as {verdict.like}" if verdict.like else ""
-            instance = f"`{example}`: {number(answer)} for {number(verdict.due)}{like}"
+            instance = f"{example}: {number(answer)} for {number(verdict.due)}{like}"
             metrics = ", ".join(dict.fromkeys(map(of, tests)))
             tags = ", ".join(dict.fromkeys(VECTORS.tests[y]["tag"] for y in tests))
             name, sentence = KINDS[kind][1], remark[:1].upper() + remark[1:]
-            rows.append((x.title, metrics, tags, len(tests), instance, name, sentence))
-    data = ("library", "metrics", "data", "answers")
-    headers = (*data, "for instance", "kind", "remark")
+            answers = f"{len(tests)}, {name}"
+            rows.append((x.title, f"{metrics}: {tags}", answers, instance, sentence))
+    headers = ("library", "metrics: data", "answers", "for instance", "remark")
     return tabulate(rows, headers, tablefmt="github")
 
 
