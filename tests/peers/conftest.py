@@ -63,6 +63,7 @@ def lists() -> Lists:
 
 # The libraries whose values are kept in files. `record.py` writes these.
 LIBRARIES = {
+    "catboost": ("catboost",),
     "cwl_eval": ("cwl-eval",),
     "fairranktune": ("FairRankTune",),
     "ir_measures_provider": ("pyndeval",),

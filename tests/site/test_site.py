@@ -29,6 +29,26 @@ def node():
     return shutil.which("node")
 
 
+# What newcomers ask for, and the page that answers it.
+QUESTIONS = {
+    "lightgbm": "coming-from/gradient-boosting",
+    "xgboost": "coming-from/gradient-boosting",
+    "qid": "coming-from/gradient-boosting",
+    "install": "index",
+    "significance": "intervals",
+    "confidence interval": "intervals",
+    "gpu": "many-devices",
+    "rag": "rag",
+    "pandas": "files",
+    "polars": "files",
+    "reward": "learning-to-rank",
+    "CI": "gate",
+    "leave one out": "leave-one-out",
+    "sampled": "leave-one-out",
+    "nnx": "nnx-on-a-mesh",
+}
+
+
 @pytest.fixture(scope="module")
 def api_pages():
     """The pages of the API that hold the docstring of each public name."""
@@ -42,9 +62,9 @@ def api_pages():
 
 @pytest.fixture(scope="module")
 def first_results():
-    """What the site's search lists first for each name of a metric."""
+    """The three hits that the site's search lists first for each name and question."""
     script = Path(__file__).with_name("search.js")
-    command = [node(), script, SITE, *NAMES]
+    command = [node(), script, SITE, *NAMES, *QUESTIONS]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -53,7 +73,15 @@ def first_results():
 def test_search_finds_the_metric(first_results, api_pages, name):
     """The first result of a name or an alias is the docstring of its metric."""
     metric = NAMES[name].__name__
-    assert first_results[name] == f"{api_pages[metric][0]}#jax_rank_metrics.{metric}"
+    expected = f"{api_pages[metric][0]}#jax_rank_metrics.{metric}"
+    assert first_results[name][0] == expected
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_search_finds_the_page(first_results, question):
+    """The first three results of a question hold the page that answers it."""
+    pages = [hit.partition("#")[0] for hit in first_results[question]]
+    assert QUESTIONS[question] in pages, pages
 
 
 def test_formulas_need_no_network():
