@@ -11,6 +11,7 @@ import jax_rank_metrics as jrm
 
 Y = np.zeros((2, 3), np.float32)
 S = np.zeros((2, 3), np.float32)
+CONFORMS = jrm.testing.conformance
 NDCG = functools.partial(jrm.ndcg, Y, S)
 RANK = functools.partial(jrm.rank, Y, S)
 EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
@@ -298,6 +299,16 @@ CASES = {
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
+    # definitions
+    "a definition of no metric": (ValueError, "metric is 'mrr'; pass one of 'alpha_ndcg', ", lambda: CONFORMS(max, "mrr")),
+    "a definition in another form": (ValueError, "form is 'trec'", lambda: CONFORMS(max, "rr", form="trec")),
+    "a definition of no function": (TypeError, "0.5 is not a callable object", lambda: CONFORMS(0.5, "rr")),
+    "a signature of another metric": (ValueError, "signature is 'ndcg@10|def:1', but metric is 'rr'", lambda: CONFORMS(max, "rr", "ndcg@10|def:1")),
+    "a field of no signature": (ValueError, "tie is no choice", lambda: CONFORMS(max, "rr", "rr|tie:input|def:1")),
+    "a choice of no option": (ValueError, "discount:log_discount(3); discount may be log2, jk2002", lambda: CONFORMS(max, "ndcg", "ndcg|discount:log_discount(3)|def:1")),
+    "an order of ids for arrays": (ValueError, "ties may be expected, input", lambda: CONFORMS(max, "rr", "rr|ties:id-desc|def:1")),
+    "a function that refuses": (ValueError, "a number in none of .* tests of rr; pass a function .* 'arrays'", lambda: CONFORMS(lambda labels, scores: None, "rr")),
+    "a function without arguments": (ValueError, "a number in none of 0 tests of rr", lambda: CONFORMS(lambda: 1.0, "rr")),
     "a cutoff of a metric without": (TypeError, "roc_auc has no option 'k'", lambda: jrm.roc_auc(Y, Y, k=3)),
     "joined beside scores": (ValueError, "labels is a Joined, which has all arrays, but scores is given; leave it out", lambda: jrm.check(jrm.join({"q": {"a": 1}}, {"q": {"a": 0.5}}), [0.5])),
     "relevant beside labels": (ValueError, "relevant and labels are both given", lambda: jrm.check([1, 0], relevant=[[0]])),
