@@ -54,10 +54,9 @@ SETS = {
     ),
     "all_trec": (
         *(*RUN_LINES, *OFFICIAL, "relstring", "recall", "unj", "rbp", "rbp_resid"),
-        *("infAP", "gm_bpref"),
-        *("utility", "11pt_avg", "ndcg", "relative_P", "Rprec_mult", "success"),
-        *("map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P"),
-        *("set_recall", "set_relative_P", "set_map", "set_F"),
+        *("infAP", "gm_bpref", "utility", "11pt_avg", "ndcg", "relative_P"),
+        *("Rprec_mult", "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG"),
+        *("G", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
         "num_nonrel_judged_ret",
     ),
 }

@@ -238,7 +238,7 @@ def fields(text: str) -> dict[str, str]:
     results = {"metric": name} | ({bound.spec.at: cutoffs} if at else {})
     results |= _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
     if unknown := [x for x in choices if x not in results]:
-        raise ValueError(f"{text!r}: {name} has no field {unknown[0]}")
+        raise ValueError(f"{text!r}: {unknown[0]} is no choice or option of {name}")
     return results | choices
 
 

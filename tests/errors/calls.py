@@ -322,7 +322,7 @@ CASES = {
     "a signature of another version": (ValueError, "'ndcg|def:2' is of def:2, and the definitions of this release are def:1", lambda: jrm.from_signature("ndcg|def:2")),
     "a signature without a version": (ValueError, "'ndcg@10|gain:linear' is of def:none, and the definitions of this release are def:1", lambda: jrm.from_signature("ndcg@10|gain:linear")),
     "a function in a signature": (ValueError, "gain:custom is a function of a user, which no text holds; pass a functools.partial of jrm.ndcg", lambda: jrm.from_signature("ndcg|gain:custom|def:1")),
-    "a field of no metric": (ValueError, "'ndcg|foo:1|def:1': ndcg has no field foo", lambda: jrm.from_signature("ndcg|foo:1|def:1")),
+    "a field of no metric": (ValueError, "'ndcg|foo:1|def:1': foo is no choice or option of ndcg", lambda: jrm.from_signature("ndcg|foo:1|def:1")),
     "a definition of others": (ValueError, "ideal:full is a definition that the package does not have; with these options, it has ideal:judged", lambda: jrm.from_signature("ndcg|ideal:full|def:1")),
     "a field without a choice": (ValueError, "ties is ''; pass one of expected, input, ", lambda: jrm.from_signature("ndcg|ties|def:1")),
     "two values of an option": (ValueError, "k:none is a definition that the package does not have; with these options, it has k:3", lambda: jrm.from_signature("rbp|p:0.9,k=3|def:1")),
