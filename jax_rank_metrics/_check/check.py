@@ -193,10 +193,10 @@ def check(
     bounds = () if metrics is None else bind_all(metrics)
     in_order = [x.name for x in bounds if x.tie_reading == "order"]
 
-    def told(remarks: list[str]) -> list[str]:
+    def with_metrics(remarks: list[str]) -> list[str]:
         ties = [x for x in remarks if x.startswith(TIED)]
-        others = [x for x in remarks if x not in ties]
-        return others + [x + read_in_one_order(in_order) for x in ties if in_order]
+        ends = [x + read_in_one_order(in_order) for x in ties if in_order]
+        return [x for x in remarks if x not in ties] + ends
 
     if isinstance(labels, (Joined, Evaluation)):
         further_names = [
@@ -209,7 +209,7 @@ def check(
             )
         if isinstance(labels, Evaluation):
             return [*labels.remarks]
-        return told(_check_joined(labels, gain_fn, relevance_threshold))
+        return with_metrics(_check_joined(labels, gain_fn, relevance_threshold))
     of_driver = {
         "seen": seen,
         "model": model,
@@ -228,7 +228,9 @@ def check(
                 f"relevant and {further_names[0]} are both given; pass the arguments of "
                 "one call"
             )
-        return told(_check_driver(relevant, of_driver, gain_fn, relevance_threshold))
+        return with_metrics(
+            _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+        )
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
     for partner, names in _COMPANIONS.items():
@@ -258,7 +260,7 @@ def check(
             gain_fn,
             relevance_threshold,
         )
-    return told(remarks)
+    return with_metrics(remarks)
 
 
 def _check_driver(

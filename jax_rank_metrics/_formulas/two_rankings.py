@@ -312,14 +312,14 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     for items, (above, last), length in zip(pair.lists, places, lengths, strict=True):
         is_common = is_common & (above < length)
         # A group across the end of a list is never whole.
-        whole = jnp.where(last <= length, last, size + 1)
-        spans.append([(whole, jnp.full_like(whole, size + 1), 1)])
+        whole_from = jnp.where(last <= length, last, size + 1)
+        spans.append([(whole_from, jnp.full_like(last, size + 1), 1)])
         if items.keys is not None:
             reached = jnp.minimum(depth, length)
             slot = jnp.maximum(reached - 1, 0)
             parted = [_arithmetic.take(x, slot) for x in items.places(items.ids >= 0)]
             share = chance(parted, parted[1] > parted[0], reached, dtype)
-            spans[-1].append((above + 1, whole, share))
+            spans[-1].append((above + 1, whole_from, share))
 
     def count(start: jax.Array, stop: jax.Array) -> jax.Array:
         """Counts the items of which a depth is from start to stop − 1, by depth."""

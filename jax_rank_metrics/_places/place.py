@@ -73,9 +73,10 @@ class Place:
             place_sum: Sums a function over the ranks of places.
             dtype: The dtype.
         """
-        above, tied, *counted = jax.tree.map(lambda x: x.astype(dtype), counts)
+        floats = jax.tree.map(lambda x: x.astype(dtype), counts)
+        above, tied, counted_above, counted_tied = floats
         # Slots without an item have no group; 1 keeps formulas from dividing by 0.
-        return cls(above, jnp.maximum(tied, 1), *counted, place_sum)
+        return cls(above, jnp.maximum(tied, 1), counted_above, counted_tied, place_sum)
 
     def sum(self, position_fn: PositionFn, k: Cut) -> jax.Array:
         """Sums `position_fn` over the ranks of the place that are at most k."""

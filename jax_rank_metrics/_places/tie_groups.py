@@ -228,7 +228,7 @@ def of_pairs(
         on_cpu = few_ranks_cpu.groups_of
         find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
     counts = find(keys, exists, tuple(amounts))
-    sum_on_cpu = sum_of_many(*counts[:2], size, dtype)
+    sum_on_cpu = sum_of_many(counts[0], counts[1], size, dtype)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         def sum_of_tied() -> jax.Array:
