@@ -38,11 +38,11 @@ def _with_item(
 def of_group(
     layout: PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
 ) -> jax.Array:
-    """Returns S_1, S_2, … of one tie group in each list, `[*lists, ranks]`.
+    """Returns the chance to stop at the first, second, … item of a tie group.
 
-    Items may lie anywhere in their lists, also on several devices: those of the largest
-    chance to stop are counted, and added together. S_j of more than all items means
-    nothing.
+    `[*lists, ranks]`, for one group in each list, beyond which numbers mean nothing. Items
+    may lie anywhere in their lists, also on several devices: those of the largest chance
+    to stop are counted, and added together.
 
     Args:
         layout: The layout of the items.
@@ -74,7 +74,8 @@ def of_group(
         return left, layout.max(left), number + count, stopped
 
     start = stop, layout.max(stop), blanks, _mesh.match_varying(zeros, blanks)
-    return lax.while_loop(lambda x: _mesh.unvmap_any(x[1] > 0), add_next, start)[3]
+    stopped = lax.while_loop(lambda x: _mesh.unvmap_any(x[1] > 0), add_next, start)[3]
+    return stopped - _arithmetic.shifted(stopped, 1)
 
 
 def stop_chances(
@@ -99,33 +100,31 @@ def stop_chances(
     reached = jnp.exp(layout.cumulative_sum(log_pass) - log_pass)
     if continues is None:
         return reached * stop
-    continued = _arithmetic.shifted(continues, -1)
-    # Mostly, no more than two items tie.
-    of_first = jnp.where(continued, (stop + _arithmetic.shifted(stop, -1)) / 2, stop)
-    of_second = stop + (1 - stop) * _arithmetic.shifted(stop, 1)
-    reached, stopped = lax.cond(
-        _mesh.unvmap_any(continues & continued),
-        _in_groups,
-        lambda reached, stopped, *_: (reached, stopped),
-        jnp.where(continues, _arithmetic.shifted(reached, 1), reached),
-        jnp.where(continues, of_second, of_first),
-        *(stop, continues),
-    )
-    if group is not None:
-        by_offset, in_group = group
-        offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
-        stopped = jnp.where(in_group, _arithmetic.take(by_offset, offset), stopped)
-    before = jnp.where(continues, _arithmetic.shifted(stopped, 1), 0)
-    return reached * (stopped - before)
+    if stop.shape[-1] <= FEW_RANKS:  # a branch would cost more
+        chances = _in_groups(reached, stop, continues)
+    else:  # mostly, no more than two items tie
+        has_larger = _mesh.unvmap_any(continues & _arithmetic.shifted(continues, -1))
+        chances = lax.cond(has_larger, _in_groups, _in_pairs, reached, stop, continues)
+    if group is None:
+        return chances
+    of_group, in_group = group
+    offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
+    # Fewer and fewer users reach an item, so that most of them reach the first one.
+    first = layout.broadcast_to_items(layout.max(jnp.where(in_group, reached, 0)))
+    return jnp.where(in_group, first * _arithmetic.take(of_group, offset), chances)
 
 
-def _in_groups(
-    reached: jax.Array, stopped: jax.Array, stop: jax.Array, continues: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Returns the chance to reach each item's group, and S_j in the j-th of its slots.
+def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, where at most two items tie."""
+    before, after = (_arithmetic.shifted(stop, by) for by in (1, -1))
+    has_second = _arithmetic.shifted(continues, -1)
+    first = reached * jnp.where(has_second, (stop + after) / 2, stop)
+    second = _arithmetic.shifted(reached, 1) * ((stop + before) / 2 - stop * before)
+    return jnp.where(continues, second, first)
 
-    `stopped` is S_j where at most two items tie.
-    """
+
+def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
     is_few = stop.shape[-1] <= FEW_RANKS
     bounds = few_ranks_cpu.bounds_of_runs if is_few else bounds_of_runs
     start, end = bounds(continues)
@@ -141,21 +140,22 @@ def _in_groups(
         target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
         chances = _arithmetic.put(jnp.zeros_like(stop), target, stop)
     index, blanks = (x.astype(stop.dtype) for x in (offset + 1, sizes - stops))
-    last = jnp.max(jnp.where(sizes > 2, stops, 0), initial=0)
+    last = jnp.max(stops, initial=0)
+
+    def before(stopped: jax.Array) -> jax.Array:
+        return jnp.where(continues, _arithmetic.shifted(stopped, 1), 0)
 
     def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         number, stopped = state
         chance = _arithmetic.take(chances, jnp.minimum(start + number, end))
-        before = jnp.where(offset > 0, _arithmetic.shifted(stopped, 1), 0)
         share = index / (blanks + (number + 1).astype(stop.dtype))
-        added = _with_item(stopped, before, share, chance)
+        added = _with_item(stopped, before(stopped), share, chance)
         return number + 1, jnp.where(number < stops, added, stopped)
 
-    zeros = _mesh.match_varying(jnp.zeros_like(stop), (stop, start, end))
+    zeros = _mesh.match_varying(jnp.zeros_like(stop), (stop, continues))
     state = jnp.zeros_like(last), zeros
-    of_group = lax.while_loop(lambda state: state[0] < last, add, state)[1]
-    stopped = jnp.where(sizes > 2, of_group, stopped)
-    return _arithmetic.take(reached, start), stopped
+    stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    return _arithmetic.take(reached, start) * (stopped - before(stopped))
 
 
 # Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
