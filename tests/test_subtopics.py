@@ -34,7 +34,8 @@ def test_soft_ranks(rng):
 def three_items():
     """Ranks two items of one topic before one of another."""
     columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
-    return jrm.rank(np.ones(3, np.float32), np.float32([3, 2, 1]), columns=columns)
+    scores = np.float32([3, 2, 1])
+    return jrm.rank(np.ones(3, np.float32), scores, ties="stable", columns=columns)
 
 
 def test_err_ia_at_cutoffs_beyond_the_list(three_items):
