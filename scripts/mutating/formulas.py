@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         "the last tie group on CPU has no end",
         "_places/few_ranks_cpu.py",
-        "~(_ALL >> (_BITS - keys.shape[-1])) | 1",
+        "~(_ALL >> (_BITS - continues.shape[-1])) | 1",
         "1",
         "tests/test_places.py::test_bits_of_integers_give_what_pairs_give",
     ),
@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "the second of two tied items stops a user as the first does",
         "_places/cascade.py",
-        "jnp.where(continues, of_second, of_first)",
-        "jnp.where(continues, of_first, of_first)",
+        "jnp.where(continues, second, first)",
+        "jnp.where(continues, first, first)",
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
     Mutant(
