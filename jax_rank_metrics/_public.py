@@ -8,6 +8,9 @@ from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.sampled_labels import SampledLabels as SampledLabels
 from jax_rank_metrics._calls.sampled_labels import sampled_labels as sampled_labels
+from jax_rank_metrics._calls.signatures import Signature as Signature
+from jax_rank_metrics._calls.signatures import from_signature as from_signature
+from jax_rank_metrics._calls.signatures import signature as signature
 from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._drivers.evaluate_embeddings import (
     evaluate_embeddings as evaluate_embeddings,

@@ -10,14 +10,14 @@ class MeasureFamily(NamedTuple):
     """A measure of trec_eval with a value for each of several cutoffs."""
 
     metric: str  # of this package
-    options: dict[str, str] = {}  # that give it the meaning of trec_eval
+    options: str = ""  # that give it the meaning of trec_eval, as in a name
     cutoffs: tuple[str, ...] = _CUTOFFS  # by default
     suffix: str = "_{:g}"  # the format of a cutoff, after the name of the family
 
 
 FAMILIES = {
     # trec_eval divides by k even where fewer documents were retrieved.
-    "P": MeasureFamily("precision", {"denominator": "k"}),
+    "P": MeasureFamily("precision", "denominator=k"),
     "Rprec_mult": MeasureFamily(
         "precision_at_multiples",
         cutoffs=tuple(f"{fifths / 5:g}" for fifths in range(1, 11)),
@@ -29,10 +29,12 @@ FAMILIES = {
         suffix="_{:.2f}",
     ),
     "map_cut": MeasureFamily("average_precision"),
-    "ndcg_cut": MeasureFamily("ndcg", {"gain_fn": "linear_gain"}),
+    "ndcg_cut": MeasureFamily("ndcg", "gain_fn=linear_gain"),
     "recall": MeasureFamily("recall"),
-    "relative_P": MeasureFamily("recall", {"denominator": "attainable"}),
+    "relative_P": MeasureFamily("recall", "denominator=attainable"),
     "success": MeasureFamily("hit_rate", cutoffs=("1", "5", "10")),
+    # How far precision could rise: the share of unjudged documents.
+    "unj": MeasureFamily("residual", "of=precision(denominator=k)", ("5", "10", "20")),
 }
 # Families whose names are also those of metrics here, which have no cutoff by default.
 AMBIGUOUS = ("P", "recall", "success")
@@ -51,18 +53,34 @@ SETS = {
         *("set_recall", "set_relative_P", "set_map", "set_F"),
     ),
     "all_trec": (
-        *(*RUN_LINES, *OFFICIAL, "relstring", "recall", "infAP", "gm_bpref"),
+        *(*RUN_LINES, *OFFICIAL, "relstring", "recall", "unj", "rbp", "rbp_resid"),
+        *("infAP", "gm_bpref"),
         *("utility", "11pt_avg", "ndcg", "relative_P", "Rprec_mult", "success"),
         *("map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P"),
         *("set_recall", "set_relative_P", "set_map", "set_F"),
         "num_nonrel_judged_ret",
     ),
 }
-_NDCG = "ndcg(gain_fn=linear_gain)"  # the one of trec_eval; it is no family
-NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "rbp_resid", "yaap")
+# Members of sets that mean something else here, and are no families.
+_IN_FULL = {"ndcg": "ndcg(gain_fn=linear_gain)", "rbp": "rbp(p=0.9)"}
+NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "yaap")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
 _NUMBER = r"(?:\d++(?:\.\d++)?|\.\d++)"
+# Measures and parameters that are options of a metric, as patterns. The parameters of
+# utility are what a relevant and another document add, retrieved or not.
+_WITH_OPTIONS = {
+    r"rbp_resid": "residual(of=rbp(p=0.9))",
+    rf"rbp[._]p=({_NUMBER})": r"rbp(p=\1)",
+    rf"utility[._]({_NUMBER}),-({_NUMBER}),0,0": r"utility(worth=\1,cost=\2)",
+}
+# Parameters that are not read, as patterns, and what to pass instead.
+_NOT_READ = {
+    r"11pt_avg\..+": "iprec_at_recall with these levels, whose mean it is",
+    r"ndcg\..*=.*": "judgements with these gains, or the option gain_fn",
+    r"set_F\..+": "set_F(beta=…), whose square trec_eval reads",
+    r"utility\..+": "utility.a,-b,0,0, or utility(worth=a, cost=b)",
+}
 _PATTERN = re.compile(
     rf"(?P<name>{'|'.join(FAMILIES)})"
     rf"(?:_(?P<cutoff>{_NUMBER})|\.(?P<cutoffs>{_NUMBER}(?:,{_NUMBER})*))?",
@@ -78,7 +96,7 @@ def meaning(name: str) -> tuple[MeasureFamily, str | None]:
 
     >>> family, cutoffs = meaning("ndcg_cut_10")
     >>> family.metric, family.options, cutoffs
-    ('ndcg', {'gain_fn': 'linear_gain'}, '10')
+    ('ndcg', 'gain_fn=linear_gain', '10')
     >>> meaning("P.5,10")[1], meaning("P")[0].metric, meaning("success_1")[0].cutoffs
     ('5,10', 'P', ('1', '5', '10'))
     """
@@ -86,6 +104,28 @@ def meaning(name: str) -> tuple[MeasureFamily, str | None]:
     if match is None:
         return MeasureFamily(name, cutoffs=()), None
     return _FAMILY_OF[match["name"].lower()], match["cutoff"] or match["cutoffs"]
+
+
+def with_options(name: str) -> str:
+    """Returns the name of a measure with parameters as one with options, or as it is.
+
+    >>> with_options("utility.2,-1,0,0"), with_options("rbp_p=.95"), with_options("map")
+    ('utility(worth=2,cost=1)', 'rbp(p=.95)', 'map')
+    """
+    for pattern, options in _WITH_OPTIONS.items():
+        if match := re.fullmatch(pattern, name):
+            return match.expand(options)
+    return name
+
+
+def instead_of(name: str) -> str | None:
+    """Returns what to pass in place of a measure whose parameters are not read, or None.
+
+    >>> instead_of("set_F.0.25"), instead_of("map")
+    ('set_F(beta=…), whose square trec_eval reads', None)
+    """
+    cures = (cure for pattern, cure in _NOT_READ.items() if re.fullmatch(pattern, name))
+    return next(cures, None)
 
 
 def metric_part(name: str) -> str:
@@ -96,24 +136,25 @@ def metric_part(name: str) -> str:
     >>> metric_part("Fall-out(rel=2)@10"), metric_part("map_cut_5"), metric_part("mine[0]")
     ('fall_out', 'average_precision', 'mine')
     """
-    metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
+    metric = re.split(r"[@(\[]", with_options(name))[0]
+    metric = metric.strip().lower().replace("-", "_")
     return meaning(metric)[0].metric
 
 
 def value_names(name: str) -> list[str]:
-    """Returns the names that trec_eval gives the values of a family.
+    """Returns the names that trec_eval gives the values of families and parameters.
 
     Options in parentheses stay at the end. None are returned for other names.
 
-    >>> value_names("P.5,10"), value_names("map_cut.5(rel=2)")
-    (['P_5', 'P_10'], ['map_cut_5(rel=2)'])
+    >>> value_names("P.5,10"), value_names("map_cut.5(rel=2)"), value_names("rbp.p=0.95")
+    (['P_5', 'P_10'], ['map_cut_5(rel=2)'], ['rbp_p=0.95'])
     >>> value_names("recall@5,10")
     []
     """
     head, parenthesis, options = name.partition("(")
     match = _match(head)
     if match is None:
-        return []
+        return [] if with_options(name) == name else [name.replace(".", "_", 1)]
     family, cutoffs = meaning(head)
     texts = cutoffs.split(",") if cutoffs else family.cutoffs
     suffixes = [family.suffix.format(float(text)) for text in texts]
@@ -151,11 +192,14 @@ def in_full(name: str) -> str:
 
 
 def members(name: str) -> list[str]:
-    """Returns the measures of a set that are metrics here, as `evaluate` names them.
+    """Returns the measures of a set that are metrics of labels and scores.
+
+    They have the names that `evaluate` reads.
 
     >>> members("set")[:3], members("map")
     (['num_ret', 'num_rel', 'num_rel_ret'], [])
     """
-    absent = (*RUN_LINES, *NOT_MEASURED)
+    # Arrays of labels and scores do not say what was judged.
+    absent = (*RUN_LINES, *NOT_MEASURED, "unj", "rbp_resid")
     names = [member for member in SETS.get(name, ()) if member not in absent]
-    return [_NDCG if member == "ndcg" else in_full(member) for member in names]
+    return [_IN_FULL.get(member) or in_full(member) for member in names]

@@ -198,6 +198,10 @@ def app() -> "typer.Typer":
                 "weight, between them blanks, a tab or a comma."
             ),
         ] = None,
+        signature: Annotated[
+            bool,
+            typer.Option("--signature", help="Write the signature of each metric."),
+        ] = False,
         per_query: Annotated[
             bool,
             typer.Option(
@@ -244,12 +248,17 @@ def app() -> "typer.Typer":
         format: Literal["text", "json", "markdown"] = typer.Option(
             "text", help="The format of the report."
         ),
+        save: Annotated[
+            Path | None,
+            typer.Option(help="Write the values of the candidate to a file."),
+        ] = None,
         **words: Any,
     ) -> None:
         """Judge a run against a baseline, by the exit code.
 
-        RUNS are a baseline and a candidate. Exits with 0 if the candidate is not worse by
-        the margin, 1 if it is, 2 if the call is wrong, and 3 if these queries cannot tell.
+        RUNS are a baseline, or what --save wrote of it, and a candidate. Exits with 0 if
+        the candidate is not worse by the margin, 1 if it is, 2 if the call is wrong, and 3
+        if these queries cannot tell.
         """
         limits = locals()
         with _errors_as_lines(2):

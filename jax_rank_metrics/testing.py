@@ -1,4 +1,4 @@
-"""Checks of the laws that every metric obeys, for metrics of your own."""
+"""Checks of metrics of your own: the laws of every metric, and published definitions."""
 
 import functools
 import itertools
@@ -10,6 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from jax_rank_metrics._check.conformance import Conformance as Conformance
+from jax_rank_metrics._check.conformance import Failure as Failure
+from jax_rank_metrics._check.conformance import conformance as conformance
 from jax_rank_metrics._metrics.metric import Metric
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import Memo, Ranking, data_of

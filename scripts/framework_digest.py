@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 RECORD = "tests/frameworks/passed.txt"
 PACKAGE = "jax_rank_metrics"
 WHOLE = (f"{PACKAGE}/adapters/*.py", "tests/frameworks/*.py")
-PAGES = ("docs/frameworks.md", "docs/coming-from/*.md")
+PAGES = ("docs/frameworks.md", "docs/nnx-on-a-mesh.md", "docs/coming-from/*.md")
 # The blocks and the rows of tables on a page.
 RUN_BY_TESTS = r"(?ms)^```python\n.*?^```|^\|[^\n]*"
 EXTRAS = ("bench", "frameworks", "notebooks", "peers", "test")

@@ -1,17 +1,19 @@
-"""Writes the overview of all metrics, and the list of the API page, from their docstrings.
+"""Writes the overview of all metrics, and the pages of their API, from their docstrings.
 
-python scripts/metrics.py            writes docs/metrics.md, docs/api/metrics.rst and the
-                                     numbers of metrics in README.md
+python scripts/metrics.py            writes docs/metrics.md, docs/api/metrics.rst, the pages
+                                     of groups in docs/api/metrics/, and the numbers of
+                                     metrics in README.md
 python scripts/metrics.py --check    fails if one of these differs from the code
 """
 
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
@@ -43,30 +45,45 @@ from jax_rank_metrics._metrics.metric import NAMES
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 API_PAGE = ROOT / "docs" / "api" / "metrics.rst"
+API_FOLDER = ROOT / "docs" / "api" / "metrics"
 
-FAMILIES: tuple[ModuleType, ...] = (
-    cumulated_gain,
-    hits,
-    positions,
-    first_hit,
-    user_models,
-    cwl,
-    goals,
-    ntcir,
-    early_recognition,
-    order_agreement,
-    multilabel,
-    interpolated,
-    incomplete_judgements,
-    counts,
-    adjusted_for_chance,
-    subtopics,
-    intents,
-    group_recall,
-    propensity_scored,
-    exposure_fairness,
-    exposure_parity,
+
+class Group(NamedTuple):
+    """A page of the API.
+
+    Attributes:
+        page: The name of its file.
+        title: Its heading, and that of its tables in the overview.
+        families: The modules whose metrics it documents; where there are none, the page is
+            written by hand, and holds functions that are no metrics.
+    """
+
+    page: str
+    title: str
+    families: tuple[ModuleType, ...] = ()
+
+
+GROUPS = (
+    Group("cumulated-gain", "Cumulated gain", (cumulated_gain, ntcir)),
+    Group("precision-and-recall", "Precision and recall", (hits, interpolated)),
+    Group(
+        "ranks", "Ranks of relevant items", (positions, first_hit, adjusted_for_chance)
+    ),
+    Group("users", "Models of users", (user_models, cwl, goals)),
+    Group("pairs", "Pairs in order", (order_agreement, multilabel)),
+    Group("early-recognition", "Early recognition", (early_recognition,)),
+    Group("judgements", "Judgements and counts", (incomplete_judgements, counts)),
+    Group("diversity", "Novelty and diversity", (subtopics, intents)),
+    Group(
+        "groups",
+        "Rare labels and groups",
+        (propensity_scored, group_recall, exposure_fairness, exposure_parity),
+    ),
+    Group("arguments", "Gains, discounts, cutoffs"),
+    Group("two-rankings", "Two rankings"),
+    Group("recommendations", "Recommendations"),
 )
+FAMILIES = [family for group in GROUPS for family in group.families]
 
 PEERS = (
     "scikit-learn", "SciPy", "trec_eval", "gdeval", "pyndeval", "cwl_eval",
@@ -83,7 +100,16 @@ Each metric is a function of `jax_rank_metrics`, and each of its names is a name
 `evaluate` and `measure`. Its docstring, which `help(jrm.ndcg)` and the
 [API](api/metrics.rst) show, has the formula, the options and the columns.
 
-## Names
+*Ties* says what equal scores do to a metric: its value is *exact* over all orders of the
+tied items, or it has its *own rule*, or it reads *one order*; see [Ties](#ties).
+*Undefined* says which lists have [no value](#undefined), and *item weights* what
+[weights](#item-weights) multiply. *Agrees with* names libraries whose number is the same;
+the docstring of the metric says with which options, and where not.
+[My number differs](my-number-differs.md) goes through what makes two libraries disagree.
+
+<!-- filter -->"""
+
+NOTES = """## Names
 
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
 first percent of each list, which is `jrm.share(0.01)` in Python. For
@@ -95,29 +121,25 @@ of ir_measures and ndeval. Where a name means something else there, ours wins: `
 exponential gains and `P@5` divides by the number of items retrieved, while `P_5` and `P.5`
 are those of trec_eval.
 
-*Agrees with* names libraries whose number is the same; the docstring of the metric says
-with which options, and where not. [My number differs](my-number-differs.md) goes through
-what makes two libraries disagree.
-
 ## Ties
 
 What a metric does with ties, unless you ask for another policy or pass a key:
 
-- *closed*: the mean over all orders of the tied items, by a formula.
+- *exact*: the mean over all orders of the tied items, by a formula.
 - *one order*: no such formula is known; one pseudo-random order is taken, blind to the
   labels, and the same in every list. Where ties matter, pass a `key`: it draws the order
   of each list anew, so that the mean over many lists is that over orders. (`evaluate_users`
   takes another order for each user in any case.)
-- *own*: the metric defines itself what ties mean, under every policy.
+- *own rule*: the metric defines itself what ties mean, under every policy.
 
 `ties="best"` and `"worst"` put tied items in the order of their labels. Without item
-weights, they bound what any order could give for every *closed* metric without *columns*,
+weights, they bound what any order could give for every *exact* metric without *columns*,
 and for `bpref`. For others they are two orders among many: labels do not say which of two
 relevant items gives `psp` more.
 
 What is said of lists of ids follows the same rule where a ranking is passed: `overlap`,
 `rank_biased_overlap`, `kendall_tau`, `spearman_rho`, `popularity`, `popularity_lift`,
-`novelty` and `intra_list_diversity` are *closed*. A ranking with ties agrees with itself by
+`novelty` and `intra_list_diversity` are *exact*. A ranking with ties agrees with itself by
 less than 1, then; `ties="stable"` compares by one order. `jaccard`, `exposure`,
 `miscalibration` and `serendipity` read *one order*, and warn where items tie.
 
@@ -137,7 +159,10 @@ they do where the column *item weights* says *list*. Elsewhere they multiply wha
 too, so that the value of a single list depends on them. A weight of 0 masks an item, and
 `list_weights` replaces what items imply."""
 
-TIES = {"expected": "closed", "order": "one order", "own": "own"}
+TIES = {"expected": "exact", "order": "one order", "own": "own rule"}
+
+FORMS = """Each of these metrics takes the arguments of `rank` too, and has the forms that
+:doc:`/api/metrics` shows."""
 
 
 def metrics(family: ModuleType) -> Iterator[Any]:
@@ -214,27 +239,42 @@ def table(family: ModuleType) -> str:
 def overview() -> str:
     """The page that lists all metrics."""
     parts = [OVERVIEW]
-    for family in FAMILIES:
-        parts += [f"## {title(family)}", table(family)]
+    for group in GROUPS:
+        parts += [f"## {group.title}"] if group.families else []
+        for family in group.families:
+            parts += [f"### {title(family)}", table(family)]
+    return "\n\n".join([*parts, NOTES]) + "\n"
+
+
+def underlined(text: str, line: str) -> str:
+    """A heading of reStructuredText."""
+    return f"{text}\n{line * len(text)}"
+
+
+def group_page(group: Group) -> str:
+    """The page of a group, with the docstrings of its metrics."""
+    parts = [underlined(group.title, "="), ".. currentmodule:: jax_rank_metrics", FORMS]
+    for family in group.families:
+        parts.append(underlined(title(family), "-"))
+        parts += [f".. autofunction:: {m.__name__}" for m in metrics(family)]
     return "\n\n".join(parts) + "\n"
 
 
-def reference() -> str:
-    """The sections of the API page that hold the docstrings of all metrics."""
-    parts = []
-    for family in FAMILIES:
-        heading = title(family)
-        parts.append(f"{heading}\n{'-' * len(heading)}")
-        parts += [f".. autofunction:: {m.__name__}" for m in metrics(family)]
-    return "\n\n".join(parts)
-
-
-def api_page() -> str:
-    """The API page, with the docstrings of all metrics between two of its lines."""
-    start, end = ".. metrics\n", ".. end of metrics"
-    before, after_start = API_PAGE.read_text().split(start)
-    _, after = after_start.split(end)
-    return f"{before}{start}\n{reference()}\n\n{end}{after}"
+def api_page(texts: dict[Path, str]) -> str:
+    """The page that leads to the groups, whose names stand between two of its lines."""
+    parts = [".. groups", ".. toctree::\n   :hidden:"]
+    parts.append("\n".join(f"   metrics/{group.page}" for group in GROUPS))
+    for group in GROUPS:
+        path = API_FOLDER / f"{group.page}.rst"
+        text = texts.get(path) or path.read_text()
+        names = re.findall(r"(?m)^\.\. auto(?:function|class):: (\w+)", text)
+        links = ", ".join(f"`{name}`" for name in names)
+        heading = underlined(f":doc:`metrics/{group.page}`", "-")
+        lines = textwrap.wrap(links, 92, break_on_hyphens=False)
+        parts.append("\n".join([heading, "", *lines]))
+    before, after_start = API_PAGE.read_text().split(parts[0])
+    _, after = after_start.split(".. end of groups")
+    return before + "\n\n".join([*parts, ".. end of groups"]) + after
 
 
 def readme() -> str:
@@ -243,10 +283,10 @@ def readme() -> str:
     counts = {kind: readings.count(kind) for kind in TIES.values()}
     text = README.read_text()
     for pattern, number in (
-        (r"[0-9]+(?= of the [0-9]+ metrics are)", counts["closed"]),
+        (r"[0-9]+(?= of the [0-9]+ metrics are)", counts["exact"]),
         (r"(?<= of the )[0-9]+(?= metrics are)", len(readings)),
         (r"[0-9]+(?=\s+take one pseudo-random)", counts["one order"]),
-        (r"[0-9]+(?=\s+define themselves)", counts["own"]),
+        (r"[0-9]+(?=\s+define themselves)", counts["own rule"]),
     ):
         text, occurrences = re.subn(pattern, str(number), text)
         assert occurrences == 1, pattern
@@ -255,8 +295,18 @@ def readme() -> str:
 
 def written() -> dict[Path, str]:
     """Every file that the code determines, with its text."""
+    pages = {
+        API_FOLDER / f"{group.page}.rst": group_page(group)
+        for group in GROUPS
+        if group.families
+    }
     overview_page = ROOT / "docs" / "metrics.md"
-    return {API_PAGE: api_page(), overview_page: overview(), README: readme()}
+    return {
+        **pages,
+        API_PAGE: api_page(pages),
+        overview_page: overview(),
+        README: readme(),
+    }
 
 
 def main() -> None:

@@ -1,18 +1,40 @@
-"""Builds what is published into a folder, and looks into it.
+"""Builds what is published into a folder, looks into it, and tries it.
 
-    python scripts/package.py dist
+    python scripts/package.py dist [--commands]
 
-Needs build and twine. The wheel is built from the source distribution, as others build it.
+Needs build and twine. The wheel is built from the source distribution, as others build it,
+and runs in an empty environment. With `--commands`, the README's commands run in the
+unpacked sources: the main one as it is pasted; of the tests, all are collected, and a few
+run, in the environment of this script, which then needs the extra `test`.
 """
 
+import os
+import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "jax_rank_metrics"
+# What a user of the wheel alone does, who has installed no extra.
+FIRST_LINES = """
+import importlib.resources
+import importlib.util
+import jax_rank_metrics as jrm
+value = float(jrm.ndcg([[0, 1]], [[0.9, 0.8]]).compute())
+assert abs(value - 0.6309298) < 1e-6, value
+assert (importlib.resources.files(jrm) / "conformance" / "v1" / "lists.json").is_file()
+assert importlib.util.find_spec("polars") is None
+"""
+# That of users: XLA optimises, and no path leads to this checkout.
+ENVIRONMENT = {
+    name: x for name, x in os.environ.items() if name not in ("PYTHONPATH", "XLA_FLAGS")
+}
+TRIED = ("tests/test_names.py", "tests/test_public.py", "-k", "not test_types")
 
 
 def check(wheel: Path, sdist: Path) -> None:
@@ -38,7 +60,45 @@ def check(wheel: Path, sdist: Path) -> None:
         "LICENSE",
         "CITATION.cff",
     } <= tops, sorted(tops)
+    assert {"README.md", "CHANGELOG.md", "SECURITY.md"} <= tops, sorted(tops)
     assert not tops & {".ci", ".github", "benchmarks", "scripts"}, sorted(tops)
+
+
+def check_installed(wheel: Path) -> None:
+    """The wheel works beside what it requires, and its command says what else it needs."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(*words: str | Path, **options: Any) -> str:
+            done = subprocess.run(
+                words, cwd=folder, env=ENVIRONMENT, text=True, **options
+            )
+            return done.stderr
+
+        run(sys.executable, "-m", "venv", folder, check=True)
+        programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
+        install = ("-m", "pip", "install", "--quiet", "--no-compile")
+        run(programs / "python", *install, wheel.resolve(), check=True)
+        run(programs / "python", "-c", FIRST_LINES, check=True)
+        error = run(programs / "jax-rank-metrics", "--version", capture_output=True)
+        assert "jax-rank-metrics[trec]" in error, error
+
+
+def check_commands(sdist: Path) -> None:
+    """The commands of the README do in the unpacked sources what they do in a clone."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder, filter="data")
+        (sources,) = Path(folder).iterdir()
+        readme = (sources / "README.md").read_text()
+        main_command = re.search(r"<!-- main command -->\n```bash\n(.*)\n```", readme)
+        assert main_command is not None
+        pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+        for command in (
+            ["bash", "-c", main_command[1]],
+            [*pytest, "--collect-only", "-qqq"],
+            [*pytest, *TRIED],
+        ):
+            subprocess.run(command, check=True, cwd=sources, env=ENVIRONMENT)
 
 
 def main() -> None:
@@ -49,6 +109,9 @@ def main() -> None:
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     subprocess.run([*python, "twine", "check", "--strict", wheel, sdist], check=True)
     check(wheel, sdist)
+    check_installed(wheel)
+    if "--commands" in sys.argv[2:]:
+        check_commands(sdist)
 
 
 if __name__ == "__main__":

@@ -26,16 +26,27 @@ METRICS = {**DATA["scores"]["metrics"], **DATA["lists"]["metrics"]}
 GROUPS = {x["id"]: x for name in ("lists", "scores") for x in DATA[name]["groups"]}
 
 
-def jk2002(ranks):
-    """The discount of Järvelin and Kekäläinen for the base 2."""
-    return 1 / jnp.maximum(1, jnp.log2(ranks))
+def exponential_of_relevant(labels):
+    """The exponential gain of grades from 1 on; others gain nothing."""
+    return jnp.where(labels >= 1, jrm.exponential_gain(labels), 0)
 
 
-GAINS = {"exp2": jrm.exponential_gain, "linear": jrm.linear_gain}
+def linear_of_relevant(labels):
+    """The grades from 1 on; others gain nothing."""
+    return jnp.where(labels >= 1, labels, 0)
+
+
+GAINS = {
+    ("exp2", "none"): jrm.exponential_gain,
+    ("linear", "none"): jrm.linear_gain,
+    ("exp2", "relevant"): exponential_of_relevant,
+    ("linear", "relevant"): linear_of_relevant,
+}
+ABOVE_ZERO = float(np.finfo(np.float32).tiny)  # as a threshold
 DISCOUNTS = {
     "log2": jrm.log2_discount,
     "ln": jrm.log_discount(math.e),
-    "jk2002": jk2002,
+    "jk2002": jrm.log2_rank_discount,
     "reciprocal": jrm.reciprocal_discount,
 }
 FUNCTIONS = {
@@ -55,12 +66,20 @@ FUNCTIONS = {
 }
 # The choices of a metric's own options that the package has, but for the reference.
 OWN = {
-    "ndcg": {"gain": ["exp2", "linear"], "discount": ["log2", "jk2002", "reciprocal"]},
-    "dcg": {"gain": ["exp2", "linear"], "discount": [*DISCOUNTS]},
+    "ndcg": {"discount": ["log2", "jk2002", "reciprocal"]},
+    "dcg": {"discount": [*DISCOUNTS]},
     "ap": {"denominator": ["relevant", "attainable", "hits", "k"]},
     "recall": {"denominator": ["relevant", "attainable"]},
     "precision": {"denominator": ["retrieved", "k"]},
     "rbp": {"worth": ["binary", "graded"]},
+}
+GRADED = {"gain": ["exp2", "linear"], "threshold": ["none", "relevant"]}
+OWN = {name: OWN.get(name, {}) for name in FUNCTIONS}
+OWN |= {name: OWN[name] | GRADED for name in ("ndcg", "dcg")}
+OWN |= {
+    name: choices | {"threshold": ["at-least", "above-zero"]}
+    for name, choices in OWN.items()
+    if "rel" in METRICS[name]["parameters"]
 }
 
 
@@ -77,8 +96,10 @@ class Ask(NamedTuple):
         options: dict[str, Any] = {}
         if "rel" in at:
             options["relevance_threshold"] = at["rel"]
+        elif own.get("threshold") == "above-zero":
+            options["relevance_threshold"] = ABOVE_ZERO
         if "gain" in own:
-            options["gain_fn"] = GAINS[own["gain"]]
+            options["gain_fn"] = GAINS[own["gain"], own["threshold"]]
             options["discount_fn"] = DISCOUNTS[own["discount"]]
         if "denominator" in own:
             options["denominator"] = own["denominator"]
@@ -147,8 +168,12 @@ def asks_of(test):
     }
     for chosen in itertools.product(*choices.values()):
         own = dict(zip(choices, chosen, strict=True))
-        unread = {"binary": "max_grade", "graded": "rel"}.get(own.get("worth", ""))
-        read = tuple((x, y) for x, y in at.items() if x not in ("k", unread))
+        unread = {"k", {"binary": "max_grade", "graded": "rel"}.get(own.get("worth"))}
+        if own.get("threshold") == "above-zero":
+            if "rel" in unread:  # grades have no threshold
+                continue
+            unread.add("rel")
+        read = tuple((x, y) for x, y in at.items() if x not in unread)
         yield Ask(test["metric"], read, tuple(own.items()))
 
 
@@ -185,21 +210,20 @@ def number(score):
     return float(score)
 
 
-def rows_of(group, policies, negative, *, infinite=("ranked", "unretrieved")):
+def rows_of(group, policies, negative):
     """Yields the rows of a group for the choices that arrays of items can say.
 
     Args:
         group: Without repeated ids.
         policies: Choices of `ties`.
         negative: Choices of `negative`.
-        infinite: Choices of `infinite`.
     """
     open_options = options_open_in(group)
     sayable = {
         "ties": policies if "ties" in open_options else policies[:1],
         "unjudged": ("zero", "removed"),
         "negative": negative,
-        "infinite": infinite,
+        "infinite": ("ranked", "unretrieved"),
         "nan": ("nan",),
         "scores": ("float32",),
     }

@@ -66,7 +66,6 @@ AS_USERS = {
     "test_share": ("test_cutoffs_are_those_of_float64",),
     "test_sparse_vectors": ("test_equal_items_tie",),
     "test_values": (
-        "test_a_cut_list_of_eight",
         "test_a_perfect_order_correlates_exactly",
         "test_a_sure_stop_at_the_first_rank",
         "test_discounts",

@@ -17,8 +17,8 @@ SHOWING = [page for page in PAGES if ">>>" in page.read_text()]
 # the folders tests/peers and tests/frameworks run them.
 OF_PEERS = [page for page in SHOWING if page.stem == "learning-to-rank"]
 OF_LIBRARIES = (
-    *("frameworks", "ir-measures", "keras-rs", "metrax", "ranx", "rax"),
-    *("scikit-learn", "torchmetrics", "trec-eval"),
+    *("frameworks", "gradient-boosting", "ir-measures", "keras-rs", "metrax"),
+    *("nnx-on-a-mesh", "ranx", "rax", "scikit-learn", "torchmetrics", "trec-eval"),
 )
 OF_FRAMEWORKS = [page for page in SHOWING if page.stem in OF_LIBRARIES]
 
@@ -26,6 +26,19 @@ OF_FRAMEWORKS = [page for page in SHOWING if page.stem in OF_LIBRARIES]
 def blocks(page):
     """Returns the Python blocks of a Markdown file."""
     return re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+
+
+def settings_of(library):
+    """Yields the rows of a library on the page of gradient-boosted rankers.
+
+    What it is asked, the name here, and its `undefined=`.
+    """
+    text = (ROOT / "docs" / "coming-from" / "gradient-boosting.md").read_text()
+    _, _, table = text.partition(f"| {library} | here |")
+    for line in table.partition("\n\n")[0].splitlines()[2:]:
+        there, here, undefined = line.strip("| ").split(" | ")
+        [name], [choice] = re.findall('"(.+)"', here), re.findall('"(.+)"', undefined)
+        yield re.findall("`([^`]+)`", there), name, choice
 
 
 def wrong_examples(page):

@@ -3,10 +3,12 @@
 import importlib
 import sys
 
+import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._optional import LazyLibrary, import_optional
+from jax_rank_metrics.adapters import ogb
 
 OF_FRAMEWORKS = (
     "clu ir_measures keras sentence_transformers sklearn transformers".split()
@@ -32,6 +34,24 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     message = rf"{library.split('.')[0]}.*jax-rank-metrics\[{extra}\]"
     with pytest.raises(ModuleNotFoundError, match=message):
         load()
+
+
+def test_edges_of_own_data():
+    """OGB's evaluator takes names of one's own, and negatives of unequal number."""
+    evaluator = ogb.Evaluator("mine", "mrr")
+    negatives = [[-1, -3, -4], [-4], []]  # below the 0 of padding
+    scores = {"y_pred_pos": np.float32([-3, -4, -2]), "y_pred_neg": negatives}
+    values = evaluator.eval(scores)
+    # Ranks 2.5, of one that is better and one that ties, then 1.5, and 1.
+    np.testing.assert_allclose(values["mrr_list"], [1 / 2.5, 1 / 1.5, 1], rtol=1e-6)
+    assert values["hits@1_list"].tolist() == [0, 0, 1]
+    assert values["hits@3_list"].tolist() == [1, 1, 1]
+    with pytest.raises(
+        ValueError, match="name is 'mine'; pass .*, or eval_metric beside"
+    ):
+        ogb.Evaluator("mine")
+    with pytest.raises(ValueError, match="y_pred_pos has 3 edges and y_pred_neg 1"):
+        evaluator.eval(scores | {"y_pred_neg": [[1, 2]]})
 
 
 def test_a_missing_dependency_is_not_the_library(monkeypatch, tmp_path):

@@ -202,10 +202,13 @@ EXCLUDED_TENTHS = {
     "exclude_ids": [[3]],
     "relevant_labels": TENTHS,
 }
+OF_SIZES = "and so on, as if they were the sizes of lists; pass the list of each item, as np.repeat(np.arange(len(sizes)), sizes) has it"
 CHECKS = {
     "a constant list, packed": (lambda: jrm.check([1, 0, 0, 0, 0] * 2, [*FALLING, *[1] * 5], segment_ids=FIVES, num_segments=2), "all scores are equal in 1 of 2 lists, as in list 1;"),
     # One list after the other, no label needs to be padding.
     "padding, packed": (lambda: jrm.check([1, 0, -1, -1], [2, 1, 2, 1], segment_ids=[0, 0, 1, 1], num_segments=2), "2 of 4 labels are negative, as -1 at (2,)"),
+    "sizes of lists": (lambda: jrm.check([1, 0, 0, 0, 1, 1, 0, 0, 0], [9, 8, 7, 5, 6, 4, 3, 2, 1], segment_ids=np.repeat([3, 2, 4], [3, 2, 4]), num_segments=5), f"segment_ids are 3 at the first 3 items, {OF_SIZES}"),
+    "one size of all lists": (lambda: jrm.check([1, 0] * 4, [8, 7, 6, 5, 4, 3, 2, 1], segment_ids=[2] * 8, num_segments=4), f"segment_ids are 2 at the first 2 items, {OF_SIZES}"),
     "rows of packed lists": (lambda: jrm.check([[1, 0, 0, 0, 0] * 2] * 2, [FALLING * 2, FALLING + [1] * 5], segment_ids=[FIVES] * 2, num_segments=2), "all scores are equal in 1 of 4 lists, as in list (1, 1);"),
     "excluded ids": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED), "every relevant id is excluded in 1 of 2 lists, as in list 1, 7 among them"),
     "excluded ids, graded": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED, relevant_labels=[[2, 0], [1, 0], [0, 0]]), "every relevant id is excluded in 2 of 2 lists, as in list 0, 3 among them"),
@@ -247,6 +250,19 @@ def test_check_is_silent():
     assert not jrm.check([1, 0, 0], np.float32([1, 0.5, 1]))  # equal as they are
     assert not jrm.check([1, 0, 0], [1, 0, -np.inf], [True, True, False])
     assert not jrm.check([1, 0], [1, 0.5], gain_fn=lambda labels: 1.0)
+    # Ids from 1, of which some stand as often as they say, or a multiple of it.
+    for ids, number in (
+        ([1, 1, 2, 2], 5),
+        ([1, 2, 3, 3], 5),
+        ([2, 2, 1, 3], 5),
+        ([1, 1, 1, 1], 5),
+        ([1, 1, 1, 2, 2], 3),
+        ([1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3], 7),
+    ):
+        packing = {"segment_ids": ids, "num_segments": number}
+        labels = np.arange(len(ids)) % 3 == 0
+        assert not jrm.check(labels, np.arange(len(ids), 0, -1), **packing)
+    assert not jrm.check([], [], segment_ids=[], num_segments=2)
     # A float32 label of 0.7 reaches the threshold 0.7, as in metrics.
     tenths = np.float32([[0.7, 0.1, 0.2]])
     assert not jrm.check(tenths, tenths - 0.4, relevance_threshold=0.7)

@@ -100,6 +100,26 @@ def test_a_figure_that_fails(folder, monkeypatch):
     assert not [*folder.glob(".*")]
 
 
+def test_signatures_on_request(folder):
+    """They name the options of the call, below tables and in CSV and JSON."""
+    words = ("good.txt", "bad.txt", *METRICS, "--signature", "--compare", "t")
+    choices = "duplicates:error|negative:unjudged|nan:error|def:1"
+    texts = {f"recall@{k}": f"recall@{k}|{choices}" for k in (1, 2)}
+    note = "; ".join(texts.values())
+    assert printed(*words).count(note) == 2  # of the means and of the comparisons
+    assert json.loads(printed(*words, "--format", "json"))["signatures"] == texts
+    rows = csv.DictReader(io.StringIO(printed(*words, "--format", "csv")))
+    assert {x["metric"]: x["signature"] for x in rows} == texts
+    options = ("--trec", "-M", "1", "-J", "-l", "2", "--duplicates", "max")
+    done = invoke("qrels.txt", *words, *options, "--format", "json")
+    choices = (
+        "ties:id-desc|duplicates:error|rows:max|unjudged:removed|negative:unjudged"
+    )
+    choices = f"recall@1|rel:2|{choices}|nan:error|queries:both|cut:1|def:1"
+    assert json.loads(done.stdout)["signatures"]["recall@1"] == choices
+    assert "def:1" not in printed(*words[:4])
+
+
 def test_formats(folder):
     """Every format holds the same means."""
     runs = ("good.txt", "bad.txt", *METRICS)
@@ -247,9 +267,22 @@ def test_families_and_sets_of_trec_eval():
     assert official[-1].bound.name == "P.5,10,15,20,30,100,200,500,1000"
     everything = labels("all_trec")
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
-    assert {"set_map", "Rprec_mult_0.20"} < {*everything}
+    assert {"set_map", "Rprec_mult_0.20", "unj_20", "rbp", "rbp_resid"} < {*everything}
+    typed = ("rbp.p=0.8", "utility.2,-1,0,0")
+    assert labels(*typed, trec=True) == ["rbp_p=0.8", "utility_2,-1,0,0"]
+    with_p, utility = request.metrics_of(typed, True, 2)
+    assert {("p", 0.8), ("relevance_threshold", 2)} < {*with_p.bound.options}
+    assert {("worth", 2), ("cost", 1)} < {*utility.bound.options}
     assert not {"Rndcg", "num_q"} & {*everything}
     assert "Rndcg" in {*members(["all_trec"], False)} & {*NOT_MEASURED}
+
+
+def test_unjudged_documents_of_trec_eval(folder):
+    """An unjudged document has the weight of its rank, whatever the level is."""
+    (folder / "run.txt").write_text("q1 Q0 x 1 9 t\nq1 Q0 a 2 8 t\nq2 Q0 b 1 9 t\n")
+    words = ("run.txt", "--trec", "--format", "trec", "-l", "2", "-m", "unj.1,4")
+    lines = printed(*words, "-m", "rbp_resid").split()
+    assert lines == "unj_1 all 0.5000 unj_4 all 0.1250 rbp_resid all 0.0500".split()
 
 
 def test_official_measures_have_one_meaning(folder):
@@ -373,6 +406,8 @@ ERRORS = {
     "has no option": "qrels.txt good.txt -m mrr(depth=3)",
     "--per-query goes with --format": "qrels.txt good.txt -q --format html",
     "--compare goes with --format": "qrels.txt good.txt bad.txt --compare t --format trec",
+    "--signature goes with --format": "qrels.txt good.txt --signature --format trec",
+    "pass --per-query or --signature": "qrels.txt good.txt -q --signature --format csv",
     "is one table": "qrels.txt good.txt bad.txt --compare t -q --format csv",
     "pass one of them": "qrels.txt good.txt -c --missing skip",
     "--baseline x is none of good": "qrels.txt good.txt --baseline x",

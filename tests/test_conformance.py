@@ -4,7 +4,9 @@ By default the rows of `rank` are compared under the options of most metrics, an
 other paths under the reference; the long tests compare all that the package can say.
 """
 
+import functools
 import hashlib
+import itertools
 import json
 import math
 import shutil
@@ -16,8 +18,10 @@ import jax
 import jsonschema
 import numpy as np
 import oracle
+import polars as pl
 import pytest
 from conformance_vectors import (
+    ABOVE_ZERO,
     DATA,
     FOLDER,
     GROUPS,
@@ -35,6 +39,7 @@ from conformance_vectors import (
     rows_of,
     topics_of,
 )
+from marks import long, long_rows
 
 import jax_rank_metrics as jrm
 
@@ -139,10 +144,11 @@ def rank_packed(rows, ties):
 
 
 def rank_few(rows, ties):
-    _, scores, mask, _, judged = arrays_of(rows)
+    labels, scores, mask, retrieved, judged = arrays_of(rows)
+    mask = mask & (labels >= 0)
     ids = np.where(judged & mask, np.arange(scores.shape[1]), -1).astype(np.int32)
-    labels = padded(rows, "grades", np.float32)
-    return jrm.rank_scores(scores, ids, labels, item_mask=mask, ties=ties)
+    options = {"item_mask": mask, "retrieved": retrieved, "ties": ties}
+    return jrm.rank_scores(scores, ids, labels, **options)
 
 
 PATHS = {"rank": rank_lists, "packed": rank_packed, "rank_scores": rank_few}
@@ -168,20 +174,8 @@ def hits_divide(ask):
 
 
 def compare(path, ties, keep, largest=math.inf):
-    groups = LISTS
-    if path == "rank_scores":  # whose items are all returned
-        returned = [{doc for doc, _ in group["run"]} for group in LISTS]
-        pairs = zip(LISTS, returned, strict=True)
-        groups = [x for x, docs in pairs if docs and {*x["qrels"]} <= docs]
-    negative, infinite = NEGATIVE, ("ranked", "unretrieved")
-    if path == "rank_scores":
-        negative, infinite = ("zero",), ("ranked",)
-    rows = [
-        row
-        for group in groups
-        for row in rows_of(group, POLICIES[ties], negative, infinite=infinite)
-    ]
-    cutoffs = cutoffs_of(groups, keep, largest)
+    rows = [row for x in LISTS for row in rows_of(x, POLICIES[ties], NEGATIVE)]
+    cutoffs = cutoffs_of(LISTS, keep, largest)
     policy = None if ties == "expected" else ties
     lists = values_of(cutoffs, PATHS[path](rows, policy))
 
@@ -219,6 +213,21 @@ def test_lists_by_every_option(path, ties):
     assert compare(path, ties, can_say) > 2000
 
 
+@pytest.mark.parametrize("metric", ["rr", *long("ndcg", "ap", "auc", "recall")])
+def test_scores_of_float64(metric):
+    groups = [group for group in LISTS if "scores" in options_open_in(group)]
+    choices = {"ties": "expected", "unjudged": "zero", "negative": "removed"}
+    choices |= {"infinite": "ranked", "nan": "nan", "scores": "float64"}
+    rows = [row_of(group, choices) for group in groups]
+    cutoffs = cutoffs_of(groups, lambda ask: ask.is_reference and ask.metric == metric)
+    with jax.enable_x64(True):
+        labels, _, mask, retrieved, _ = arrays_of(rows)
+        scores = padded(rows, "scores", np.float64)
+        ranking = jrm.rank(labels, scores, mask, retrieved=retrieved)
+        num_compared, lines = failures(rows, values_of(cutoffs, ranking), cutoffs)
+    assert num_compared > 5 and not lines, "\n".join(lines[:20])
+
+
 def ordered(run, ties):
     """Returns a run best first, in the order of a policy that allows only one."""
     run = [(doc, number(score)) for doc, score in run]
@@ -239,21 +248,40 @@ def lists_of_ids(policies, repeats):
     for group in GROUPS.values():
         if "qrels" not in group or has_nan(group):
             continue
-        for ties in policies if "ties" in options_open_in(group) else policies[:1]:
+        is_open = options_open_in(group).__contains__
+        for ties, negative, unjudged in itertools.product(
+            policies if is_open("ties") else policies[:1],
+            NEGATIVE if is_open("negative") else ("zero",),
+            ("zero", "removed") if is_open("unjudged") else ("zero",),
+        ):
             choices = {"ties": ties, "duplicates": repeats, "scores": "float64"}
-            choices |= {"unjudged": "zero", "infinite": "ranked", "negative": "zero"}
-            row = row_of(group, choices)
+            choices |= {"unjudged": unjudged, "negative": negative}
+            row = row_of(group, choices | {"infinite": "ranked"})
+            # What is no item leaves the list of ids.
+            grades = dict(zip(row.docs, row.grades, strict=True))
+            exists = dict(zip(row.docs, row.exists, strict=True))
+            order = ordered(group["run"], ties)
+            ids.append([x for x in order if exists[x] and grades[x] >= 0])
             rows.append(row._replace(choices=choices))
-            ids.append(ordered(group["run"], ties))
     return rows, ids
+
+
+def judgements_of(row):
+    """Returns what was judged, by id."""
+    triples = zip(row.docs, row.grades, row.judged, strict=True)
+    return {doc: grade for doc, grade, judged in triples if judged and grade >= 0}
 
 
 def compare_ids(policies, repeats, keep, largest=math.inf):
     rows, ids = lists_of_ids(policies, repeats)
-    judged = [[*row.group["qrels"]] for row in rows]
-    labels = [[max(x, 0) for x in row.group["qrels"].values()] for row in rows]
     words = {"first": "keep", "removed": "remove"}
-    ranking = jrm.rank_ids(ids, judged, labels, repeats=words[repeats])
+    judged = [judgements_of(row) for row in rows]
+    ranking = jrm.rank_ids(
+        ids,
+        [[*x] for x in judged],
+        [[*x.values()] for x in judged],
+        repeats=words[repeats],
+    )
     cutoffs = cutoffs_of((row.group for row in rows), keep, largest)
     lists = values_of(cutoffs, ranking)
 
@@ -361,27 +389,49 @@ def test_joined_by_every_option(ties, unjudged):
     assert compare_joined(joinable(), ties, unjudged, lambda ask: True) > 2000
 
 
-def test_joined_lists():
-    groups = [
-        group for group in GROUPS.values() if "duplicates" in options_open_in(group)
-    ]
-    groups = [group for group in groups if "qrels" in group]
+def compare_repeats(groups, choice, qrels, run, **options):
+    """Compares lists in which ids repeat, as `join` reads them."""
     cutoffs = cutoffs_of(groups, lambda ask: ask.is_reference)
     functions = {
         str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
     }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks on repeats
+        values = jrm.join(qrels, run, **options).measure(functions)
+    choices = {"ties": "input", "duplicates": choice, "negative": "unjudged"}
+    choices |= {"unjudged": "zero", "infinite": "ranked"}
+    rows = [row_of(group, choices) for group in groups]
+    lists = {ask: values[str(i)] for i, ask in enumerate(cutoffs)}
+    num_compared, lines = failures(rows, lists, cutoffs)
+    assert num_compared > 50 and not lines, "\n".join(lines[:20])
+
+
+def test_repeats(tmp_path):
+    """Lists keep the rank of a repeat or not; tables refuse it, or the last score counts."""
+    groups = [
+        group for group in GROUPS.values() if "duplicates" in options_open_in(group)
+    ]
+    groups = [group for group in groups if "qrels" in group]
     qrels = {group["id"]: group["qrels"] for group in groups}
     run = {group["id"]: ordered(group["run"], "input") for group in groups}
-    for repeats, choice in (("keep", "first"), ("remove", "removed")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # remarks on repeats
-            values = jrm.join(qrels, run, repeats=repeats).measure(functions)
-        choices = {"ties": "input", "duplicates": choice, "negative": "unjudged"}
-        choices |= {"unjudged": "zero", "infinite": "ranked"}
-        rows = [row_of(group, choices) for group in groups]
-        lists = {ask: values[str(i)] for i, ask in enumerate(cutoffs)}
-        num_compared, lines = failures(rows, lists, cutoffs)
-        assert num_compared > 50 and not lines, "\n".join(lines[:20])
+    compare_repeats(groups, "first", qrels, run, repeats="keep")
+    compare_repeats(groups, "removed", qrels, run, repeats="remove")
+    path = tmp_path / "run.txt"
+    path.write_text(
+        "".join(
+            f"{group['id']} Q0 {doc} 0 {score} tag\n"
+            for group in groups
+            for doc, score in group["run"]
+        )
+    )
+    last = jrm.read_run(path, duplicates="last")
+    compare_repeats(groups, "last", qrels, last)
+    for group in groups:
+        entries = [entry for test in group["tests"] for entry in test["values"]]
+        errors = [x for x in entries if "error" in x["when"].get("duplicates", ())]
+        assert errors and all(x.get("error") for x in errors)
+    with pytest.raises(ValueError, match="more than once|repeat|twice"):
+        jrm.read_run(path)
 
 
 def test_what_tables_refuse():
@@ -402,6 +452,97 @@ def test_what_tables_refuse():
 LONG_EXPECTED = ["stable", pytest.param("expected", marks=pytest.mark.long)]
 
 
+def compare_topics(rows, ranking):
+    cutoffs = cutoffs_of(row.group for row in rows)
+    num_compared, lines = failures(rows, values_of(cutoffs, ranking), cutoffs)
+    assert num_compared > 40 and not lines, "\n".join(lines[:20])
+
+
+def rows_of_topics(policies, **choices):
+    """Returns rows of groups of subtopics, without repeated ids unless a choice says."""
+    for group in GROUPS.values():
+        if "subtopics" in group:
+            has_repeats = "duplicates" in options_open_in(group)
+            has_ties = "ties" in options_open_in(group)
+            for ties in policies if has_ties else policies[:1]:
+                if "duplicates" in choices or not has_repeats:
+                    mine = {"ties": ties, "unjudged": "zero", "negative": "zero"}
+                    mine |= {"infinite": "ranked"} | choices
+                    yield row_of(group, mine)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ties", ["stable", "expected"])
+def test_packed_subtopics(ties):
+    rows = [*rows_of_topics(POLICIES[ties])]
+    labels, scores, mask, retrieved, _ = (x.ravel() for x in arrays_of(rows))
+    topics = topics_of(rows)
+    ranking = jrm.rank(
+        labels, scores, mask, retrieved=retrieved,
+        columns={"subtopics": topics.reshape(-1, topics.shape[-1])},
+        ties=None if ties == "expected" else ties,
+        segment_ids=np.repeat(np.arange(len(rows)), len(labels) // len(rows)),
+        num_segments=len(rows),
+    )  # fmt: skip
+    compare_topics(rows, ranking)
+
+
+@pytest.mark.parametrize(
+    "choice, repeats", [("first", "keep"), *long_rows(("removed", "remove"))]
+)
+def test_subtopics_of_ids(choice, repeats):
+    rows = [*rows_of_topics(POLICIES["stable"], duplicates=choice)]
+    size = max(len(row.docs) for row in rows)
+    retrieved, relevant = np.full((2, len(rows), size), -1, np.int32)
+    for i, row in enumerate(rows):
+        ids = [
+            row.docs.index(x) for x in ordered(row.group["run"], row.choices["ties"])
+        ]
+        retrieved[i, : len(ids)] = ids
+        for j, doc in enumerate(row.docs):
+            if row.judged[j] and row.docs.index(doc) == j:
+                relevant[i, j] = j
+    columns = {"subtopics": topics_of(rows)}
+    labels = padded(rows, "grades", np.float32)
+    compare_topics(
+        rows,
+        jrm.rank_ids(retrieved, relevant, labels, columns=columns, repeats=repeats),
+    )
+
+
+JOINED_TOPICS = [
+    ("id-desc", "removed"),
+    *long_rows(("id-desc", "zero"), ("expected", "removed"), ("expected", "zero")),
+]
+
+
+@pytest.mark.parametrize("ties, unjudged", JOINED_TOPICS)
+def test_joined_subtopics(ties, unjudged):
+    rows = [*rows_of_topics((ties,), unjudged=unjudged)]
+    judged = [
+        (row.group["id"], doc, topic or "none", int(bool(topic)))
+        for row in rows
+        for doc, topics in row.group["subtopics"].items()
+        for topic in topics or [""]
+    ]
+    names = ["query_id", "doc_id", "subtopic", "relevance"]
+    qrels = pl.DataFrame(judged, names, orient="row")
+    run = {row.group["id"]: dict(row.group["run"]) for row in rows}
+    policy = "trec" if ties == "id-desc" else "expected"
+    options = {"ties": policy, "condensed": unjudged == "removed"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks on what is not relevant
+        held = jrm.join(qrels, run, **options)
+    cutoffs = cutoffs_of(row.group for row in rows)
+    functions = {
+        str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
+    }
+    values = held.measure(functions)
+    lists = {ask: values[str(i)] for i, ask in enumerate(cutoffs)}
+    num_compared, lines = failures(rows, lists, cutoffs)
+    assert num_compared > 20 and not lines, "\n".join(lines[:20])
+
+
 @pytest.mark.parametrize("ties", LONG_EXPECTED)
 def test_subtopics(ties):
     groups = [
@@ -415,11 +556,7 @@ def test_subtopics(ties):
     ranking = jrm.rank(
         labels, scores, mask, ties=None if ties == "expected" else ties, **options
     )
-    cutoffs = cutoffs_of(groups)
-
-    lists = values_of(cutoffs, ranking)
-    num_compared, lines = failures(rows, lists, cutoffs, lambda *_: True)
-    assert num_compared > 40 and not lines, "\n".join(lines[:20])
+    compare_topics(rows, ranking)
 
 
 def ranked_ids(groups, ties):
@@ -478,26 +615,31 @@ def test_two_rankings_by_scores():
     assert compare_two(groups, "expected", [*tied_rankings(groups)]) > 40
 
 
-def compare_means(keep):
-    """Compares means of all groups, whose queries are those of one join."""
-    data, qrels, run = DATA["means"], {}, {}
-    for group in data["groups"]:
+def join_means(missing):
+    """Joins the queries of all groups of means, and returns the group of each."""
+    qrels, run = {}, {}
+    for group in DATA["means"]["groups"]:
         for query in group["queries"]:
             name = f"{group['id']} {query['id']}"
             if "qrels" in query:
                 qrels[name] = query["qrels"]
             if "run" in query:
                 run[name] = dict(query["run"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks on queries without documents
+        tables = jrm.join(qrels, run, missing=missing, unjudged="skip")
+    return tables, np.array([x.split()[0] for x in tables.query_ids])
+
+
+def compare_means(keep):
+    data = DATA["means"]
     cutoffs = cutoffs_of(data["groups"], keep)
     functions = {
         str(i): ask.function(ks) for i, (ask, ks) in enumerate(cutoffs.items())
     }
     num_compared = 0
     for missing, queries in (("zero", "judged"), ("skip", "both")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # remarks on queries without documents
-            tables = jrm.join(qrels, run, missing=missing, unjudged="skip")
-        groups_of_queries = [x.split()[0] for x in tables.query_ids]
+        tables, groups_of_queries = join_means(missing)
         choices = [
             (group, undefined)
             for group in data["groups"]
@@ -505,7 +647,7 @@ def compare_means(keep):
             if undefined == "zero" or "undefined" in options_open_in(group)
         ]
         for group, undefined in choices:
-            is_own = np.array([x == group["id"] for x in groups_of_queries], float)
+            is_own = (groups_of_queries == group["id"]).astype(float)
             states = tables.evaluate(functions, undefined, is_own)
             for test in group["tests"]:
                 for ask in filter(cutoffs.__contains__, asks_of(test)):
@@ -528,6 +670,35 @@ def test_means():
     assert compare_means(lambda ask: ask.is_reference) > 100
 
 
+def test_pooled_means():
+    """Ratios of sums over lists are those of `over`."""
+    divisors = {"recall": "relevant", "precision": "retrieved"}
+    ks, num_compared = (2, 5), 0
+    counts = {
+        "hits": functools.partial(jrm.num_relevant_retrieved, k=ks),
+        "relevant": jrm.num_relevant,
+        "retrieved": functools.partial(jrm.num_retrieved, k=ks),
+    }
+    for missing, queries in (("zero", "judged"), ("skip", "both")):
+        tables, groups_of_queries = join_means(missing)
+        lists = tables.measure(counts)
+        for group in DATA["means"]["groups"]:
+            own = {x: y[groups_of_queries == group["id"]] for x, y in lists.items()}
+            for test in group["tests"]:
+                if test["metric"] not in divisors:
+                    continue
+                divisor = divisors[test["metric"]]
+                pooled = own["hits"].over(own[divisor]).mean().compute()
+                options = DATA["means"]["metrics"][test["metric"]]["options"]
+                mine = {option: choices[0] for option, choices in options.items()}
+                mine |= {"queries": queries, "mean": "pooled", "denominator": divisor}
+                due = held_entry(test, mine)["value"]
+                answer = float(pooled[ks.index(test["k"])])
+                assert is_equal(answer, due), (test["id"], mine, answer, due)
+                num_compared += 1
+    assert num_compared > 20
+
+
 @pytest.mark.long
 def test_means_by_every_option():
     assert compare_means(lambda ask: True) > 300
@@ -546,10 +717,12 @@ WORDS = {"rel": "threshold", "max_grade": "max_label", "p": "p"}
 def oracle_of(test, ask, case):
     """Returns the mean over the orders of a list, as tests/oracle.py has it."""
     own, options = dict(ask.own), {WORDS[name]: x for name, x in ask.parameters}
+    if own.get("threshold") == "above-zero":
+        options["threshold"] = ABOVE_ZERO
     if "gain" in own:
-        options["gain"] = {"exp2": oracle.exponential, "linear": oracle.linear}[
-            own["gain"]
-        ]
+        gain = {"exp2": oracle.exponential, "linear": oracle.linear}[own["gain"]]
+        least = 1 if own["threshold"] == "relevant" else -math.inf
+        options["gain"] = lambda grade: gain(grade) if grade >= least else 0.0
     if "denominator" in own:
         options["denominator"] = own["denominator"]
     function = ORACLE[test["metric"]]

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import re
 import runpy
+import tomllib
 
 import numpy as np
 import processes
@@ -82,7 +83,7 @@ def test_links_lead_somewhere():
 
 def test_the_site_has_every_name():
     """Every public name has its docstring on a page of the site."""
-    text = "\n".join(page.read_text() for page in (ROOT / "docs/api").glob("*.rst"))
+    text = "\n".join(page.read_text() for page in (ROOT / "docs/api").rglob("*.rst"))
     documented = re.findall(r"^\.\. auto(?:function|class):: (\w+)", text, re.M)
     assert len(documented) == len(set(documented))
     modules = inspect.getmembers(jrm, inspect.ismodule)
@@ -120,6 +121,15 @@ def test_formulas_are_typeset():
             assert line.count("{") == line.count("}"), line
 
 
+def test_supported_versions():
+    """The page on stability names the least versions that the package requires."""
+    text = (ROOT / "docs" / "stability.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    [jax_bound] = [x for x in project["dependencies"] if x.startswith("jax>=")]
+    assert f"Python {project['requires-python'].removeprefix('>=')} and later" in text
+    assert f"JAX {jax_bound.removeprefix('jax>=')} and later" in text
+
+
 def test_the_sidebar_is_short():
     """Titles in the table of contents have four words at most."""
     index = (ROOT / "docs" / "index.md").read_text()
@@ -128,6 +138,8 @@ def test_the_sidebar_is_short():
         paths = [ROOT / "docs" / f"{page}.{suffix}" for suffix in ("md", "rst")]
         text = next(path for path in paths if path.exists()).read_text()
         titles.append(text.splitlines()[0].removeprefix("# "))
+    for page in (ROOT / "docs" / "api").glob("*/*.rst"):
+        titles.append(page.read_text().splitlines()[0])
     assert len(titles) >= len(PAGES) - 1
     assert [title for title in titles if len(title.split()) > 4] == []
 

@@ -113,11 +113,14 @@ def test_results_go_on_as_they_are(rng):
     assert "recall@3" in evaluation and "recall@5" not in evaluation
     assert list(evaluation) == [*evaluation.keys()] == ["recall@3"]
     assert len(evaluation) == 1 and isinstance(evaluation.items, np.ndarray)
+    choices = "negative:error|undefined:skip|nan:error|scores:float32|def:1"
+    assert evaluation.signature == {"recall@3": f"recall@3|{choices}"}
     assert not isinstance(evaluation, Mapping)
     means = jrm.compute(evaluation, host=True)
     assert means == jrm.compute(evaluation.states, flat=True, host=True)
     for other in (copy.copy(evaluation), pickle.loads(pickle.dumps(evaluation))):
         assert str(other) == str(evaluation)
+        assert other.signature == evaluation.signature
 
 
 def nan_for_one_item(queries, items):

@@ -298,6 +298,8 @@ def test_a_column_of_ranks_is_read_as_ranks(tmp_path, header, first):
 SIDES = [
     *(("relevance", ("query_id", "doc_id", "relevance")), ("score", NAMES)),
     *(("relevance", ("qid", "docno", "label")), ("score", ("qid", "docno", "score"))),
+    *(("relevance", ("qid", "docid", "rel")), ("score", ("qid", "docid", "score"))),
+    ("relevance", ("qid", "docno", "rel")),
     *((value, ("q_id", "doc_id", "score")) for value in ("relevance", "score")),
     *((value, ("query-id", "corpus-id", "score")) for value in ("relevance", "score")),
 ]
@@ -309,7 +311,9 @@ def test_columns_of_other_programs(tmp_path, value, triple):
     """Tables and frames are read by the names that each program gives its columns."""
     frame = pl.DataFrame(ROWS, triple, orient="row")
     # PyTerrier has ranks, too, of which other ones would be read here.
-    frame = frame.with_columns(docid=pl.lit(7), rank=pl.Series([2, 1, 1]))
+    frame = frame.with_columns(rank=pl.Series([2, 1, 1]))
+    if "docid" not in triple:
+        frame = frame.with_columns(docid=pl.lit(7))
     frame.write_csv(tmp_path / "a.csv")
     frame.write_csv(tmp_path / "a.tsv", separator="\t")
     frame.write_ndjson(tmp_path / "a.jsonl")

@@ -1,6 +1,7 @@
 """The command `gate`: verdicts, their error rates, and the reports that explain them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -143,3 +144,65 @@ def test_worse_is_by_holm(rng):
     expected = np.stack([holm(p[:, i]) for i in range(200)], 1) <= 0.05
     assert ((codes == WORSE) == expected).all() and 0.2 < expected.mean() < 0.8
     assert {*codes.flat} == {NOT_WORSE, WORSE, UNDECIDED}
+
+
+SAVED = "old.txt same.txt -m recall@1,2 --margin .2 --save same.json"
+
+
+def test_a_saved_baseline_is_the_run_that_it_was_saved_from(folder):
+    """A file of values stands in the place of its run, and says under which choices."""
+    invoke(SAVED)
+    document = json.loads((folder / "same.json").read_text())
+    assert list(document["signatures"]) == ["recall@1", "recall@2"]
+    assert [*document["values"]["recall@2"]] == [f"q{i}" for i in range(QUERIES)]
+    numbers = []
+    for baseline in ("same.txt", "same.json"):
+        words = f"{baseline} bad.txt -m recall@1,2 --margin .02 --format json"
+        code, text = invoke(words)
+        assert code == WORSE
+        report = json.loads(text)
+        for row in report["queries"]:  # no documents are known of the file
+            del row["missed"], row["gained"]
+        numbers.append([report["metrics"], report["queries"]])
+    assert numbers[0] == numbers[1]
+    _, text = invoke("same.json bad.txt -m recall@1 --margin .02 --signature")
+    assert text.startswith("worse: bad against same,")
+    assert f"; {document['signatures']['recall@1']}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        # The first field that differs is named.
+        (
+            "-m recall@1 --trec",
+            "recall@1 was saved with ties:expected, .* ties:id-desc",
+        ),
+        ("-m recall@1 --level 2", "recall@1 was saved with rel:1, .* rel:2"),
+        ("-m recall@1 --depth 1", "recall@1 was saved with cut:none, .* cut:1"),
+        ("-m recall@3", "holds recall@1, recall@2, not recall@3; save the"),
+    ],
+)
+def test_a_baseline_of_another_signature_is_refused(folder, words, part):
+    """Its numbers are of another definition, so that no verdict is printed."""
+    invoke(SAVED)
+    line = f"gate qrels.txt same.json bad.txt --margin .2 {words}"
+    done = CliRunner().invoke(cli.app(), line.split())
+    assert done.exit_code == 2 and not done.stdout
+    assert re.search(f"same.json.* {part}", done.stderr), done.stderr
+
+
+def test_a_baseline_that_is_not_of_these_queries_is_refused(folder):
+    """So is one of another version of the definitions, and one that is broken."""
+    invoke(SAVED)
+    text = (folder / "same.json").read_text()
+    for change, part in (
+        (text.replace('"q7"', '"q77"'), "differ in 2 queries, such as 'q7'"),
+        (text.replace("def:1", "def:2"), "is of def:2"),
+        (text.replace('"values"', '"value"'), "is not what --save wrote: KeyError"),
+        (text[:-5], "is not what --save wrote: JSONDecodeError"),
+    ):
+        (folder / "same.json").write_text(change)
+        line = "gate qrels.txt same.json bad.txt --margin .2 -m recall@1"
+        done = CliRunner().invoke(cli.app(), line.split())
+        assert done.exit_code == 2 and part in done.stderr, done.stderr

@@ -56,6 +56,8 @@ SAME = {
     "recip_rank(rel=3)": partial(jrm.reciprocal_rank, relevance_threshold=3),
     "set_F(rel=3)": partial(jrm.f_score, relevance_threshold=3),
     "set_relative_P": partial(jrm.recall, denominator="attainable"),
+    "rbp.p=0.95": partial(jrm.rank_biased_precision, p=0.95),
+    "utility.2,-1,0,0": partial(jrm.utility, worth=2, cost=1),
     # Names of ir_measures and of ndeval.
     "SetAP": jrm.set_average_precision,
     "IPrec@0.1": partial(jrm.interpolated_precision, recall_levels=0.1),
@@ -78,6 +80,19 @@ def test_names_mean_their_metrics():
     assert len(set(by_name)) == len(SAME)
 
 
+def test_residuals_of_trec_eval():
+    """Its shares of unjudged documents, and its residual, are residuals here."""
+    for name, in_full in (
+        ("unj.5", "residual(of=precision(denominator=k))@5"),
+        ("unj", "residual(of=precision(denominator=k))@5,10,20"),
+        ("rbp_resid", "residual(of=rbp(p=0.9))"),
+    ):
+        assert names.parse(name)[1:] == names.parse(in_full)[1:]
+    # Labels and scores do not tell what was judged.
+    members = {bound.name for bound in names.bind_all("all_trec")}
+    assert "rbp(p=0.9)" in members and not {"rbp_resid", "unj.5,10,20"} & members
+
+
 DIRECTIONS = {
     True: (
         *"arp mean_rank average_relevance_position coverage_error arp[0] label_ranking_loss".split(),
@@ -87,12 +102,13 @@ DIRECTIONS = {
     None: (
         *"num_ret num_retrieved@5 num_rel(rel=2) num_rel_ret@1,5 popularity".split(),
         *"popularity@10 popularity_lift@5 novelty@10 inst(value=items)@10".split(),
-        *"inst(value=cost)@10 inst(value=total_cost)@10".split(),
+        *"inst(value=cost)@10 inst(value=total_cost)@10 unj_5 rbp_resid".split(),
     ),
     False: (
         *"ndcg@10 recall@1 recall@1,5 gm_map map_cut_5 P_5 iprec_at_recall_0.10".split(),
         *"ee_r expected_exposure(part=relevance) exposure_parity(comparison=ratio)@5".split(),
         *"inst(value=utility)@10 inst(value=total_utility)@10".split(),
+        *("utility_2,-1,0,0", "rbp_p=0.95", "ndcg.1=3"),
         *("no_metric", "no_metric(b @ 8", ""),
     ),
 }

@@ -29,7 +29,7 @@ LAYERS = """
     _layouts _places _states _ranking _sources _metrics _formulas _calls
     _results.sheet _results.inference _results.systems
     _results.comparisons _results.tables _results.plots _results _drivers _files
-    _check.drivers _check.check plots compat testing _public __init__ demo _command adapters cli __main__
+    _check.drivers _check.check _check.conformance plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()
 
 

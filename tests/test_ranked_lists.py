@@ -87,14 +87,6 @@ def test_a_join_is_a_ranking_of_ids(repeats):
     check_same(jrm.measure(METRICS, ranking), by_numbers(repeats))
 
 
-def test_what_a_repeat_leaves_behind():
-    """The third of [c, c, a] has the third rank, or the second."""
-    sides = {"q": ["c", "c", "a"]}, {"q": ["a", "c"]}
-    for repeats, value in (("keep", 0.5), ("remove", 1)):
-        ranking = jrm.rank_ids(*sides, repeats=repeats)
-        assert jrm.recall.of(ranking, k=2).values.tolist() == [value]
-
-
 @IGNORED
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_lists(form):

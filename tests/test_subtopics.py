@@ -75,6 +75,24 @@ def test_the_ends_of_alpha(three_items):
         np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
 
 
+def test_equal_gains_of_packed_lists(rng):
+    """Of items that gain the same, the greedy order takes the first, whatever its rank."""
+    topics, scores = rng.random((6, 20, 4)) < 0.3, rng.random((6, 20))
+    labels, retrieved = topics.any(-1), rng.random((6, 20)) < 0.7
+    in_rows = jrm.rank(
+        labels, scores, retrieved=retrieved, columns={"subtopics": topics}
+    )
+    packed = jrm.rank(
+        *(labels.ravel(), scores.ravel()),
+        retrieved=retrieved.ravel(),
+        columns={"subtopics": topics.reshape(-1, 4)},
+        segment_ids=np.repeat(np.arange(6), 20),
+        num_segments=6,
+    )
+    expected, actual = (jrm.alpha_ndcg.of(x, k=4).values for x in (in_rows, packed))
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
+
+
 def test_tied_items_of_long_lists(rng):
     """Means over all orders, with one group, groups of unequal size, and hardly any."""
     scores = rng.integers(0, 8, (3, 500)).astype(np.float32)

@@ -32,8 +32,6 @@ def half(ranks):
 # Lists by name: labels, and scores and weights unless they fall and are 1.
 EXAMPLES = {
     "six": (LABELS,),
-    "eight": ([3, 2, 3, 0, 1, 2, 3, 0], [0.94, 0.93, 0.92, 0.91, 0.8, 0.7, 0.6, 0.5]),
-    "two tied": ([0, 1], [1, 1]),
     "weighted": ([1, 0, 1], None, [1, 5, 3]),
     "without the first": ([1, 0, 1], None, [0, 5, 3]),
     **{f"{n} rising": (np.arange(n), np.arange(n)) for n in (2, 3, 100)},
@@ -106,11 +104,6 @@ def test_the_ideal_is_of_the_pool():
     close(lists.values, linear / ideal)
 
 
-def test_a_cut_list_of_eight(measured):
-    """A published value of nDCG@6, with the full list as the pool."""
-    close(measured("eight", "ndcg linear").values[0], 0.8183541904922857)
-
-
 def test_retrieved_without_one_relevant_document():
     """A B C D E are retrieved; A, C, E and Q are relevant, of which Q was not retrieved."""
 
@@ -151,13 +144,10 @@ def test_fewer_relevant_documents_than_were_retrieved():
     close(jrm.recall.of(graded).values, 1)
 
 
-def test_two_tied_documents(measured):
-    """The relevant one of two tied documents ranks first half of the time."""
-    close(measured("two tied", "mrr").values, (1 + 1 / 2) / 2)
-    close(measured("two tied", "precision").values, [1 / 2, 1 / 2])
-    close(measured("two tied", "ndcg").values, (1 + 1 / log2(3)) / 2)
+def test_two_tied_documents():
+    """A best order exists, and a key draws one of two orders."""
     labels, scores = np.array([0, 1], np.int32), np.ones(2, np.float32)
-    policies = {"best": 1, "worst": 1 / 2, "stable": 1 / 2}
+    policies = {"best": 1, "worst": 1 / 2}
 
     @jax.jit
     def of_policies(key):

@@ -148,7 +148,12 @@ def parse(text: object) -> Bound:
 @short_errors()
 def _parsed(text: str) -> Bound:
     """Returns what `parse` does, once until another metric is registered."""
-    match = _GRAMMAR.fullmatch(text)
+    measure = _trec.with_options(text)
+    if measure == text and (cure := _trec.instead_of(text)):
+        raise ValueError(
+            f"metric name {text!r}: these parameters of trec_eval are not read; pass {cure}"
+        )
+    match = _GRAMMAR.fullmatch(measure)
     if match is None:
         raise ValueError(
             f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
@@ -169,14 +174,12 @@ def _parsed(text: str) -> Bound:
     try:
         spec = NAMES[name].spec
         preset = spec.presets.get(name, {}).items()
-        of_family = [
-            (key, _gains.FUNCTIONS.get(x, x)) for key, x in family.options.items()
-        ]
-        options = [*preset, *of_family, *_options(match["options"])]
+        of_family = options_in(f"({family.options})")
+        options = [*preset, *of_family, *options_in(match["options"])]
         texts = [x for x in (typed, match["k"]) if x is not None]
         if family.cutoffs and not texts and spec.at not in dict(options):
             texts = [",".join(family.cutoffs)]
-        options += [(spec.at, _cutoffs(cutoffs, spec.at)) for cutoffs in texts]
+        options += [(spec.at, cutoffs_in(cutoffs, spec.at)) for cutoffs in texts]
         bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
@@ -199,10 +202,10 @@ def name_and_options(text: str) -> tuple[str, dict[str, object]]:
     >>> name_and_options("map(rel=1)@5"), name_and_options("MAP")
     (('map', {'relevance_threshold': 1}), ('map', {}))
     """
-    match = _GRAMMAR.fullmatch(text)
+    match = _GRAMMAR.fullmatch(_trec.with_options(text))
     if match is None:
         return text, {}
-    return match["name"].lower(), dict(_options(match["options"]))
+    return match["name"].lower(), dict(options_in(match["options"]))
 
 
 def lower_is_better(name: str) -> bool | None:
@@ -406,11 +409,11 @@ def _bind(name: object, value: object) -> Bound:
     return metric.spec.bind(args, options)._replace(name=name)
 
 
-def _cutoffs(text: str, option: str) -> object:
+def cutoffs_in(text: str, option: str) -> object:
     """Returns what follows the @ of a name: `10` for "10", `(1, 5)` for "1,5".
 
-    >>> _cutoffs("1%", "k"), _cutoffs("0.5%,10", "k"), _cutoffs("0.5", "recall_levels")
-    (share(0.01), (share(0.005), 10), 0.5)
+    >>> cutoffs_in("0.5%,10", "k"), cutoffs_in("0.5", "recall_levels")
+    ((share(0.005), 10), 0.5)
     """
     read: Callable[[str], object] = _rank_or_share if option == "k" else float
     try:
@@ -431,13 +434,13 @@ def _rank_or_share(text: str) -> int | share:
     return share.of_percent(text[:-1]) if text.endswith("%") else int(text)
 
 
-def _options(text: str | None) -> list[tuple[str, object]]:
+def options_in(text: str | None) -> list[tuple[str, object]]:
     """Returns the names and values of the options in the parentheses of a metric's name.
 
     Abbreviations of option names are spelt out. None stands for a name without
     parentheses.
 
-    >>> _options("(rel=2, denominator=hits)"), _options(None)
+    >>> options_in("(rel=2, denominator=hits)"), options_in(None)
     ([('relevance_threshold', 2), ('denominator', 'hits')], [])
     """
     try:

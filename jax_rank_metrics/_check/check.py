@@ -23,6 +23,7 @@ from jax_rank_metrics._check.remarks import (
     remark_on_padding,
     remark_on_retrieved,
     remark_on_scores,
+    remark_on_segments,
 )
 from jax_rank_metrics._drivers.evaluate_users import remarks_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -119,6 +120,7 @@ def check(
     - scores of −inf, which is the lowest score (for a `model`, no recommendation);
     - relevant items that score below the others, as if scores were ranks or distances;
     - masks that hide whole lists before others;
+    - segment ids that seem to be the sizes of lists;
     - lists whose relevant items are all excluded;
     - ids that are retrieved twice, and relevant ids that are never retrieved;
     - ids of a `Joined` that never match.
@@ -438,6 +440,8 @@ def _check_labels(
     )
     packed = segment_ids is not None
     remarks = remark_on_lists(lists, threshold)
+    if num_segments is not None:
+        remarks += remark_on_segments(np.asarray(segment_ids), num_segments)
     remarks += remark_on_padding(grades, unmasked, packed)
     return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._inputs import first_index, repeated
+from jax_rank_metrics._inputs.list_ids import IDS_OF_SIZES
 from jax_rank_metrics._types import Number
 
 ALL_EXCLUDED = "every relevant id is excluded in"
@@ -338,6 +339,30 @@ def remark_on_mask(mask: np.ndarray) -> list[str]:
         return []
     example = _with_example(hidden, np.ones_like(hidden), mask.shape[:-1])
     return [f"the mask hides every item of {example}; {cure}"]
+
+
+def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
+    """Remarks if items seem to hold the size of their list, in place of its number.
+
+    A size then stands as often as it says, or a multiple of that where neighbours have one
+    size. Two ids may do so by chance, so there have to be three, or the only one has to
+    stand for all lists.
+    """
+    if segment_ids.ndim > 1 or segment_ids.min(initial=1) < 1:
+        return []
+    starts = np.flatnonzero(np.diff(segment_ids, prepend=0))
+    sizes, lengths = segment_ids[starts], np.diff(starts, append=segment_ids.size)
+    num_lists = lengths // sizes
+    if len(sizes) > 2:
+        is_likely = np.median(num_lists) == 1
+    else:
+        is_likely = len(sizes) == 1 and num_lists[0] == num_segments
+    if (lengths % sizes).any() or not is_likely:
+        return []
+    return [
+        f"segment_ids are {sizes[0]} at the first {sizes[0]} items, and so on, as if they "
+        f"were the sizes of lists; pass the list of each item, as {IDS_OF_SIZES} has it"
+    ]
 
 
 def _keys(*ids: np.ndarray) -> list[np.ndarray]:

@@ -58,6 +58,7 @@ class Options(NamedTuple):
     qrels_columns: str | None
     run_columns: str | None
     weights: Path | None
+    signature: bool
     format: Format = "text"
     # Those of `evaluate`.
     per_query: bool = False
@@ -70,6 +71,7 @@ class Options(NamedTuple):
     at_least: float | None = None
     alpha: float = 0.05
     undecided: Literal["fail", "pass"] = "fail"
+    save: Path | None = None
 
     @property
     def words(self) -> list[str]:
@@ -196,13 +198,15 @@ def _check_choices(options: Options) -> None:
     for is_set, option, formats in (
         (options.per_query, "--per-query", _PER_QUERY_FORMATS),
         (options.compare is not None, "--compare", _COMPARISON_FORMATS),
+        (options.signature, "--signature", _COMPARISON_FORMATS),
     ):
         if is_set and format not in formats:
             raise ValueError(
                 f"{option} goes with --format {', '.join(formats)}, not {format}"
             )
-    if options.per_query and options.compare and format == "csv":
-        raise ValueError("--format csv is one table; pass --per-query or --compare")
+    if options.per_query and format == "csv" and (options.compare or options.signature):
+        further = "--compare" if options.compare else "--signature"
+        raise ValueError(f"--format csv is one table; pass --per-query or {further}")
     if options.compare and len(options.runs) < 2:
         raise ValueError("--compare needs two runs or more")
     if options.complete and options.missing not in (None, "zero"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.names import direction_of
-from jax_rank_metrics._command import measuring, report, request
+from jax_rank_metrics._command import measuring, report, request, saved
 from jax_rank_metrics._command.arguments import Options, write_out
 from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons import power
@@ -58,14 +58,18 @@ def gate(options: Options) -> int:
 
     Raises:
         ValueError: as `measuring.evaluate`; if there is no margin, with those that these
-            queries can tell; for a metric without values of queries, or a direction.
+            queries can tell; for a metric without values of queries, or a direction; if
+            a saved baseline has another signature.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
-    measured = list(measuring.measured(options, metrics))
+    names, baseline = [*options.paths], options.runs[0]
+    has_saved = options.at_least is None and saved.is_saved(baseline)
+    files = options.runs[has_saved:]
+    measured = list(measuring.measured(options._replace(runs=files), metrics))
     runs = {name: run for name, run, _ in measured}
     measuring.note_all(runs)
     report.check_values_per_query(runs, "gate")
-    name, run, joined = measured[-1]
+    _, run, joined = measured[-1]
     lowers = {label: direction_of((label,)) for label in run.means}
     for label, lower in lowers.items():
         if lower is None or label not in run.lists:
@@ -73,8 +77,13 @@ def gate(options: Options) -> int:
     floor, margin, alpha = options.at_least, options.margin, options.alpha
     systems = {x: y.lists for x, y in runs.items()}
     documents = {x: y for x, _, y in measured}
+    if has_saved:  # of which no documents are known, so that none has moved
+        old = saved.values_of(baseline, run)
+        replaced = {x: _with_values(y, old[x]) for x, y in run.lists.items()}
+        systems = {names[0]: replaced, names[1]: run.lists}
+        documents = dict.fromkeys(names, joined)
     if floor is not None:  # A baseline that has this value in every query.
-        constant = {x: _constant(y, floor) for x, y in run.lists.items()}
+        constant = {x: _with_values(y, floor) for x, y in run.lists.items()}
         systems = {f"{floor:g}": constant, **systems}
         documents, margin = {f"{floor:g}": joined, **documents}, margin or 0.0
 
@@ -121,16 +130,20 @@ def gate(options: Options) -> int:
         numbers += x.lists, shares[label], detectable[label], needed[label]
         findings.append({"metric": label, "verdict": VERDICTS[code]})
         findings[-1] |= zip(FIELDS + PLANS, numbers, strict=True)
+        if options.signature:
+            findings[-1]["signature"] = run.signatures[label]
     code = WORSE if WORSE in codes else max(codes)
     verdict = VERDICTS[code]
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
+    if options.save is not None:
+        options.save.write_text(saved.text_of(run), "utf-8")
     if options.format == "json":
         document = {"verdict": verdict, "exit_code": code, "margin": margin}
         document |= {"alpha": alpha, "metrics": findings, "queries": rows}
         write_out(sheet.json_of(document))
     else:
-        headline = f"{verdict}: {name} against {[*systems][0]}, margin {margin:g}"
+        headline = f"{verdict}: {names[-1]} against {[*systems][0]}, margin {margin:g}"
         worst = [x for label in lowers for x in by_metric[label][:MAX_QUERIES]]
         sheets = _sheets(findings, [x for x in worst if x["difference"]], alpha)
         as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
@@ -142,18 +155,19 @@ def _sheets(
     findings: list[dict[str, Any]], decided: list[dict[str, Any]], alpha: float
 ) -> list[sheet.Sheet]:
     """Returns the table of metrics, and that of the queries that decided, if any did."""
-    note = NOTE.format(100 - 100 * alpha)
+    texts = dict.fromkeys(x["signature"] for x in findings if "signature" in x)
+    note = "; ".join([NOTE.format(100 - 100 * alpha), *texts])
     sheets = [_sheet(findings, ("metric", "verdict"), FIELDS + PLANS, note)]
     if decided:
-        texts = ("metric", "list", "missed", "gained")
-        sheets.append(_sheet(decided, texts, ("a", "b", "difference"), MOVES))
+        columns = ("metric", "list", "missed", "gained")
+        sheets.append(_sheet(decided, columns, ("a", "b", "difference"), MOVES))
     return sheets
 
 
-def _constant(lists: PerList, value: float) -> PerList:
-    """Returns lists with this value."""
+def _with_values(lists: PerList, values: float | np.ndarray) -> PerList:
+    """Returns lists with other values, which are all defined."""
     defined = lists.defined | True
-    return dataclasses.replace(lists, values=0 * lists.values + value, defined=defined)
+    return dataclasses.replace(lists, values=0 * lists.values + values, defined=defined)
 
 
 def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheet.Sheet:

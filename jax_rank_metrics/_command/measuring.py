@@ -53,15 +53,16 @@ def evaluate(options: Options) -> None:
     if options.plot is not None:
         report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
+    texts = report.signatures_of(runs) if options.signature else None
     if options.format == "trec":
         run_lines = [name for name in RUN_LINES if name in names]
         text = report.as_trec(runs, metrics, per_query, run_lines)
     elif options.format == "csv":
-        text = report.as_csv(runs, tests, per_query, level)
+        text = report.as_csv(runs, tests, per_query, level, texts)
     elif options.format == "json":
-        text = report.as_json(runs, tests, per_query)
+        text = report.as_json(runs, tests, per_query, texts)
     else:
-        text = report.as_text(runs, tests, per_query, level, options.format)
+        text = report.as_text(runs, tests, per_query, level, options.format, texts)
     write_out(text)  # first, so that a figure that fails takes no number with it
     if options.plot is not None:
         report.draw(runs, tests, baseline, options.plot, level)
@@ -87,9 +88,11 @@ def measured(
     for name, path in _with_progress(list(options.paths.items())):
         rows, tag = _read(options, path, "score")
         try:
+            sides = sides_of_frames(judged, rows, ties, options.repeats)
+            choices = dict(sides.choices) | {"rows": options.duplicates}
             with arguments_as(missing="--missing", unjudged="--unjudged"):
                 joined = joined_of(
-                    sides_of_frames(judged, rows, ties, options.repeats),
+                    sides._replace(choices=choices),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
                     depth=options.depth,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
@@ -36,10 +37,12 @@ class Run(NamedTuple):
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
     num_skipped: int  # judged queries that the run lacks and the means leave out
     remarks: tuple[str, ...]  # on what was probably not intended
+    signatures: dict[str, Signature]
     tag: str | None = None  # of a file of TREC
 
 
 Runs = Mapping[str, Run]
+Texts = Mapping[str, str] | None  # the signatures to write, by label
 
 
 def measure(
@@ -91,6 +94,7 @@ def measure(
         is_counted,
         int((joined.list_weights == 0).sum()),
         joined.remarks_at(threshold),
+        by_label(joined.signature(bounds)) if metrics else {},
     )
 
 
@@ -111,6 +115,15 @@ def check_values_per_query(runs: Runs, option: str) -> None:
             f"{option}: the runs cover different queries and cannot be compared; pass "
             "--missing zero"
         )
+
+
+def signatures_of(runs: Runs) -> dict[str, str]:
+    """Returns the signature of each label; runs of tables and of lists may differ."""
+    labels = next(iter(runs.values())).signatures
+    texts = {
+        x: dict.fromkeys(run.signatures[x] for run in runs.values()) for x in labels
+    }
+    return {label: " and ".join(x) for label, x in texts.items()}
 
 
 def compare(
@@ -137,7 +150,9 @@ def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
         )
 
 
-def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
+def as_csv(
+    runs: Runs, tests: Comparisons, per_query: bool, level: Number, texts: Texts
+) -> str:
     """Returns one table as CSV: of queries, else of comparisons, else of means."""
     if per_query:
         rows = (
@@ -148,11 +163,11 @@ def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> st
         )
         return sheet.csv_of(("run", "query", "metric", "value"), rows)
     if tests:
-        return table(tests, format="csv")
-    return table(_means(runs), format="csv", level=level)
+        return table(tests, format="csv", signatures=texts)
+    return table(_means(runs), format="csv", level=level, signatures=texts)
 
 
-def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
+def as_json(runs: Runs, tests: Comparisons, per_query: bool, texts: Texts) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
     A statistic that is not finite is null.
@@ -165,6 +180,12 @@ def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
         }
     if per_query:
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
+    document |= {"signatures": texts} if texts else {}
+    return indented(document)
+
+
+def indented(document: Any) -> str:
+    """Returns a document as JSON, a line for each number."""
     return f"{json.dumps(sheet.plain(document), indent=1, ensure_ascii=False)}\n"
 
 
@@ -174,6 +195,7 @@ def as_text(
     per_query: bool,
     level: Number,
     format: Format,
+    texts: Texts,
 ) -> str:
     """Returns tables of queries, tables of means, and comparisons, in this order.
 
@@ -195,10 +217,10 @@ def as_text(
     if not cover_same_queries(runs):
         tables = [{name: run.means} for name, run in runs.items()]
     for means in tables:
-        options = {"format": format, "level": level, "rows": rows}
+        options = {"format": format, "level": level, "rows": rows, "signatures": texts}
         parts.append(str(table(means, compare=tests or None, **options)))
     if tests:
-        parts.append(str(table(tests, format=format)))
+        parts.append(str(table(tests, format=format, signatures=texts)))
     return "\n\n".join(parts) + "\n"
 
 

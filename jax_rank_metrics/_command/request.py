@@ -115,6 +115,8 @@ def _with_options(
     if spec.name == "residual":  # what the call sets are options of its metric
         of = options["of"] if isinstance(options["of"], Bound) else parse(options["of"])
         options["of"] = _with_options(of, trec, level, has_cutoff)
+        if level is not None and "max_label" not in typed:  # may be relevant, too
+            options["max_label"] = max(level, options["max_label"])
     # trec_eval divides by k at a cutoff only, and by what was retrieved in set_P.
     if trec and (spec.name != "precision" or has_cutoff):
         for option, value in _TREC_OPTIONS.get(spec.name, {}).items():

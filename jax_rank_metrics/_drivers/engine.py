@@ -16,6 +16,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
+from jax_rank_metrics._calls.signatures import Signature, signature
 from jax_rank_metrics._check.remarks import TIED, read_in_one_order, remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
@@ -264,6 +265,7 @@ def run(
         undefined,
         remarks=(*texts,),
         num_queries=num_queries,
+        signature=_signatures(job, undefined),
     )
     exposure = None
     if sums.counts is not None:
@@ -271,6 +273,20 @@ def run(
         tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
         exposure = Exposure(job.plan.k, counts, tally)
     return evaluation, exposure, has_inf
+
+
+def _signatures(job: Job, undefined: Undefined) -> dict[str, Signature]:
+    """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
+    plan, results = job.plan, {}
+    for x in plan.bounds:
+        # What users are shown is ordered by a hash that differs between them.
+        is_of_user = job.unit == USER and plan.reads_hash(x)
+        choices = {"ties": "user-hash" if is_of_user else plan.ties}
+        choices |= {"infinite": "unretrieved"} if plan.skips_inf else {}
+        choices |= {"negative": "error", "nan": "error", "undefined": undefined}
+        scores = jax.dtypes.canonicalize_dtype(float).name
+        results[x.name] = signature(x, scores=scores, **choices)
+    return results
 
 
 def _remarks(

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._calls.signatures import Signature
 from jax_rank_metrics._drivers.interactions import repeated_id
 from jax_rank_metrics._inputs.list_ids import numbered
 from jax_rank_metrics._messages import short_errors
@@ -45,6 +46,7 @@ class Evaluation(StatesByName):
         query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
             where these are 0, 1, ….
         num_queries: How many queries were evaluated.
+        signature: The signature of each metric of the call, by name; see `jrm.signature`.
     """
 
     # What a query is called in messages, in the plural.
@@ -57,6 +59,9 @@ class Evaluation(StatesByName):
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     num_queries: int = dataclasses.field(default=-1, kw_only=True)
+    signature: dict[str, Signature] = dataclasses.field(
+        default_factory=dict, kw_only=True
+    )
 
     def __post_init__(self) -> None:
         """Counts the queries."""
@@ -125,8 +130,9 @@ class Evaluation(StatesByName):
 
         Raises:
             TypeError: if another is no such evaluation.
-            ValueError: if evaluations have other metrics, another k or `undefined`; if some
-                have ids, or values of queries, and others have not; if a query is in two.
+            ValueError: if evaluations have other metrics, another k, `undefined` or `ties`;
+                if some have ids, or values of queries, and others have not; if a query is
+                in two.
         """
         parts = [self, *evaluations]
         for part in parts:
@@ -139,6 +145,7 @@ class Evaluation(StatesByName):
             ("metrics", [list(x.states) for x in parts]),
             ("k", [x.items.shape[1] for x in parts]),
             ("undefined", [x.undefined for x in parts]),
+            ("signatures", [list(x.signature.values()) for x in parts]),
             ("keep_lists", [bool(x.lists) for x in parts]),
             (f"ids of {self._unit}", [x.list_ids is not None for x in parts]),
         ):

@@ -288,7 +288,7 @@ def measure_candidates(
     kinds = jnp.asarray(queries.kinds)
     is_judged, retrieved = kinds >= 2, (kinds == 1) | (kinds == 3)
     if plan.skips_inf:
-        retrieved &= scores != -jnp.inf
+        retrieved &= ~jnp.isneginf(scores)  # integers have none
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
         columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}

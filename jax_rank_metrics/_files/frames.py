@@ -24,15 +24,19 @@ SUBTOPIC = "subtopic"
 
 # The columns of query, document and number, as programs name them.
 _RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
+_TERRIER = (
+    "docno",
+    "docid",
+)  # the latter is the number in an index where both are there
 _KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
     "relevance": (
         ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
-        ("qid", "docno", "label"),  # PyTerrier
+        *(("qid", doc, number) for doc in _TERRIER for number in ("label", "rel")),
         *(_RANX, _BEIR),  # the latter also of MTEB
     ),
     "score": (
         ("query_id", "doc_id", "score"),
-        ("qid", "docno", "score"),
+        *(("qid", doc, "score") for doc in _TERRIER),
         *(_RANX, _BEIR),
     ),
 }
@@ -86,6 +90,8 @@ def known_columns(
     ('query_id', 'doc_ids', 'scores')
     """
     known, ranks = {*names}, [name for name in names if is_rank(name)]
+    if "docno" in known:
+        known.discard("docid")
     present: list[tuple[str, ...]]
     present = [triple for triple in _KNOWN[value] if {*triple} <= known]
     if not present and value == "score":

@@ -79,7 +79,11 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     row = None if "repeated" in frame.columns else first_repeat(frame)
     if row is not None:
         query, doc = frame.select(IDS).row(row)
-        fail(row, f"document {doc!r} of query {query!r} is there twice; pass it once")
+        cure = "pass it once"
+        names = getattr(_inputs.as_frame(data, "jrm.join"), "columns", ())
+        if name == "qrels" and "iteration" in names:
+            cure = "rename the column iteration to subtopic, if it tells these"
+        fail(row, f"document {doc!r} of query {query!r} is there twice; {cure}")
     return frame
 
 
@@ -416,7 +420,7 @@ def _sides_of(
 
 
 def join_dicts(
-    qrels: Mapping[str, Mapping[str, int]],
+    qrels: "Mapping[str, Mapping[str, int]] | pl.DataFrame",
     run: Mapping[str, Mapping[str, float]],
     *,
     condensed: bool,
@@ -429,12 +433,13 @@ def join_dicts(
     scores are compared as float32.
 
     Args:
-        qrels: The judgements, at least one.
+        qrels: The judgements, at least one; or a frame of those of subtopics.
         run: The run.
         condensed: See `join`.
         ties: See `join`.
     """
-    sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run, ties)
+    sides = sides_of_dicts(qrels, run) if isinstance(qrels, Mapping) else None
+    sides = sides or _sides_of(qrels, run, ties)
     if ties == "trec":
         sides = sides.with_float32_scores()
     return joined_of(
@@ -490,7 +495,13 @@ def joined_of(
         is_judged = np.zeros(len(sides.retrieved.values), bool)
         is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
         sides = sides.keep(is_judged)
-    return Joined(sides, is_counted.astype(np.float32), ties, remarks)
+    choices = {**sides.choices, "negative": "unjudged", "nan": "error", "cut": depth}
+    choices |= {"ties": ties} if ties == "trec" else {}
+    choices |= {"unjudged": "removed"} if condensed else {}
+    if missing == "skip":  # lists may be empty
+        has_lists = sides.choices["duplicates"] != "error"
+        choices["queries"] = "listed" if has_lists else "both"
+    return Joined(sides, is_counted.astype(np.float32), ties, remarks, choices)
 
 
 def _subject(ids: "pl.Series") -> str:

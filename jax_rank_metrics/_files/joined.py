@@ -6,7 +6,7 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.signatures import Signature, signature
 from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._files.frames import pl
 from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of, pack
@@ -86,6 +87,7 @@ class Joined:
         list_weights: np.ndarray,
         ties: str,
         remarks: Sequence[str] = (),
+        choices: Mapping[str, str | int | None] | None = None,
     ) -> None:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
@@ -94,6 +96,7 @@ class Joined:
         self._sides = sides
         self._ties = ties
         self._remarks = (*remarks,)
+        self._choices = dict(choices or {})  # of signatures
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -248,6 +251,30 @@ class Joined:
             values = dataclasses.replace(lists[bound.name], undefined=undefined)
             states[bound.name] = HostSums.of_lists(values, bound.state).state()
         return states
+
+    def signature(
+        self, metrics: Metrics, undefined: Undefined = "zero"
+    ) -> dict[str, Signature]:
+        """Returns the signature of each metric as it is measured here.
+
+        Args:
+            metrics: As for `measure`.
+            undefined: As for `evaluate`.
+
+        Returns:
+            A dict from each name, as typed, to its `Signature`.
+
+        Raises:
+            ValueError: as `measure`; or if `undefined` is none of the options.
+            TypeError: as `measure`.
+
+        >>> from jax_rank_metrics import join
+        >>> joined = join({"q": {"a": 1}}, {"q": {"a": 2, "x": 1}}, ties="trec")
+        >>> joined.signature("map")["map"]
+        'ap|ties:id-desc|duplicates:error|negative:unjudged|nan:error|def:1'
+        """
+        choices = self._choices | {"undefined": undefined}
+        return {x.name: signature(x, **choices) for x in bind_all(metrics)}
 
     def relevant_ranks(
         self, query: str | int, relevance_threshold: Number | None = None

@@ -90,9 +90,9 @@ def read_qrels(
         format: One of the above; None takes it from the extension.
         columns: For tables, the names of the columns of query, document and relevance, and
             perhaps of the subtopic. By default, those of the program whose columns are
-            there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno and
-            label of PyTerrier; q_id, doc_id and score of ranx; query-id, corpus-id and
-            score of BEIR and MTEB. Of lists of documents, there are two.
+            there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno or
+            docid, and label or rel of PyTerrier; q_id, doc_id and score of ranx; query-id,
+            corpus-id and score of BEIR and MTEB. Of lists of documents, there are two.
         duplicates: What to do if a query has a document more than once: "error", or keep
             the "first" or the "last" line; or, of judgements, the "max" relevance.
 

@@ -63,6 +63,7 @@ class Sides(NamedTuple):
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
     remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
     is_ascii: bool = True  # whether no id of a document can be written in two ways
+    choices: Mapping[str, str] = {"duplicates": "error"}  # of a signature
 
     @property
     def is_retrieved(self) -> np.ndarray:
@@ -100,6 +101,7 @@ class Sides(NamedTuple):
         return self._replace(
             retrieved=self.retrieved._replace(values=_rounded(values)),
             scores=_rounded(self.scores),
+            choices={**self.choices, "scores": "float32"},
         )
 
 
@@ -130,8 +132,12 @@ def sides_of_frames(
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
         repeats: Whether documents that occur earlier in a ranked list stay.
     """
-    if repeats == "remove" and "repeated" in run.columns:
-        run = run.filter(~pl.col("repeated")).drop("repeated")
+    duplicates = "error"  # in tables
+    if "repeated" in run.columns:
+        duplicates = "first"
+        if repeats == "remove":
+            duplicates = "removed"
+            run = run.filter(~pl.col("repeated")).drop("repeated")
     if run["score"].dtype != pl.Float64:
         rank = pl.col("score").rank("dense")
         score = pl.col("score") if ties == "trec" else rank
@@ -203,6 +209,7 @@ def sides_of_frames(
         collided,
         (*remarks,),
         all(map(_is_ascii, doc_ids)),
+        {"duplicates": duplicates},
     )
 
 

@@ -31,6 +31,7 @@ from jax_rank_metrics._inputs.libraries import (
     named,
     same_index,
 )
+from jax_rank_metrics._inputs.list_ids import refuse_sizes
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._types import Arrays
@@ -144,6 +145,7 @@ def segments(
     # integers beyond int32, and which `jax.jit` around the call would trace.
     convert = integers if is_of_jax(segment_ids) else numpy_array
     raw_ids = convert("segment_ids", segment_ids)
+    refuse_sizes("segment_ids", raw_ids, "labels", labels.shape)
     _check_segment_ids(raw_ids, num_lists)
     array = integers("segment_ids", raw_ids)
     same_shape("segment_ids", array, "labels", labels.shape)

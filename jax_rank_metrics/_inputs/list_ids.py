@@ -18,6 +18,9 @@ from jax_rank_metrics._types import ListIds
 
 _INT32 = np.iinfo(np.int32)
 
+# What makes the list of each item from the sizes of lists, which gradient boosting reads.
+IDS_OF_SIZES = "np.repeat(np.arange(len(sizes)), sizes)"
+
 
 def hash_ids(ids: ListIds) -> np.ndarray:
     """Hashes ids of lists to pairs of int32, the same in every process and on every host.
@@ -141,6 +144,9 @@ def pack(
     query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
 ) -> Packing:
     """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
+
+    Of the sizes of lists, as LightGBM and XGBoost take them, the ids are
+    `np.repeat(np.arange(len(sizes)), sizes)`.
 
     The items of a list need not be neighbours. This runs on the host, so call it outside
     `jax.jit`. `num_segments` is static: each number of lists compiles its own program. A
@@ -295,6 +301,24 @@ def _check_whole(name: str, ids: np.ndarray) -> None:
         raise ValueError(
             f"{name} is {ids[index]} at {index}; pass integers or strings, or floats "
             f"that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
+        )
+
+
+def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> None:
+    """Raises if there are fewer ids than items, as where the sizes of lists were passed.
+
+    Only shapes are read, so that ids may be traced, and may be sizes that `pack` numbered.
+
+    Args:
+        name: The argument that holds the list of each item.
+        ids: Its value.
+        items_name: An argument with an entry for each item.
+        shape: The shape of that.
+    """
+    if np.ndim(ids) == len(shape) == 1 and np.shape(ids)[0] < shape[0]:
+        raise ValueError(
+            f"{name} has shape {np.shape(ids)}, but {items_name} has shape {tuple(shape)}; "
+            f"pass the list of each item, which {IDS_OF_SIZES} makes of sizes of lists"
         )
 
 

@@ -19,9 +19,9 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
-from jax_rank_metrics._places import few_ranks_cpu
+from jax_rank_metrics._places import few_ranks_cpu, tie_groups
 from jax_rank_metrics._places.place import FEW_RANKS, at_ranks
-from jax_rank_metrics._places.tie_groups import RankSum, bounds_of_runs
+from jax_rank_metrics._places.tie_groups import RankSum
 from jax_rank_metrics._types import Cut, PositionFn
 
 
@@ -126,8 +126,7 @@ def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.
 def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
     """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
     is_few = stop.shape[-1] <= FEW_RANKS
-    bounds = few_ranks_cpu.bounds_of_runs if is_few else bounds_of_runs
-    start, end = bounds(continues)
+    start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
     offset, sizes = _arithmetic.iota(stop) - start, end - start + 1
     # Of few items, each is added; of many, those that can stop a user, in the first slots
     # of their group: rounding would add up.
@@ -180,9 +179,8 @@ def expected(
     """
     cuts = [layout.cut_of_items(k) for k in ks]
     means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
-    sums = [layout.sum(chances * x) for x in means]
-    stopped = jnp.stack(sums[len(ks) :], axis=-1)
-    return jnp.stack(sums[: len(ks)], axis=-1), 1 - stopped
+    sums = jnp.stack([layout.sum(chances * x) for x in means], axis=-1)
+    return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
 
 
 def at_rank(rank: jax.Array) -> RankMeans:

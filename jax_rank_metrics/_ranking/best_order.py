@@ -165,7 +165,7 @@ def greedy_sum(
         )
     items = pool.items.read()
     has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]
-    slots = _arithmetic.iota(items.exists)
+    slots = pool.indices
     topics_to_items = jax.vmap(layout.broadcast_to_items, in_axes=-1, out_axes=-1)
     depth, max_items = _inputs.deepest(ks), data.max_items
     assert max_items is not None

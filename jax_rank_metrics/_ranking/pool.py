@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._ordering.candidates import RawCandidates
@@ -26,6 +27,11 @@ class Pool:
 
     items: ItemArrays | RawItems
     layout: PoolLayout
+
+    @property
+    def indices(self) -> jax.Array:
+        """The index of each item, which rises with the order in which they were passed."""
+        return _arithmetic.iota(self.items.read().exists)
 
     @property
     def finds_stops(self) -> bool:
@@ -64,6 +70,18 @@ class Pool:
             amounts = item_amounts(item_fn, items, dtype)
             sums.append(layout.sum(amounts, amounts.ndim - items.exists.ndim))
         return layout.sum(items.exists), sums
+
+
+@pytree()
+class SortedPool(Pool):
+    """A pool in rank order, such as that of packed lists, with the index of each item."""
+
+    index: jax.Array
+
+    @property
+    def indices(self) -> jax.Array:
+        """The index of each item, which rises with the order in which they were passed."""
+        return self.index
 
 
 @pytree("items_axis")

@@ -127,14 +127,12 @@ class Ranked:
         Args:
             by_label: Whether those that are known to have the same label do not count.
         """
-        exists, keys, labels = self.items.exists, self._tie_keys, self.items.labels
-        is_tied = jnp.zeros_like(exists)
+        exists, labels = self.items.exists, self.items.labels
+        is_tied = self.continues if self.may_tie else jnp.zeros_like(exists)
         if self.tied is not None:
             is_tied = exists & (self.tied > 1)
-        elif keys is not None:
-            is_tied = exists[..., 1:] & (keys[..., 1:] == keys[..., :-1])
-            if by_label:  # items of a group stand together
-                is_tied = is_tied & (labels[..., 1:] != labels[..., :-1])
+        elif by_label:
+            is_tied = is_tied & (labels != _arithmetic.shifted(labels, 1))
         ties = jnp.any(is_tied, axis=-1)
         return ties if self.straddles is None else ties | self.straddles
 

@@ -165,6 +165,20 @@ class Sheet(NamedTuple):
             legend=line(self.legend),
         )
 
+    def with_signatures(self, signatures: Mapping[str, str]) -> "Sheet":
+        """Returns the sheet with the signatures of its metrics in the note and records.
+
+        Raises:
+            ValueError: if no record is of a metric that has one.
+        """
+        rows = [
+            x | {"signature": signatures.get(x.get("metric", ""))} for x in self.records
+        ]
+        texts = dict.fromkeys(x["signature"] for x in rows if x["signature"])
+        if not texts:
+            raise ValueError("signatures are of none of the metrics in the table")
+        return self._replace(note="; ".join([self.note, *texts]), records=rows)
+
 
 def number_with_interval(
     number: float, low: float, high: float, digits: int, sign: str = ""

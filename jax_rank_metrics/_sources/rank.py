@@ -20,7 +20,7 @@ from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.packed_order import index_in_list, order_by
 from jax_rank_metrics._places.soft_places import SoftScores, sigmoid_ranks
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.pool import Pool, ScoredPool
+from jax_rank_metrics._ranking.pool import Pool, ScoredPool, SortedPool
 from jax_rank_metrics._ranking.ranked import Ranked, UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.few_relevant import rank_few
@@ -202,7 +202,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
         if raw_items.retrieved is not None:
             # Judged items without a rank do not exist in `best`, but do in the pool.
             pool_items = flat_items.at(indices).read()
-        pool = Pool(pool_items, layout)
+        pool = SortedPool(pool_items, layout, best.ids)
     return RankingData(
         held=held,
         pool=pool,

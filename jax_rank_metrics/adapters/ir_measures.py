@@ -12,6 +12,11 @@ It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_m
 leaves to a script, and RR with a cutoff come from the same ranking as all the others.
 IPrec is that of version 10 of trec_eval; the library's own provider contains version 9,
 which rounds the number of relevant documents for a level of recall otherwise.
+
+Measures of subtopics read the subtopic from the field or column `iteration`. They, those of
+C/W/L and Judged are the numbers of the providers pyndeval, cwl_eval and judged where scores
+do not tie, of which these rank the first id or line first. ERR_IA@1 is divided here too,
+and documents of a relevance below 0 are not judged.
 """
 
 import math
@@ -21,7 +26,10 @@ from typing import Any
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import TiesOfFiles
+from jax_rank_metrics._files.frames import SUBTOPIC, pl
 from jax_rank_metrics._files.join import join_dicts
+from jax_rank_metrics._files.sides import TOPICS
+from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics.adapters._shared import framework
 
 with warnings.catch_warnings():
@@ -31,11 +39,13 @@ _base = framework("ir_measures.providers.base", __name__)
 _measures = framework("ir_measures.measures", __name__)
 
 _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
-_REQUIRED = _base.Any(required=True)
+_REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
 # The names of measures are names of metrics. Where a measure means something else by its
 # name, `_name_of` sets options.
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
+
+_MAX_RANK = 1000  # of cwl_eval
 
 Dicts = Mapping[str, Mapping[str, Any]]
 
@@ -49,22 +59,33 @@ class Provider(_irm.Provider):
     NAME = "jax_rank_metrics"
     SUPPORTED_MEASURES = [
         _measures._AP(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._AP_IA(rel=_ANY, judged_only=_ANY),
+        _measures._BPM(cutoff=_ANY, T=_ANY, min_rel=_ZERO, max_rel=_REQUIRED),
         _measures._Bpref(rel=_ANY),
         _measures._ERR(cutoff=_ANY),
+        _measures._ERR_IA(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._INSQ(T=_ANY, min_rel=_ZERO, max_rel=_REQUIRED),
+        _measures._INST(T=_ANY, min_rel=_ZERO, max_rel=_REQUIRED),
         _measures._IPrec(recall=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._Judged(cutoff=_ANY),
+        _measures._NRBP(alpha=_ANY, beta=_ANY, rel=_ANY),
         _measures._NumQ(),
         _measures._NumRel(rel=_ANY),
         _measures._NumRet(rel=_ANY),
         _measures._P(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._P_IA(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._R(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._RBP(cutoff=_NONE, p=_ANY, rel=_REQUIRED),
         _measures._RR(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._Rprec(rel=_ANY, judged_only=_ANY),
+        _measures._SDCG(cutoff=_ANY, dcg=_ANY, min_rel=_ZERO, max_rel=_REQUIRED),
         _measures._SetF(rel=_ANY, beta=_ANY, judged_only=_ANY),
         _measures._SetAP(rel=_ANY, judged_only=_ANY),
         _measures._SetP(rel=_ANY, relative=_ANY, judged_only=_ANY),
         _measures._SetR(rel=_ANY),
+        _measures._StRecall(cutoff=_ANY, rel=_ANY),
         _measures._Success(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._alpha_nDCG(cutoff=_ANY, alpha=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._infAP(rel=_ANY),
         _measures._nDCG(cutoff=_ANY, dcg=_ANY, gains=_ANY, judged_only=_ANY),
     ]
@@ -76,7 +97,7 @@ class Provider(_irm.Provider):
             ties: "trec" for the numbers of the provider pytrec_eval, except for IPrec:
                 scores are compared as float32, and of equal ones the document of the last
                 id ranks first; or "expected" for the mean over all orders of documents
-                that tie.
+                that tie, or one order where a metric has no such mean.
 
         Raises:
             ValueError: if `ties` is neither.
@@ -86,24 +107,30 @@ class Provider(_irm.Provider):
         self.ties: TiesOfFiles = ties
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
+        measures, rows = [*measures], []
+        if any(map(_reads_subtopics, measures)):
+            qrels = rows = [*_irm.util.QrelsConverter(qrels).as_namedtuple_iter()]
         qrels = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
-        return Evaluator([*measures], qrels, self.ties)
+        return Evaluator(measures, qrels, self.ties, rows)
 
 
 class Evaluator(_irm.Evaluator):
     """Computes measures of runs; made by `provider.evaluator(measures, qrels)`."""
 
-    def __init__(self, measures: list[Any], qrels: Dicts, ties: TiesOfFiles) -> None:
-        """Holds what `Provider` has checked."""
+    def __init__(
+        self, measures: list[Any], qrels: Dicts, ties: TiesOfFiles, rows: list[Any]
+    ) -> None:
+        """Holds what `Provider` has checked: `rows` has the subtopics, if they are read."""
         super().__init__(measures, {*qrels})
-        self._qrels = qrels
+        self._qrels, self._rows = qrels, rows
         self._ties: TiesOfFiles = ties
         # Measures that change judgements or the run are computed from their own lists.
-        self._names: dict[tuple[bool, tuple[Any, ...]], dict[Any, str | None]] = {}
+        self._names: dict[tuple[Any, ...], dict[Any, str | None]] = {}
         for measure in measures:
             gains = _param(measure, "gains")
             pairs = tuple(gains.items()) if isinstance(gains, Mapping) else ()
-            key = bool(_param(measure, "judged_only")), pairs
+            level = measure["rel"] if _reads_subtopics(measure) else None
+            key = bool(_param(measure, "judged_only")), pairs, level
             self._names.setdefault(key, {})[measure] = _name_of(measure)
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
@@ -113,21 +140,39 @@ class Evaluator(_irm.Evaluator):
         }
         if not qrels:
             return
-        for (judged_only, gains), names in self._names.items():
-            gain_of = dict(gains)
-            levels = {
-                query: {doc: gain_of.get(x, x) for doc, x in docs.items()}
-                if gains
-                else docs
-                for query, docs in qrels.items()
-            }
+        for (judged_only, gains, level), names in self._names.items():
+            levels: Dicts | pl.DataFrame = qrels
+            if gains:
+                gain_of = dict(gains)
+                levels = {
+                    query: {doc: gain_of.get(x, x) for doc, x in docs.items()}
+                    for query, docs in qrels.items()
+                }
+            elif level is not None:
+                levels = self._of_subtopics(level, qrels)
             joined = join_dicts(levels, run, condensed=judged_only, ties=self._ties)
             metrics = tuple(dict.fromkeys(name for name in names.values() if name))
             lists = joined.measure(metrics) if metrics else {}
             for measure, name in names.items():
                 values = lists[name].values.tolist() if name else [1.0] * len(qrels)
                 for query, value in zip(qrels, values, strict=True):
+                    value /= _divisor(measure)
                     yield _irm.Metric(query_id=query, measure=measure, value=value)
+
+    def _of_subtopics(self, level: int, queries: Dicts) -> "pl.DataFrame":
+        """Returns the judgements of queries, a row for each document and subtopic."""
+        rows = [
+            (
+                x.query_id,
+                x.doc_id,
+                int(x.relevance >= level),
+                getattr(x, "iteration", "0"),
+            )
+            for x in self._rows
+            if x.query_id in queries
+        ]
+        names = ("query_id", "doc_id", "relevance", SUBTOPIC)
+        return pl.DataFrame(rows, names, orient="row")
 
 
 provider = Provider()
@@ -158,7 +203,8 @@ def _name_of(measure: Any) -> str | None:
     Raises:
         ValueError: if there is none.
     """
-    rel = _param(measure, "rel")
+    rel = None if _reads_subtopics(measure) else _param(measure, "rel")
+    cutoff = _param(measure, measure.AT_PARAM)
     if measure.NAME == "NumQ":
         return None
     if not any(measure.NAME == known.NAME for known in Provider.SUPPORTED_MEASURES):
@@ -176,14 +222,47 @@ def _name_of(measure: Any) -> str | None:
         options.append(f"beta={math.sqrt(measure['beta'])!r}")
     elif metric == "RBP":
         options.append(f"p={measure['p']!r}")
+    elif metric == "NRBP":
+        options.append(f"p={measure['beta']!r}")
+    elif metric == "SDCG":
+        metric, cutoff = "dcg", min(measure["cutoff"], _MAX_RANK)
+        options.append("gain_fn=linear_gain")
+    elif metric in ("BPM", "INSQ", "INST"):
+        options += [f"target={measure['T']!r}", f"max_label={measure['max_rel']!r}"]
+    if metric == "BPM":
+        options.append(f"budget={cutoff!r}")
+        cutoff = None
+    if (alpha := _param(measure, "alpha")) is not None:
+        options.append(f"alpha={alpha!r}")
     if rel is not None:
         options.append(f"rel={rel!r}")
-    cutoff = _param(measure, measure.AT_PARAM)
     return (
         metric
         + (f"({','.join(options)})" if options else "")
         + ("" if cutoff is None else f"@{cutoff!r}")
     )
+
+
+def _reads_subtopics(measure: Any) -> bool:
+    """Returns whether the judgements of a measure are those of subtopics.
+
+    >>> _reads_subtopics(_irm.StRecall @ 5), _reads_subtopics(_irm.P @ 5)
+    (True, False)
+    """
+    metric = NAMES.get(measure.NAME.lower())
+    return metric is not None and TOPICS in metric.spec.columns
+
+
+def _divisor(measure: Any) -> float:
+    """Returns what the metric of a measure is divided by: for SDCG, the largest DCG.
+
+    >>> _divisor(_irm.SDCG(max_rel=2) @ 2) == 2 * (1 + 1 / math.log2(3)), _divisor(_irm.AP)
+    (True, 1.0)
+    """
+    if measure.NAME != "SDCG":
+        return 1.0
+    ranks = range(1, min(measure["cutoff"], _MAX_RANK) + 1)
+    return measure["max_rel"] * sum(1 / math.log2(1 + rank) for rank in ranks)
 
 
 def _param(measure: Any, name: str) -> object:

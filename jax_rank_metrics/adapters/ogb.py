@@ -10,11 +10,13 @@ arrays of NumPy, OGB raises where the metric is the reciprocal rank. OGB compare
 - *hits@k* has one pool of negative edges for all positive ones. A positive edge that ties
   with the k-th best negative one is no hit: the pessimistic rank.
 - *mrr* has negative edges for each positive one, and reads the mean of the best and the
-  worst rank: `rank="realistic"` of `reciprocal_rank` and `hit_rate`.
+  worst rank: `rank="realistic"` of `reciprocal_rank` and `hit_rate`. Here their number may
+  differ from edge to edge.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +25,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.evaluate import measure
 from jax_rank_metrics._formulas.order_agreement import roc_auc
+from jax_rank_metrics._inputs.padding import pad_lists
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.per_list import PerList
@@ -39,6 +42,7 @@ METRICS = {
     "ogbl-vessel": "rocauc",
 }
 Value = float | np.ndarray | jax.Array
+Scores = ArrayLike | Sequence[Any]  # the latter of arrays
 
 _HITS, _MRR = "hits(rank=realistic)@1,3,10", "mrr(rank=realistic)"
 
@@ -48,8 +52,7 @@ class Evaluator:
 
     Attributes:
         name: The data set, such as "ogbl-ddi".
-        eval_metric: Its metric: "hits@" and a number, "mrr" or "rocauc". It may be set, for
-            data that are not of OGB.
+        eval_metric: Its metric: "hits@" and a number, "mrr" or "rocauc". It may be set.
         lists: The values of each positive edge in the last call of `eval`, by name: a
             `PerList` for intervals and comparisons. Empty for "rocauc".
 
@@ -61,38 +64,42 @@ class Evaluator:
     ([1.0, 0.4000000059604645], [1.0, 1.0])
     >>> evaluator.lists["mrr"].mean()
     Mean(0.700 ± 0.300, 2 lists, 0 undefined)
-    >>> scores["y_pred_neg"] = scores["y_pred_neg"].reshape(-1)
-    >>> ddi = Evaluator("ogbl-ddi")
-    >>> ddi.eval_metric = "hits@2"  # the second best of .7 .5 .2 .1 is .5
-    >>> ddi.eval(scores)
+    >>> scores["y_pred_neg"] = [[0.7, 0.95], []]  # of unequal numbers
+    >>> evaluator.eval(scores)["mrr_list"].tolist()
+    [0.5, 1.0]
+    >>> scores["y_pred_neg"] = jnp.array([0.2, 0.1, 0.5, 0.7])
+    >>> mine = Evaluator("mine", "hits@2")  # the second best of .7 .5 .2 .1 is .5
+    >>> mine.eval(scores)
     {'hits@2': 0.5}
     """
 
     lists: dict[str, PerList]
 
-    def __init__(self, name: str) -> None:
-        """Looks up the metric of a data set.
+    def __init__(self, name: str, eval_metric: str | None = None) -> None:
+        """Looks up the metric of a data set, unless it is passed.
 
         Raises:
-            ValueError: if OGB has no such data set of link prediction.
+            ValueError: if OGB has no such data set of link prediction, and no metric is
+                passed.
         """
-        if name not in METRICS:
+        if eval_metric is None and name not in METRICS:
             raise ValueError(
-                f"name is {name!r}; pass one of {', '.join(METRICS)}, and set eval_metric "
-                "for data of your own"
+                f"name is {name!r}; pass one of {', '.join(METRICS)}, or eval_metric "
+                "beside a name of your own"
             )
         self.name = name
-        self.eval_metric = METRICS[name]
+        self.eval_metric = eval_metric or METRICS[name]
         self.lists = {}
 
-    def eval(self, input_dict: Mapping[str, ArrayLike]) -> dict[str, Value]:
+    def eval(self, input_dict: Mapping[str, Scores]) -> dict[str, Value]:
         """Evaluates positive edges among negative ones.
 
         Args:
             input_dict: "y_pred_pos", `[edges]`, the scores of positive edges, and
                 "y_pred_neg", those of negative ones: `[negatives]`, or, for "mrr",
-                `[edges, negatives]`. Arrays of JAX or NumPy. Those of NumPy that are
-                float64 are compared as float64.
+                `[edges, negatives]`, or a list of arrays of unequal lengths, which may be
+                empty. Arrays of JAX or NumPy. Those of NumPy that are float64 are compared
+                as float64.
 
         Returns:
             OGB's dict: "hits@k" or "rocauc" as a float; for "mrr", the float32 arrays
@@ -103,6 +110,10 @@ class Evaluator:
             ValueError: if a key is missing, if shapes are not these, if scores are NaN, or
                 if `eval_metric` is none of OGB's.
         """
+        mask, negatives = None, input_dict.get("y_pred_neg")
+        if self.eval_metric == "mrr" and isinstance(negatives, (list, tuple)):
+            padded, mask = pad_lists(negatives, lists=len(negatives))
+            input_dict = {**input_dict, "y_pred_neg": padded}
         is_wide = any(
             not isinstance(scores, jax.Array) and np.asarray(scores).dtype == np.float64
             for scores in input_dict.values()
@@ -115,7 +126,7 @@ class Evaluator:
             positive, negative = positive.astype(dtype), negative.astype(dtype)
             if is_reciprocal:
                 returns_numpy = not isinstance(input_dict["y_pred_pos"], jax.Array)
-                return self._reciprocal_ranks(positive, negative, returns_numpy)
+                return self._reciprocal_ranks(positive, negative, mask, returns_numpy)
             if self.eval_metric == "rocauc":
                 self.lists = {}
                 labels = np.arange(len(positive) + len(negative)) < len(positive)
@@ -151,8 +162,13 @@ class Evaluator:
         return {self.eval_metric: int(hits.sum()) / len(hits)}
 
     def _reciprocal_ranks(
-        self, positive: jax.Array, negative: jax.Array, returns_numpy: bool
+        self,
+        positive: jax.Array,
+        negative: jax.Array,
+        mask: np.ndarray | None,
+        returns_numpy: bool,
     ) -> dict[str, Value]:
+        """Evaluates edges among negative ones; those outside of a mask are none."""
         if len(positive) != len(negative):
             raise ValueError(
                 f"y_pred_pos has {len(positive)} edges and y_pred_neg {len(negative)}; "
@@ -160,7 +176,9 @@ class Evaluator:
             )
         scores = jnp.concatenate([positive[:, None], negative], axis=1)
         first = np.zeros((len(scores), 1), np.int32)
-        values = measure((_HITS, _MRR), rank_scores(scores, first))
+        if mask is not None:
+            mask = np.pad(mask, ((0, 0), (1, 0)), constant_values=True)
+        values = measure((_HITS, _MRR), rank_scores(scores, first, item_mask=mask))
         hits, reciprocal_ranks = values[_HITS], values[_MRR]
         weights, defined = reciprocal_ranks.weights, reciprocal_ranks.defined
         self.lists = {
@@ -176,7 +194,7 @@ class Evaluator:
         }
 
 
-def _read(input_dict: Mapping[str, ArrayLike], name: str, num_axes: int) -> jax.Array:
+def _read(input_dict: Mapping[str, Scores], name: str, num_axes: int) -> jax.Array:
     """Returns the scores of a name, checked."""
     if name not in input_dict:
         raise ValueError(f"input_dict lacks {name!r}; pass it")

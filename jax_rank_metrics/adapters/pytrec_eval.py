@@ -27,8 +27,10 @@ from jax_rank_metrics._trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
 
 import_optional("polars", __name__, "trec")
 
+# Version 9 of trec_eval has none of those that are named here.
 _AVAILABLE = {
-    name: {*members} - {*NOT_MEASURED} for name, members in SETS.items()
+    name: {*members} - {*NOT_MEASURED, "unj", "rbp", "rbp_resid"}
+    for name, members in SETS.items()
 }  # by the name of the set
 
 # The measures of trec_eval that are available, and its sets of these.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jax_rank_metrics._calls.evaluate import evaluate
-from jax_rank_metrics._inputs.list_ids import pack
+from jax_rank_metrics._inputs.list_ids import pack, refuse_sizes
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.order_on_host import in_rank_order
 from jax_rank_metrics.adapters._shared import (
@@ -77,6 +77,7 @@ def score(
     if query_ids is not None:
         packed = pack(query_ids)
         shape = packed.segment_ids.shape
+        refuse_sizes("query_ids", packed.segment_ids, "y_true", labels.shape)
         if labels.shape == scores.shape != shape:
             raise ValueError(
                 f"query_ids has shape {shape}, and y_true {labels.shape}; pass the list of "

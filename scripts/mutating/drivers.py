@@ -34,8 +34,8 @@ MUTANTS = (
     Mutant(
         "drivers warn of ties between items of one label",
         "_ranking/ranked.py",
-        "if by_label:",
-        "if not by_label:",
+        "elif by_label:",
+        "elif not by_label:",
         "tests/test_evaluate_users.py::test_tied_items_differ_between_users[False-None]",
     ),
     Mutant(

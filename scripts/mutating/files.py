@@ -60,6 +60,20 @@ MUTANTS = (
         "tests/peers/test_pytrec_eval.py::test_families_and_levels",
     ),
     Mutant(
+        "unjudged documents that no level finds relevant",
+        "_command/request.py",
+        'options["max_label"] = max(level, options["max_label"])',
+        "pass",
+        "tests/test_cli.py::test_unjudged_documents_of_trec_eval",
+    ),
+    Mutant(
+        "padding that ranks among the negatives of an edge",
+        "adapters/ogb.py",
+        "item_mask=mask",
+        "item_mask=None",
+        "tests/test_adapters.py::test_edges_of_own_data",
+    ),
+    Mutant(
         "every retrieved document counts as judged",
         "_formulas/counts.py",
         "num_judged = ranking.expected_sum(is_judged, positions(), ks)",

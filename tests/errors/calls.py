@@ -11,6 +11,7 @@ import jax_rank_metrics as jrm
 
 Y = np.zeros((2, 3), np.float32)
 S = np.zeros((2, 3), np.float32)
+CONFORMS = jrm.testing.conformance
 NDCG = functools.partial(jrm.ndcg, Y, S)
 RANK = functools.partial(jrm.rank, Y, S)
 EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
@@ -298,6 +299,16 @@ CASES = {
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
     "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S)),
+    # definitions
+    "a definition of no metric": (ValueError, "metric is 'mrr'; pass one of 'alpha_ndcg', ", lambda: CONFORMS(max, "mrr")),
+    "a definition in another form": (ValueError, "form is 'trec'", lambda: CONFORMS(max, "rr", form="trec")),
+    "a definition of no function": (TypeError, "0.5 is not a callable object", lambda: CONFORMS(0.5, "rr")),
+    "a signature of another metric": (ValueError, "signature is 'ndcg@10|def:1', but metric is 'rr'", lambda: CONFORMS(max, "rr", "ndcg@10|def:1")),
+    "a field of no signature": (ValueError, "tie is no choice", lambda: CONFORMS(max, "rr", "rr|tie:input|def:1")),
+    "a choice of no option": (ValueError, "discount:log_discount(3); discount may be log2, jk2002", lambda: CONFORMS(max, "ndcg", "ndcg|discount:log_discount(3)|def:1")),
+    "an order of ids for arrays": (ValueError, "ties may be expected, input", lambda: CONFORMS(max, "rr", "rr|ties:id-desc|def:1")),
+    "a function that refuses": (ValueError, "a number in none of .* tests of rr; pass a function .* 'arrays'", lambda: CONFORMS(lambda labels, scores: None, "rr")),
+    "a function without arguments": (ValueError, "a number in none of 0 tests of rr", lambda: CONFORMS(lambda: 1.0, "rr")),
     "a cutoff of a metric without": (TypeError, "roc_auc has no option 'k'", lambda: jrm.roc_auc(Y, Y, k=3)),
     "joined beside scores": (ValueError, "labels is a Joined, which has all arrays, but scores is given; leave it out", lambda: jrm.check(jrm.join({"q": {"a": 1}}, {"q": {"a": 0.5}}), [0.5])),
     "relevant beside labels": (ValueError, "relevant and labels are both given", lambda: jrm.check([1, 0], relevant=[[0]])),
@@ -307,4 +318,21 @@ CASES = {
     "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
     "classes of axes": (ValueError, "query_labels has shape (2, 3); pass ids along one axis", lambda: jrm.compat.accuracy_calculator_list_weights(IDS)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
+    # signatures
+    "a signature of another version": (ValueError, "'ndcg|def:2' is of def:2, and the definitions of this release are def:1", lambda: jrm.from_signature("ndcg|def:2")),
+    "a signature without a version": (ValueError, "'ndcg@10|gain:linear' is of def:none, and the definitions of this release are def:1", lambda: jrm.from_signature("ndcg@10|gain:linear")),
+    "a function in a signature": (ValueError, "gain:custom is a function of a user, which no text holds; pass a functools.partial of jrm.ndcg", lambda: jrm.from_signature("ndcg|gain:custom|def:1")),
+    "a field of no metric": (ValueError, "foo is no choice of rankings, means or files; they have ties, ", lambda: jrm.from_signature("ndcg|foo:1|def:1")),
+    "a definition of others": (ValueError, "ideal:full is a definition that the package does not have; it has ideal:judged", lambda: jrm.from_signature("ndcg|ideal:full|def:1")),
+    "a field that is there twice": (ValueError, "'ties' is not once there as option:choice", lambda: jrm.from_signature("ndcg|ties:worst|ties:best|def:1")),
+    "a field without a choice": (ValueError, "'ndcg|ties|def:1': 'ties' is not once there as option:choice", lambda: jrm.from_signature("ndcg|ties|def:1")),
+    "two values of an option": (ValueError, "'rbp|p:0.9,k=3|def:1': p has more than one value", lambda: jrm.from_signature("rbp|p:0.9,k=3|def:1")),
+    "a signature of an unknown metric": (ValueError, "metric name 'ndgc': 'ndgc' is unknown; did you mean ndcg", lambda: jrm.from_signature("ndgc|def:1")),
+    "a cutoff of a signature": (TypeError, "r_precision has no option 'k'", lambda: jrm.from_signature("rprec@5|def:1")),
+    "a grade that is not read": (ValueError, "max_grade is read with worth:graded alone", lambda: jrm.from_signature("rbp|max_grade:4|def:1")),
+    "a signature of no text": (TypeError, "signature is 3; pass a string", lambda: jrm.from_signature(3)),
+    "a choice of a signature": (ValueError, "ties is 'first'; pass one of expected, input, ", lambda: jrm.signature("ndcg", ties="first")),
+    "an option beside a metric": (ValueError, "rel is no choice of rankings, means or files; .*options of recall belong to the metric, as in 'recall(rel=2)@10'", lambda: jrm.signature("recall@5", rel=2)),
+    "a signature of no metric": (TypeError, "metrics: 'metric' is 3", lambda: jrm.signature(3)),
+    "a table of other signatures": (ValueError, "signatures are of none of the metrics in the table", lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"map": "ap|def:1"})),
 }  # fmt: skip

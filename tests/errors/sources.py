@@ -89,6 +89,7 @@ PACKS = {
         y
     ),  # closed over, and so known
 }
+OF_SIZES = "segment_ids has shape (2,), but labels has shape (5,); pass the list of each item, which np.repeat(np.arange(len(sizes)), sizes) makes of sizes of lists"
 # Forms of integers that 32 bits do not hold.
 WIDE_FORMS = {
     "tensor": Tensor(WIDE),
@@ -249,6 +250,12 @@ CASES = {
         for name, call in PACKS.items()
         for kind, make in {"list": lambda: PACKED["segment_ids"], "jax": lambda: jnp.array(PACKED["segment_ids"]), "narrow": lambda: np.array(PACKED["segment_ids"], np.int8), "unsigned": lambda: np.uint32([0, 0, 2, 1, 0])}.items()
     },
+    **{
+        f"sizes of lists, {kind}, {name}": (ValueError, OF_SIZES, lambda call=call, make=make: call(FLAT, FLAT, segment_ids=make(), num_segments=9))
+        for name, call in {**PACKS, "check": jrm.check}.items()
+        for kind, make in {"list": lambda: [2, 3], "jax": lambda: jnp.array([2, 3]), "packed": lambda: jrm.pack([2, 3]).segment_ids}.items()
+    },
+    "sizes that are traced": (ValueError, OF_SIZES, lambda: jax.jit(lambda ids: jrm.ndcg(FLAT, FLAT, segment_ids=ids, num_segments=9))(np.array([2, 3]))),
     "ids beyond int32": (ValueError, "segment_ids is 1099511627776 at .*jrm.pack", lambda: jrm.ndcg(FLAT, FLAT, segment_ids=np.array([0, 1, 2**40, 1, 0]), num_segments=2)),
     # padded lists
     "lengths of a list": (ValueError, "list 1 has 1 items in argument 1, but 2 in argument 0", lambda: jrm.pad_lists([[1], [1, 2]], [[1], [2]])),

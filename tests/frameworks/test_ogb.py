@@ -53,6 +53,21 @@ def test_numbers_of_every_data_set(name, kind, rng):
             assert float(lists.mean().compute()) == pytest.approx(mean, rel=1e-6)
 
 
+def test_ragged_negatives(rng):
+    """Edges with unequal numbers of negatives have the values of each edge by itself."""
+    theirs, ours = TheirEvaluator("ogbl-wikikg2"), ogb.Evaluator("mine", "mrr")
+    positive = draw(rng, 20)
+    negative = [draw(rng, count) for count in rng.integers(1, 30, 20)]
+    actual = ours.eval({"y_pred_pos": positive, "y_pred_neg": negative})
+    for edge, scores in enumerate(negative):
+        pair = {
+            "y_pred_pos": torch.from_numpy(positive[edge : edge + 1]),
+            "y_pred_neg": torch.from_numpy(scores[None]),
+        }
+        for key, value in theirs.eval(pair).items():
+            assert actual[key][edge] == pytest.approx(float(value[0]), rel=1e-6), key
+
+
 def test_metrics_of_all_data_sets():
     """Each data set has the metric that OGB looks up."""
     folder = Path(ogb_library.__file__).parent

@@ -136,7 +136,9 @@ def test_what_is_refused(samples):
     ):
         with pytest.raises(ValueError, match="shape"):
             score(**wrong, metric="mrr")
-    with pytest.raises(ValueError, match=r"query_ids has shape \(1,\), and y_true"):
+    with pytest.raises(
+        ValueError, match=r"query_ids has shape \(1,\), but y_true.*repeat"
+    ):
         score(labels[0], labels[0], query_ids=[1], metric="mrr")
 
 

@@ -63,8 +63,10 @@ def lists() -> Lists:
 
 # The libraries whose values are kept in files. `record.py` writes these.
 LIBRARIES = {
+    "catboost": ("catboost",),
     "cwl_eval": ("cwl-eval",),
     "fairranktune": ("FairRankTune",),
+    "ir_measures_provider": ("pyndeval",),
     "keras_rs": ("keras", "keras-rs"),
     "napkinxc": ("napkinxc",),
     "ntcireval": ("pyNTCIREVAL",),

@@ -29,6 +29,15 @@ MEASURES = [
     *(irm.NumRet, irm.NumRet(rel=1), irm.NumRet(rel=2), irm.NumRel, irm.NumQ),
     *(irm.IPrec @ 0.0, irm.IPrec @ 1.0, irm.IPrec(rel=2) @ 1.0),  # as in version 9
 ]
+BROWSING = [
+    *(irm.INST(max_rel=2), irm.INST(T=2.0, max_rel=4), irm.INSQ(max_rel=2)),
+    *(
+        irm.INSQ(T=1.5, max_rel=1),
+        irm.BPM(max_rel=2) @ 5,
+        irm.BPM(T=2.0, max_rel=4) @ 12,
+    ),
+    *(irm.SDCG(max_rel=2) @ 3, irm.SDCG(max_rel=3) @ 100),
+]
 JUDGED_ONLY = [
     measure(judged_only=True) for measure in (irm.AP, irm.nDCG @ 5, irm.Success @ 2)
 ]
@@ -88,7 +97,8 @@ def test_interpolated_precision_is_that_of_version_10():
     ("name", "measures", "rounded"),
     [
         ("msmarco", [irm.RR @ 3, irm.RR(rel=2) @ 10], 0),
-        ("cwl_eval", [irm.RBP(rel=1), irm.RBP(p=0.5, rel=2)], 0),
+        ("cwl_eval", [irm.RBP(rel=1), irm.RBP(p=0.5, rel=2), *BROWSING], 0),
+        ("judged", [irm.Judged, irm.Judged @ 1, irm.Judged @ 7, irm.Judged @ 100], 0),
         ("gdeval", [irm.nDCG(dcg="exp-log2") @ 5, irm.ERR @ 5, irm.ERR @ 20], 5e-6),
     ],
 )
@@ -108,6 +118,40 @@ def test_other_providers(runs, name, measures, rounded):
     assert {*ours} == {*theirs}
     for key, value in theirs.items():
         assert math.isclose(ours[key], value, rel_tol=3e-6, abs_tol=2e-6 + rounded), key
+
+
+SUBTOPICS = [
+    *(irm.alpha_nDCG @ 3, irm.alpha_nDCG(alpha=0.25) @ 10, irm.ERR_IA @ 10),
+    *(irm.NRBP(beta=0.75), irm.AP_IA, irm.P_IA @ 10, irm.StRecall @ 3),
+    *(irm.alpha_nDCG(rel=2) @ 3, irm.ERR_IA(rel=2) @ 5, irm.NRBP(rel=2)),
+    *(irm.AP_IA(rel=2), irm.P_IA(rel=2) @ 2, irm.StRecall(rel=2) @ 2),
+]
+
+
+@pytest.mark.parametrize("form", ["rows", "frame"])
+def test_subtopics(form, recorded):
+    """The field or column `iteration` tells the subtopic, as it does to pyndeval."""
+    rng, rows, run = np.random.default_rng(6), [], {}
+    for query in ("q1", "q2", "q3"):
+        scores = rng.permutation(30).tolist()
+        run[query] = {f"d{10 + i}": float(x) for i, x in enumerate(scores) if x < 20}
+        for doc, topic in np.argwhere(rng.random((30, 4)) < 0.4):
+            rows.append((query, f"d{10 + doc}", int(rng.integers(-1, 4)), f"t{topic}"))
+    qrels = [irm.Qrel(*row) for row in rows]
+
+    def by_pyndeval(*_):
+        theirs = {}  # one by one: of several levels in a call, one would get values
+        for measure in SUBTOPICS:
+            theirs |= values(irm.pyndeval, [measure], qrels, run)
+        return {f"{measure} {query}": x for (measure, query), x in theirs.items()}
+
+    data = [x for *_, x, _ in rows], [x for docs in run.values() for x in docs.values()]
+    theirs = recorded("subtopics", by_pyndeval, *data)
+    judged = pd.DataFrame(rows, columns=irm.Qrel._fields) if form == "frame" else qrels
+    ours = values(provider, [*SUBTOPICS, irm.AP], judged, run)
+    assert len(theirs) == 3 * len(SUBTOPICS) == len(ours) - 3
+    for key, value in theirs.items():
+        assert ours[tuple(key.split())] == pytest.approx(float(value), abs=2e-6), key
 
 
 def test_names_of_measures():
@@ -155,23 +199,26 @@ def test_forms_of_runs(runs):
 
 def test_registered(monkeypatch, runs):
     """The functions of the library then use the provider, and others for the rest."""
-    monkeypatch.setattr(irm.DefaultPipeline, "providers", [irm.judged, irm.pytrec_eval])
+    monkeypatch.setattr(irm.DefaultPipeline, "providers", [irm.compat])
     try:
         assert register() is register() is irm.providers.registry["jax_rank_metrics"]
-        assert irm.DefaultPipeline.providers == [provider, irm.judged, irm.pytrec_eval]
+        assert irm.DefaultPipeline.providers == [provider, irm.compat]
         calls = []
         monkeypatch.setattr(
             Provider,
             "_evaluator",
             lambda *args, call=Provider._evaluator: calls.append(1) or call(*args),
         )
-        assert irm.calc_aggregate([irm.AP, irm.Judged @ 5], *runs)[irm.AP] > 0
+        assert irm.calc_aggregate([irm.AP, irm.Compat], *runs)[irm.AP] > 0
         assert calls == [1]
     finally:
         del irm.providers.registry["jax_rank_metrics"]
 
 
-@pytest.mark.parametrize("measure", [irm.Compat, irm.RBP, irm.Judged @ 5])
+@pytest.mark.parametrize(
+    "measure",
+    [irm.Compat, irm.RBP, irm.alpha_DCG @ 5, irm.nNRBP, irm.INST(min_rel=1, max_rel=2)],
+)
 def test_measures_that_are_left_to_others(measure):
     assert not provider.supports(measure)
 

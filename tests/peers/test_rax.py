@@ -138,29 +138,6 @@ def test_item_weights(lists, rax_values, agree):
         agree(values * ours[name].weights[:, None] if name == "dcg" else values, theirs)
 
 
-def test_infinitely_low_scores_are_not_retrieved_there(lists, rax_values, agree):
-    # Here, items that were not retrieved have no rank, but stay in the pool.
-    low = lists._replace(scores=np.where(lists.scores > 0, lists.scores, -np.inf))
-    order = np.argsort(-low.scores, axis=1)
-    values = low.mask & (low.scores > -np.inf)
-    labels, values = (
-        np.take_along_axis(x, order, axis=1) for x in (low.labels, values)
-    )
-    ranking = jrm.rank_retrieved(
-        labels, values, pool_labels=low.labels, pool_mask=low.mask
-    )
-    ours, theirs = jrm.measure(OURS, ranking), rax_values("infinitely low", low)
-    for name in OURS:
-        agree(ours[name].values, theirs[name])
-    # As scores, they are as good as others here.
-    ours, all_finite = (
-        np.asarray(values_of(rank(x))["recall"].values[:, KS.index(None)])
-        for x in (low, lists)
-    )
-    agree(ours, all_finite)
-    assert (theirs["recall"][:, KS.index(None)] < ours).any()
-
-
 def test_approximations(lists, rax_values, agree):
     # Without masks: in rax, items that do not exist get the first rank.
     labels, scores = data = lists[:2]

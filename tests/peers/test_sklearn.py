@@ -47,31 +47,6 @@ def test_cumulated_gain_of_every_list(name, width, lists, agree):
     assert compared >= 10
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_ignored_ties_depend_on_item_order_and_ours_are_their_mean(k, agree):
-    labels, scores = np.float32([[1, 0]]), np.float32([[7, 7]])
-    theirs = [
-        sklearn_metrics.ndcg_score(order, scores, k=k, ignore_ties=True)
-        for order in (labels, labels[:, ::-1])
-    ]
-    assert theirs[0] != theirs[1]
-    for order in (labels, labels[:, ::-1]):
-        agree(jrm.ndcg(order, scores, k=k).compute(), np.mean(theirs))
-
-
-def test_tied_average_precision_is_of_thresholds_there_and_of_orders_here(agree):
-    # One threshold retrieves all three items, so that scikit-learn gives the precision of
-    # the group. Its three orders have 1, 5/6 and 7/12.
-    labels, scores = np.array([[1, 1, 0]]), np.zeros((1, 3), np.float32)
-    for theirs in (
-        sklearn_metrics.average_precision_score(labels[0], scores[0]),
-        sklearn_metrics.label_ranking_average_precision_score(labels, scores),
-    ):
-        agree(theirs, 2 / 3)
-    ours = jrm.average_precision(labels, scores).compute()
-    agree(ours, (1 + 5 / 6 + 7 / 12) / 3)
-
-
 # scikit-learn's function for lists, and its value where ours is undefined.
 MULTI_LABEL = {
     "lrap": (sklearn_metrics.label_ranking_average_precision_score, "one"),

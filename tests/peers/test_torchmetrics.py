@@ -64,21 +64,21 @@ def by_torchmetrics(case, labels, scores, queries):
     """Returns the values of queries at each cutoff, and means at the first of them.
 
     Means are for each of its policies on queries that have nothing relevant (for fall-out,
-    nothing else), and where all scores are below 0.
+    nothing else).
     """
     import torch
     from torchmetrics import retrieval
 
     name = case.removesuffix("-tied")
 
-    def measure(shift=0, policy="neg", **options):
+    def measure(policy="neg", **options):
         if case == "precision-adaptive":
             options["adaptive_k"] = True
         metric = getattr(retrieval, f"Retrieval{THEIRS[name]}")(
             ignore_index=-1, empty_target_action=policy, **options
         )
         metric.update(
-            torch.tensor(scores + shift, dtype=torch.float32),
+            torch.tensor(scores, dtype=torch.float32),
             # All but nDCG refuse grades.
             torch.tensor(labels if name == "ndcg" else np.minimum(labels, 1)),
             indexes=torch.tensor(queries),
@@ -90,7 +90,6 @@ def by_torchmetrics(case, labels, scores, queries):
     policies = ("neg", "pos", "skip")
     return {
         "values": [measure(**of_queries, **cut) for cut in cuts],
-        "below 0": measure(-1 - scores.max(), **cuts[0])[0],
         **{policy: measure(policy=policy, **cuts[0])[0] for policy in policies},
     }
 
@@ -107,10 +106,10 @@ def theirs(recorded):
     return values
 
 
-def ours_of(case, shift=0.0):
+def ours_of(case):
     """Returns our values of every query, at every cutoff where there are cutoffs."""
     labels, scores, _ = rows()
-    scores = np.float32(scores_of(case, scores) + shift)
+    scores = np.float32(scores_of(case, scores))
     return jrm.measure(OURS, jrm.rank(labels, scores))[case.removesuffix("-tied")]
 
 
@@ -125,18 +124,6 @@ def test_every_query(case, agree, theirs):
 def test_queries_with_nothing_relevant(case, undefined, policy, agree, theirs):
     ours = np.ravel(ours_of(case).mean(undefined).compute())[0]
     agree(ours, theirs(case, rows())[policy])
-
-
-@CASES
-def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree, theirs):
-    # The same order, shifted below 0; ours only reads the order.
-    recorded = theirs(case, rows())
-    moved = np.ravel(ours_of(case, shift=-8).mean().compute())[0]
-    agree(moved, recorded["neg"])
-    if case in ("map", "mrr", "precision", "precision-adaptive", "recall"):
-        assert recorded["below 0"] == 0 < moved
-    else:
-        agree(moved, recorded["below 0"])
 
 
 def test_log_auc():

@@ -13,6 +13,7 @@ from jax_rank_metrics._calls.names import (
     is_metric_name,
     warn_of_zeros,
 )
+from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
@@ -317,7 +318,7 @@ def compare(
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
-    subjects = _subjects_of(records, couples, lower, b is None)
+    subjects = _subjects_of(records, couples, lower, b is None, undefined)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
@@ -468,6 +469,7 @@ def _subjects_of(
     couples: Sequence[tuple[int, int]],
     lower: bool | str | Sequence[str],
     has_name_of_a: bool,
+    undefined: Undefined | None,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
@@ -476,6 +478,7 @@ def _subjects_of(
         couples: The numbers of the systems of each pair.
         lower: As for `compare`.
         has_name_of_a: Whether the baseline is one of the systems.
+        undefined: As for `compare`, which may differ from that of a signature.
     """
     # Comparisons of one metric at one cutoff have one number, whatever their systems.
     numbers: dict[tuple[Path, str | None], int] = {}
@@ -491,8 +494,19 @@ def _subjects_of(
                 "system": b.system,
                 "metric": label,
                 "cutoff": label and cutoff_text(label),
+                "signature": signatures.get(label or ""),
             },
         )
         for a, b, systems in zip(records[::2], records[1::2], couples, strict=True)
+        for signatures in [_signatures_of(a, b) if undefined is None else {}]
         for label in a.labels()
     ]
+
+
+def _signatures_of(a: Record, b: Record) -> dict[str, Signature]:
+    """Returns the signature that two records share, by label; none of geometric means.
+
+    What is compared are values of lists, of which no geometric mean is taken.
+    """
+    is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
+    return by_label({a.metric or "": a.signature}) if is_shared else {}

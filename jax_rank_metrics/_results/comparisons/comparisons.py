@@ -93,6 +93,9 @@ class Comparison:
             without a name.
         cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
             metric whose name has no cutoffs, the index of the column. None without cutoffs.
+        signature: The `Signature` of the metric, which evaluations know; None where the
+            values have none, or the two have different ones, and where `undefined` was
+            passed to `compare`. Not in the dict.
         values: Those of all lists, which `Comparisons.lists` shows; not in the dict.
     """
 
@@ -122,6 +125,7 @@ class Comparison:
     system: Hashable = None
     metric: str | None = None
     cutoff: int | str | None = None
+    signature: str | None = None
     values: ListPairs | None = dataclasses.field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,7 +177,7 @@ class Comparison:
 def record_of(comparison: Comparison) -> dict[str, Any]:
     """Returns the attributes as they are, names first."""
     fields = dataclasses.asdict(dataclasses.replace(comparison, values=None))
-    del fields["values"]
+    del fields["values"], fields["signature"]
     if comparison.judge is not None:
         fields["judge"] = {name: fields["judge"][name] for name in _JUDGE_FIELDS}
     return {name: fields.pop(name) for name in NAME_FIELDS} | fields

@@ -77,6 +77,7 @@ class Record:
             metric; otherwise it ends in a key of a dict.
         was_asked_for: Whether a caller named the metric, unlike popularity beside it.
         remarks: What was probably not intended, if an evaluation says so.
+        signature: The signature of the metric at all cutoffs; "" if nothing holds it.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Record:
     is_of_metric: bool = False
     was_asked_for: bool = True
     remarks: tuple[str, ...] = ()
+    signature: str = ""
 
     @functools.cached_property
     def lists(self) -> ListValues:
@@ -592,6 +594,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 # No metric that a caller may name is called so.
                 was_asked_for=without_cutoff(key) not in ("popularity", "novelty"),
                 remarks=getattr(tree, "remarks", ()),
+                signature=getattr(tree, "signature", {}).get(key, ""),
             )
     elif is_of_lists and isinstance(tree, Mapping):
         for key, column in tree.items():

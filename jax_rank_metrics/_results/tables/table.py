@@ -18,6 +18,7 @@ from jax_rank_metrics._calls.names import (
     kind_of_mean,
     warn_of_zeros,
 )
+from jax_rank_metrics._calls.signatures import by_label
 from jax_rank_metrics._check.remarks import TIED
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
@@ -93,6 +94,7 @@ def table(
     rows: Rows | None = None,
     caption: str | None = None,
     label: str | None = None,
+    signatures: Mapping[str, str] | None = None,
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
 
@@ -147,6 +149,9 @@ def table(
             a dict of runs, and "metrics" for the result of a single run.
         caption: LaTeX of a caption; the table is then a float, a `table`.
         label: The name by which the LaTeX of a paper refers to the table; a float, too.
+        signatures: The signature of each metric by its name, such as `evaluation.signature`
+            or what `joined.signature(metrics)` returns. They stand below the table, and in
+            the records of CSV and JSON. None writes none.
 
     Returns:
         A string, which notebooks show as a table.
@@ -157,7 +162,8 @@ def table(
         ValueError: if a state is stacked, an option is unknown, or `lower` names no
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
             `compare` names no run, or is of other runs, metrics or values; if there is a
-            caption or a label, and the format is not "latex".
+            caption or a label, and the format is not "latex"; if there is a signature of
+            none of the metrics.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
@@ -203,6 +209,8 @@ def table(
             lower=lower,
             by_run=None if rows is None else rows == "runs",
         )
+    if signatures is not None:
+        sheet = sheet.with_signatures(by_label(signatures))
     # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
     if format == "latex":

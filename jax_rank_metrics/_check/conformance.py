@@ -1,0 +1,330 @@
+"""`jrm.testing.conformance`: the definition of a metric that a function follows.
+
+The conformance vectors hold the value of each test under every published definition, and
+those of known mistakes; `conformance/README.md` has the rule by which they are read.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.signatures import fields
+
+Form = Literal["arrays", "documents", "ranked", "queries"]
+Json = Mapping[str, Any]
+Choices = Mapping[str, str]  # by option
+Answers = list[tuple[Json, float | None]]  # of tests
+
+# Options of which the arguments of a form say nothing.
+_UNSAYABLE = {"arrays": ["duplicates"], "documents": [], "queries": ["duplicates"]}
+_UNSAYABLE |= {"ranked": ["ties", "scores", "nan", "infinite"]}
+_MAX_EXAMPLES = 3  # of each mistake, that are shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """An answer that a definition does not give.
+
+    Attributes:
+        test: The id of the test.
+        answer: The value; None where the function raised, or returned NaN or None.
+        due: The value of the definition, None for no value.
+        mistake: The choices of a known mistake, or of another definition, that give the
+            answer, such as "ideal:returned"; "" where none is known.
+    """
+
+    test: str
+    answer: float | None
+    due: float | None
+    mistake: str
+
+    def __str__(self) -> str:
+        """Shows both values: `short-list/ndcg@5 is 1 and not 0.613147`."""
+        values = self.answer, self.due
+        texts = ["no value" if x is None else f"{x:.6g}" for x in values]
+        return f"{self.test} is {' and not '.join(texts)}"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Conformance:
+    """The definition that a function follows, and where it does not.
+
+    Attributes:
+        metric: The name of the metric.
+        definition: The choice of each option.
+        undecided: By option, the choices that explain as many answers as that of the
+            definition, if there are any.
+        failures: The answers that the definition does not give.
+        num_tests: How many tests the function was called for.
+    """
+
+    metric: str
+    definition: Choices
+    undecided: Mapping[str, list[str]]
+    failures: tuple[Failure, ...]
+    num_tests: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the definition explains every answer."""
+        return not self.failures
+
+    @property
+    def differences(self) -> dict[str, str]:
+        """The choices of the definition that are not those of definition 1."""
+        options = _options(self.metric)
+        return {x: y for x, y in self.definition.items() if y != options[x][0]}
+
+    def __repr__(self) -> str:
+        """Shows the definition in words, what is open, and mistakes with examples."""
+        words = _vectors("means")["options"] | _vectors("lists")["options"]
+        num_equal = self.num_tests - len(self.failures)
+        lines = [f"{self.metric}: {num_equal} of {self.num_tests} answers follow"]
+        for option, choice in self.differences.items():
+            status, meaning, source = words[option][choice]
+            lines.append(f"  {option}:{choice}  {meaning} ({status}; {source})")
+        lines += [] if self.differences else ["  definition 1"]
+        if self.undecided:
+            options = _options(self.metric)
+            names = [
+                x if len(y) == len(options[x]) else f"{x} ({', '.join(y)})"
+                for x, y in self.undecided.items()
+            ]
+            lines.append(f"Not told by the answers: {'; '.join(names)}")
+        for mistake in dict.fromkeys(x.mistake for x in self.failures):
+            failures = [x for x in self.failures if x.mistake == mistake]
+            lines.append(f"{len(failures)} as {mistake or 'no definition'}:")
+            lines += [f"  {x}" for x in failures[:_MAX_EXAMPLES]]
+            lines += ["  …"] * (len(failures) > _MAX_EXAMPLES)
+        return "\n".join(lines)
+
+
+def conformance(
+    function: Callable[..., object],
+    metric: str,
+    signature: str | None = None,
+    *,
+    form: Form = "arrays",
+) -> Conformance:
+    """Names the definition of a metric that a function follows, and its mistakes.
+
+    One name, such as ndcg, stands for several published definitions. The function is
+    called for small lists, of which the value under each definition is known, and the
+    definition is derived that explains the most answers; where choices of an option explain
+    as many, it has that of definition 1, the defaults of this package. An answer that the
+    definition does not give is named by the known mistake that gives it.
+
+    What runs behind the function may be in any language. It takes two arguments, as
+    `form` says, and returns a number; NaN, None and an exception are no value. Parameters
+    of a test are passed by keyword, if the function names them: `k`, which is left out
+    for whole lists, `rel`, the least relevant grade, `p`, `max_grade` and `alpha`. Tests
+    that the function cannot be called for are left out.
+
+    Args:
+        function: The function.
+        metric: ndcg, dcg, ap, rr, recall, precision, hit_rate, err, rbp, auc,
+            r_precision, bpref, alpha_ndcg or rbo.
+        signature: The definition that the function is meant to follow, such as
+            "ndcg@10|gain:linear|ties:id-desc|def:1", as `jax_rank_metrics.signature`
+            makes it; rbo has none. Options that it does not name are those of
+            definition 1. None derives the definition.
+        form: The arguments of the function, for a list of documents:
+
+            - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot say
+              what was judged and not returned, nor that a document repeats.
+            - "documents": judgements `{id: grade}`, and the run as pairs `(id, score)` in
+              the order of the input, in which ids may repeat. For alpha_ndcg judgements
+              are `{id: [subtopic, …]}`; for rbo there are two runs.
+            - "ranked": the same judgements, and the ids of the run, best first.
+            - "queries": `{query: {id: grade}}` and `{query: {id: score}}`, for means over
+              queries, and for lists as a single query.
+
+    Returns:
+        A `Conformance`, which shows the definition in words. Its `ok` says whether every
+        answer follows it; `failures` are the answers that do not.
+
+    Raises:
+        ValueError: if the metric or the form is unknown; if the signature is of another
+            metric, or says what no test value is about; if no answer is a number.
+        TypeError: if the function is not callable.
+
+    >>> def hit_rate(labels, scores, k=None):
+    ...     best_first = np.argsort(-scores, kind="stable")
+    ...     return float(np.any(labels[best_first][:k] >= 1))
+    >>> result = conformance(hit_rate, "hit_rate")
+    >>> result.ok, result.differences
+    (True, {'ties': 'input', 'negative': 'zero', 'nan': 'last'})
+    """
+    _inputs.option("form", form, Form)
+    options = _options(metric, form)
+    elected = None if signature is None else _elected(signature, metric, options)
+    answers = _answers(function, metric, form)
+    fitting = [
+        [x["when"] for x in test["values"] if _is_equal(answer, x["value"])]
+        for test, answer in answers
+    ]
+
+    def count(choices: Choices) -> int:
+        return sum(any(_holds(x, choices) for x in entries) for entries in fitting)
+
+    definition = elected or _derived(options, count)
+    failures = []
+    for test, answer in answers:
+        (due,) = (x["value"] for x in test["values"] if _holds(x["when"], definition))
+        if not _is_equal(answer, due):
+            mistake = _mistake(test, answer, definition)
+            failures.append(Failure(test["id"], answer, due, mistake))
+    num_equal = len(answers) - len(failures)
+    undecided = {
+        option: [x for x in names if count({**definition, option: x}) == num_equal]
+        for option, names in options.items()
+    }
+    undecided = {option: names for option, names in undecided.items() if len(names) > 1}
+    return Conformance(metric, definition, undecided, tuple(failures), len(answers))
+
+
+@functools.cache
+def _vectors(name: str) -> Json:
+    """Reads a file of the vectors: in the wheel, or beside the package in a checkout."""
+    package = Path(__file__).parent.parent
+    folders = [x / "conformance" / "v1" for x in (package, package.parent)]
+    folder = next(x for x in folders if x.is_dir())
+    return json.loads((folder / f"{name}.json").read_text(encoding="ascii"))
+
+
+def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
+    """Returns the choices of options that a form can say, first that of definition 1."""
+    headers = _vectors("lists")["metrics"]
+    if metric not in headers:
+        names = ", ".join(map(repr, headers))
+        raise ValueError(f"metric is {metric!r}; pass one of {names}")
+    options = dict(headers[metric]["options"])
+    if form == "queries":
+        options |= _vectors("means")["metrics"].get(metric, {}).get("options", {})
+    # The reference of the vectors refuses a repeat, of which definition 1 keeps the rank.
+    options["duplicates"] = sorted(options["duplicates"], key="error".__eq__)
+    if form == "arrays":  # which have no ids
+        options["ties"] = [x for x in options["ties"] if not x.startswith("id-")]
+    return options
+
+
+def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
+    """Returns the choice of each option for which a signature stands."""
+    choices = fields(signature)
+    if choices["metric"] != metric:
+        raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
+    for option, names in options.items():
+        if choices[option] not in names:
+            text = f"{option}:{choices[option]}; {option} may be {', '.join(names)}"
+            raise ValueError(f"signature says {text}")
+    return {option: choices[option] for option in options}
+
+
+def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
+    """Returns what a function takes for a group; None where the form cannot say it."""
+    if form == "queries":
+        is_list = all(group.get(x) for x in ("qrels", "run"))
+        queries = group.get("queries", [group] if is_list else [])
+        qrels = {x["id"]: dict(x["qrels"]) for x in queries if "qrels" in x}
+        run = {x["id"]: dict(_pairs(x["run"])) for x in queries if "run" in x}
+        return (qrels, run) if queries else None
+    if "queries" in group:
+        return None
+    sides = [_pairs(group[x]) for x in ("run", "other") if x in group]
+    judged = group.get("subtopics", group.get("qrels"))
+    if form == "arrays":
+        scores = dict(sides[0])
+        if "qrels" not in group or judged.keys() != scores.keys():
+            return None
+        labels = [judged[doc] for doc in scores]
+        return np.array(labels, float), np.array([*scores.values()], float)
+    if form == "ranked":
+        best_first = (sorted(side, key=lambda x: -x[1]) for side in sides)
+        sides = [[doc for doc, _ in side] for side in best_first]
+    return tuple(sides) if judged is None else (dict(judged), *sides)
+
+
+def _pairs(run: list[list[Any]]) -> list[tuple[str, float]]:
+    """Returns ids and scores, which are strings where JSON has no number."""
+    return [(doc, float(score)) for doc, score in run]
+
+
+def _answers(function: Callable[..., object], metric: str, form: Form) -> Answers:
+    """Returns each test that a function can be called for, with its answer."""
+    signature, answers, error = inspect.signature(function), [], None
+    defaults = _vectors("lists")["metrics"][metric]["parameters"]
+    files = [_vectors(name)["groups"] for name in ("lists", "scores", "means")]
+    groups = [group for file in files for group in file]
+    for group, test in ((x, y) for x in groups for y in x["tests"]):
+        open_options = {option for entry in test["values"] for option in entry["when"]}
+        is_sayable = open_options.isdisjoint(_UNSAYABLE[form])
+        arguments = _arguments(group, form)
+        if test["metric"] != metric or arguments is None or not is_sayable:
+            continue
+        # The function may have other defaults; a whole list is one without `k`.
+        named = {x: y for x, y in defaults.items() if x in signature.parameters}
+        changed = {x: test[x] for x, y in defaults.items() if test.get(x, y) != y}
+        at = {x: y for x, y in (named | changed).items() if y is not None}
+        try:
+            signature.bind(*arguments, **at)
+        except TypeError:
+            continue
+        try:
+            value = float(np.asarray(function(*arguments, **at)).item())
+        except Exception as refusal:  # of any language behind the function
+            value, error = math.nan, refusal
+        answers.append((test, None if math.isnan(value) else value))
+    if all(answer is None for _, answer in answers):
+        raise ValueError(
+            f"function returns a number in none of {len(answers)} tests of {metric}; pass "
+            f"a function of two arguments of the form {form!r}, and of keywords such as k"
+        ) from error
+    return answers
+
+
+def _holds(when: Json, choices: Choices) -> bool:
+    """Whether all options of an entry contain the choices."""
+    return all(choices.get(option) in names for option, names in when.items())
+
+
+def _is_equal(answer: float | None, due: float | None) -> bool:
+    if answer is None or due is None:
+        return answer is due
+    return abs(answer - due) <= _vectors("lists")["tolerance"] * max(1, abs(due))
+
+
+def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
+    """Returns the choice of each option that explains the most answers.
+
+    Options are turned one after the other, from definition 1 on, until none explains more;
+    among equals, the first choice of an option is taken. Groups of vectors have one feature
+    each, so that this finds the definition of every function that follows one.
+    """
+    choices, previous = {option: names[0] for option, names in options.items()}, None
+    while choices != previous:
+        previous = choices
+        for option, names in options.items():
+            choices = max(({**choices, option: x} for x in names), key=count)
+    return choices
+
+
+def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
+    """Returns the fewest choices, of a known mistake if possible, that give an answer."""
+    names = [
+        "|".join(
+            f"{option}:{' or '.join(choices)}"
+            for option, choices in entry["when"].items()
+            if definition.get(option) not in choices
+        )
+        for entry in (*test.get("mistakes", ()), *test["values"])
+        if _is_equal(answer, entry["value"])
+    ]
+    return min(names, key=lambda name: name.count("|"), default="")

@@ -1,0 +1,309 @@
+"""Signatures: every choice is a field, and a text is read back as the same metric."""
+
+import copy
+import dataclasses
+import functools
+import json
+import math
+import pickle
+import typing
+
+import golden
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conformance_vectors import DATA, FUNCTIONS, METRICS, held_entry
+from per_lists import evaluation_of, lists_of
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import names, signatures
+from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._metrics.spec import Bound
+
+METRICS_BY_NAME = {
+    metric.__name__: metric
+    for metric in NAMES.values()
+    if metric.__module__.startswith("jax_rank_metrics.")
+}
+DISCOUNTS = (
+    *(jrm.log2_discount, jrm.log2_rank_discount, jrm.reciprocal_discount),
+    *(jrm.log_discount(3), jrm.log_discount(math.e), jrm.log_discount(0.1 + 1.2)),
+)
+# Options of functions, metrics and tuples; others are numbers, bools and choices.
+ALTERNATIVES = {
+    "k": (None, 1, 3, (1, 3), (2, None), jrm.share(0.3), jrm.share(0.007), (1, jrm.share(0.5))),
+    "recall_levels": (0.3, (0.1, 0.1 + 0.2), 1),
+    "multiples": (0.3, (0.1, 1.7), 1),
+    "gain_fn": (jrm.linear_gain, jrm.exponential_gain),
+    "discount_fn": DISCOUNTS,
+    "of": (
+        *("rbp", "dcg"),
+        functools.partial(jrm.rank_biased_precision, p=0.1 + 0.2),
+        functools.partial(jrm.rank_biased_precision, max_label=3, p=0.5),
+        functools.partial(jrm.dcg, discount_fn=jrm.log_discount(3)),
+        functools.partial(jrm.precision, denominator="k", relevance_threshold=2),
+    ),
+}  # fmt: skip
+NUMBERS = (1, 2, 0.7, 0.1 + 0.2, 1e-7, 1e22, 7.25)
+
+
+def choices_of(kind):
+    """Returns the words of a `Literal`, which may be part of a union."""
+    if typing.get_origin(kind) is typing.Literal:
+        return typing.get_args(kind)
+    return tuple(x for part in typing.get_args(kind) for x in choices_of(part))
+
+
+def alternatives(spec):
+    """Yields the options of a metric, each with values that differ from each other."""
+    hints = typing.get_type_hints(spec.formula)
+    for option, default in spec.options.items():
+        values = ALTERNATIVES.get(option, choices_of(hints[option]))
+        if option == "target" and "groups" in spec.columns:
+            values = (*values, (0.5, 0.2, 0.3), (1,), (1, 2.5))
+        elif isinstance(default, bool):
+            values = (True, False)
+        elif not values:
+            values = NUMBERS
+        if type(None) in typing.get_args(hints[option]):
+            values = (None, *values)
+        yield option, values
+
+
+def plain(value):
+    """Returns a metric as its spec and options, and whatever is equal as equal."""
+    value = names.parse(value) if value in ("rbp", "dcg") else value
+    if isinstance(value, Bound):
+        options = tuple((name, plain(x)) for name, x in value.options)
+        return value.spec, options
+    return value
+
+
+@pytest.mark.parametrize("name", METRICS_BY_NAME)
+def test_every_option_is_a_field_that_is_read_back(name):
+    """No two values of an option share a signature, and each is read as the same options.
+
+    Metrics with the same options are the same program, and so have the same bits.
+    """
+    metric = METRICS_BY_NAME[name]
+    texts = {jrm.signature(metric): metric.spec.bind((), {})}
+    for option, values in alternatives(metric.spec):
+        for value in values:
+            bound = metric.spec.bind((), {option: value})
+            text = jrm.signature(functools.partial(metric, **{option: value}))
+            first = texts.setdefault(text, bound)
+            assert plain(first) == plain(bound), (text, option, value)
+    for text, bound in texts.items():
+        for form in (text, text.long):
+            back = jrm.from_signature(form)
+            assert plain(back.func.spec.bind((), back.keywords)) == plain(bound), form
+            assert jrm.signature(back) == text
+
+
+def test_every_choice_of_a_call_is_a_field():
+    """Choices of rankings, means and files differ, and are kept by both forms."""
+    texts = {jrm.signature("ndcg@10")}
+    for option, words in signatures._CHOICES.items():
+        for choice in words.split()[1:] or (7, 100):
+            text = jrm.signature("ndcg@10", **{option: choice})
+            assert text not in texts, text
+            texts.add(text)
+            for form in (text, text.long):
+                assert signatures.fields(form)[option] == str(choice), form
+            assert jrm.from_signature(text).keywords == {"k": 10}
+    assert jrm.signature("rr", ties="stable") == jrm.signature("mrr", ties="input")
+
+
+SAME = {
+    "ndcg@10|def:1": ("ndcg@10", functools.partial(jrm.ndcg, k=[10])),
+    "ndcg|def:1": (jrm.ndcg, functools.partial(jrm.ndcg, discount_fn=jrm.log_discount(2.0))),
+    "ap|rel:2|def:1": ("MAP(rel=2)", functools.partial(jrm.average_precision, relevance_threshold=np.float32(2))),
+    "ndcg@10|gain:linear|def:1": ("ndcg_cut_10", "ndcg(gain_fn=linear_gain)@10"),
+    "err|normalized:True|def:1": ("nerr",),
+    "precision@all,5|denominator:k|def:1": (functools.partial(jrm.precision, k=(None, 5), denominator="k"),),
+    "precision@1%,5|def:1": ("p@1%,5",),
+    "ndcg|gain:custom|def:1": (functools.partial(jrm.ndcg, gain_fn=jnp.log1p),),
+    "ap|mean:geometric|def:1": ("gm_map",),
+    "rbp@5|p:0.5|max_grade:3|worth:graded|def:1": ("rbp(p=0.5, max_label=3)@5",),
+    "rbp|worth:graded|def:1": ("rbp(max_label=1)",),
+    "ndcg|discount:log_discount(3)|def:1": ("ndcg(discount_fn=log_discount(3))", functools.partial(jrm.ndcg, discount_fn=jrm.log_discount(3.0))),
+    "residual@10|of:rbp(p=0.5)|def:1": ("residual(of=rbp(p=.5))@10",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_numbers_that_are_the_same_have_one_signature(text):
+    """Other spellings of a metric do not differ; copies and pickles keep what they say."""
+    for metric in SAME[text]:
+        signature = jrm.signature(metric)
+        assert signature == text and signatures.fields(text) == signature.fields
+        for other in (pickle.loads(pickle.dumps(signature)), copy.deepcopy(signature)):
+            assert other == text and other.long == signature.long
+
+
+def test_ties_by_the_metric():
+    """They mean the hash where no formula is known, and nothing where it has its own."""
+    for metric, ties in (
+        *(("rr", "expected"), ("inst", "hash"), ("tau", "own")),
+        *(("ap(denominator=hits)", "hash"), ("residual(of=insq)", "expected")),
+    ):
+        assert jrm.signature(metric).fields["ties"] == ties
+    assert jrm.signature("tau", ties="input") == "tau|def:1"
+    assert jrm.signature("inst", ties="input") == "inst|ties:input|def:1"
+    facts = "ndcg|def:1|lists:43|undefined-lists:2|jrm:0.2.0"
+    assert signatures.fields(facts) == signatures.fields("ndcg|def:1")
+
+
+# Choices and parameters of the vectors, and the options that say them here.
+SAYABLE = {
+    "ndcg|gain:linear": {"gain_fn": jrm.linear_gain},
+    "ndcg|discount:jk2002": {"discount_fn": jrm.log2_rank_discount},
+    "ndcg|discount:reciprocal": {"discount_fn": jrm.reciprocal_discount},
+    "dcg|discount:ln": {"discount_fn": jrm.log_discount(math.e)},
+    "ap|denominator:attainable": {"denominator": "attainable"},
+    "ap|denominator:hits": {"denominator": "hits"},
+    "ap|denominator:k": {"denominator": "k"},
+    "recall|denominator:attainable": {"denominator": "attainable"},
+    "precision|denominator:k": {"denominator": "k"},
+    "rbp|worth:graded": {"max_label": 1},
+    "rbp|max_grade:4": {"max_label": 4},
+    "rbp|p:0.5": {"p": 0.5},
+    "err|max_grade:2": {"max_label": 2},
+    "alpha_ndcg|alpha:0.25": {"alpha": 0.25},
+    "rr|rel:2": {"relevance_threshold": 2},
+}
+
+
+def test_the_vectors_prove_signatures_complete():
+    """Every option on which a value depends is a field, and fields find the value."""
+    num_entries = 0
+    for data in DATA.values():
+        for test in (test for group in data["groups"] for test in group["tests"]):
+            if test["metric"] not in FUNCTIONS:  # of two rankings
+                continue
+            name, metric = test["metric"], FUNCTIONS[test["metric"]]
+            fields = jrm.signature(metric).fields
+            assert fields["metric"] == name
+            assert METRICS[name]["parameters"].keys() - {"k"} <= fields.keys()
+            for entry in test["values"]:
+                assert entry["when"].keys() <= fields.keys(), test["id"]
+                num_entries += 1
+            held_entry(test, fields)
+            for text, options in SAYABLE.items():
+                if text.partition("|")[0] == name:
+                    partial = functools.partial(metric, **options)
+                    fields = jrm.signature(partial, ties="input").fields
+                    option, _, choice = text.partition("|")[2].partition(":")
+                    assert fields[option] == choice
+                    held_entry(test, fields)
+    assert num_entries > 1000
+
+
+def test_definitions_that_the_vectors_have_alone():
+    """They are read, but are no metric."""
+    for text, choice in (
+        ("ndcg@10|ideal:full|threshold:relevant|def:1", "full"),
+        ("ndcg|ideal:full|ties:worst|def:1", "full"),
+    ):
+        assert signatures.fields(text)["ideal"] == choice
+    assert jrm.signature("ndcg", ideal="full") == "ndcg|ideal:full|def:1"
+
+
+def test_a_metric_of_a_user():
+    """Its options are fields, whatever they hold, and its default cutoff is named."""
+
+    @jrm.metric()
+    def signed(ranking, *, k=1, mode="a|b:c", limit=math.inf):
+        values = ranking.expected_sum(
+            lambda x: x.labels, jrm.positions(), ranking.cutoffs(k)
+        )
+        return ranking.per_list(values, True, k)
+
+    try:
+        assert jrm.signature(signed) == "signed@1|def:1"
+        for options in (
+            {"k": None},
+            {"mode": "x y|z:'q'"},
+            {"limit": 1e300},
+            {"limit": (-math.inf, "é")},
+        ):
+            text = jrm.signature(functools.partial(signed, **options))
+            assert jrm.from_signature(text).keywords == options
+            assert jrm.from_signature(text.long).keywords == options
+    finally:
+        del NAMES["signed"]
+
+
+TEXTS = {x: jrm.signature("recall@1,2", ties=x) for x in ("input", "worst")}
+
+
+def results(ties="input", scale=1.0):
+    """Returns an evaluation of four users, at two cutoffs."""
+    values = scale * np.float32([[0, 1], [0, 1], [1, 1], [0, 0]])
+    evaluation = evaluation_of({"recall@1,2": lists_of(values)})
+    return dataclasses.replace(evaluation, signature={"recall@1,2": TEXTS[ties]})
+
+
+def test_comparisons_hold_what_both_systems_share():
+    """Each cutoff has a signature, of the values that the comparison is of."""
+    comparisons = jrm.compare(results(), results(scale=0.5), test="t")
+    texts = [x.signature for x in comparisons]
+    assert texts == ["recall@1|ties:input|def:1", "recall@2|ties:input|def:1"]
+    assert "signature" not in comparisons[0].to_dict()
+    for other, options in ((results("worst"), {}), (results(), {"undefined": "one"})):
+        assert jrm.compare(results(), other, test="t", **options)[0].signature is None
+    values = {"recall@1,2": results().lists["recall@1,2"]}
+    assert jrm.compare(values, values, test="t")[0].signature is None
+
+
+def test_tables_write_signatures_on_request():
+    """They stand in the note, and in the records of CSV and JSON."""
+    runs, signatures = {"old": results(), "new": results("worst")}, results().signature
+    assert "def:1" not in str(jrm.table(runs))
+    note = str(jrm.table(runs, signatures=signatures)).splitlines()[-1]
+    texts = [f"recall@{k}|ties:input|def:1" for k in (1, 2)]
+    assert "; ".join(["", *texts]) in note
+    for held in (runs, jrm.compare(results(), results(), test="t")):
+        records = json.loads(jrm.table(held, format="json", signatures=signatures))
+        assert {x["signature"] for x in records} == {*texts}
+        assert "signature" not in jrm.table(held, format="csv")
+
+
+def test_joined():
+    """Its signature has the choices of the call, and lists of ids say so."""
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "b": 2.0}}
+    base = "duplicates:{}|negative:unjudged|nan:error"
+    for options, expected in (
+        ({}, base.format("error")),
+        ({"ties": "trec"}, f"ties:id-desc|{base.format('error')}"),
+        (
+            {"condensed": True},
+            "duplicates:error|unjudged:removed|negative:unjudged|nan:error",
+        ),
+        ({"missing": "skip"}, f"{base.format('error')}|queries:both"),
+        ({"depth": 1}, f"{base.format('error')}|cut:1"),
+    ):
+        joined = jrm.join(qrels, run, **options)
+        assert joined.signature("ap") == {"ap": f"ap|{expected}|def:1"}
+    fields = jrm.join(qrels, run).signature("gm_map", "one")["gm_map"].fields
+    assert (fields["mean"], fields["undefined"]) == ("geometric", "one")
+    for repeats, word in (("keep", "first"), ("remove", "removed")):
+        joined = jrm.join(
+            {"q": ["a"]}, {"q": ["b", "a"]}, repeats=repeats, missing="skip"
+        )
+        fields = joined.signature("ap")["ap"].fields
+        assert (fields["duplicates"], fields["queries"]) == (word, "listed")
+
+
+def test_golden_values():
+    """Values of definition 1 of every metric of the package are those that are frozen."""
+    frozen = json.loads(golden.FILE.read_text())
+    assert frozen.keys() == golden.metrics().keys()
+    actual = golden.values({text: jrm.from_signature(text) for text in frozen})
+    for text, values in frozen.items():
+        for row, expected in zip(actual[text], values, strict=True):
+            assert [x is None for x in row] == [x is None for x in expected], text
+            pairs = [
+                (x, y) for x, y in zip(row, expected, strict=True) if x is not None
+            ]
+            assert all(abs(x - y) <= 1e-6 * max(1, abs(y)) for x, y in pairs), text
