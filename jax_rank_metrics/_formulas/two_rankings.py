@@ -340,19 +340,15 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
 
 
 def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(pair, ks, dtype)
-    values = [
-        ratio(common, jnp.minimum(first, second)) for common, first, second in sizes
-    ]
-    lengths = pair.lengths
-    return values, (lengths[0] > 0) & (lengths[1] > 0)
+    sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
+    values = [ratio(common, jnp.minimum(*of_both)) for common, *of_both in sizes]
+    return values, (first > 0) & (second > 0)
 
 
 def _jaccard(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(pair, ks, dtype)
-    values = [ratio(common, first + second - common) for common, first, second in sizes]
-    lengths = pair.lengths
-    return values, (lengths[0] > 0) | (lengths[1] > 0)
+    sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
+    values = [ratio(common, sum(of_both) - common) for common, *of_both in sizes]
+    return values, (first > 0) | (second > 0)
 
 
 def _set_sizes(
@@ -367,15 +363,14 @@ def _set_sizes(
     """
     sizes, places = [], pair.places()
     for k in ks:
-        first, second = depths = [
-            x if k is None else jnp.minimum(x, k) for x in pair.lengths
-        ]
+        depths = [x if k is None else jnp.minimum(x, k) for x in pair.lengths]
         in_first, in_second = (
             chance(place, pair.matched.in_both, depth[..., None], dtype)
             for place, depth in zip(places, depths, strict=True)
         )
         common = _arithmetic.total(in_first * in_second)
-        sizes.append((common, first.astype(dtype), second.astype(dtype)))
+        first, second = (depth.astype(dtype) for depth in depths)
+        sizes.append((common, first, second))
     return sizes
 
 
