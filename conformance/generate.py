@@ -395,6 +395,8 @@ def main() -> None:
     default = Path(__file__).parent / "v1"
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     folder.mkdir(exist_ok=True)
+    names = [group["id"] for groups in GROUPS.values() for group in groups]
+    assert len(names) == len({*names}), "a group is there twice"
     for name in GROUPS:
         (folder / f"{name}.json").write_text(
             written(name), encoding="ascii", newline="\n"

@@ -1175,7 +1175,7 @@ means(
     ("d:1 i:1 y:1 x:0", "e d f g h i"),
 )
 means(
-    "grades",
+    "grades-of-queries",
     "mean, graded",
     "Grades of three queries.",
     "ndcg@2 dcg@2 err rbp(max_grade=3)",

@@ -189,7 +189,9 @@ def text_sizes(drawing):
     text = drawing.read_text()
     [(width, unit)] = re.findall(r'<svg [^>]*width="([\d.]+)(pt)?"', text)[:1]
     points = 4 / 3 if unit else 1
-    sizes = [float(x) for x in re.findall(r"font(?:-size)?: ([\d.]+)px", text)]
+    sizes = [
+        float(x) for x in re.findall(r'font(?:-size)?(?:: |=")([\d.]+)(?:px|")', text)
+    ]
     # matplotlib draws letters as paths, in hundredths of their size.
     sizes += [100 * float(x) for x in re.findall(r"scale\((\d*\.\d+) -", text)]
     return float(width) * points, [size * points for size in sizes]

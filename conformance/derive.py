@@ -1,0 +1,211 @@
+"""Derives the definition that explains most of the answers of a library, and judges each.
+
+A definition is one choice of every option of a metric. It is searched by coordinate ascent:
+from the reference, and from each choice beside it, one option after another is set to the
+choice that explains more answers. A choice that explains no more than the reference gives
+way to it, so that a definition differs from the reference only where answers say so.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+Definition = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What the files of v1 hold.
+
+    Attributes:
+        tests: By file and id, each with the first tag of its group.
+        options: By metric, the choices of each option, of which the first is the reference.
+        meanings: By option and choice, its status, meaning and source.
+    """
+
+    tests: dict[str, dict[str, Any]]
+    options: dict[str, dict[str, list[str]]]
+    meanings: dict[str, dict[str, list[str]]]
+
+
+def vectors() -> Vectors:
+    """Reads the files of v1."""
+    result = Vectors({}, {}, {})
+    for name in ("lists", "scores", "means"):
+        file = json.loads((FOLDER / f"v1/{name}.json").read_text(encoding="ascii"))
+        for metric, entry in file["metrics"].items():
+            result.options.setdefault(metric, {}).update(entry["options"])
+        for option, choices in file["options"].items():
+            result.meanings.setdefault(option, {}).update(choices)
+        for group in file["groups"]:
+            for test in group["tests"]:
+                key = f"{name}/{test['id']}"
+                result.tests[key] = test | {"id": key, "tag": group["tags"][0]}
+    return result
+
+
+def answers() -> dict[str, dict[str, Any]]:
+    """Reads the recorded answers by library, in the order of their names."""
+    records = [json.loads(path.read_text()) for path in FOLDER.glob("answers/*.json")]
+    return {
+        x["library"]: x for x in sorted(records, key=lambda x: x["library"].lower())
+    }
+
+
+def adapter(library: str) -> Path:
+    """The file that asks a library."""
+    return FOLDER / "libraries" / f"{library.lower().replace('-', '_')}.py"
+
+
+def is_equal(answer: float | None, due: float | None) -> bool:
+    """Whether an answer is a value, as the README says."""
+    if answer is None or due is None:
+        return answer is due
+    return abs(answer - due) <= 1e-6 * max(1, abs(due))
+
+
+def explaining(test: dict, answer: float | None, is_error: bool) -> list[dict]:
+    """The entries of a test that give an answer; for an error, those that refuse."""
+    entries = [x for x in test["values"] if is_equal(answer, x["value"])]
+    refusing = [x for x in entries if x.get("error", False) == is_error]
+    return refusing if answer is None and refusing else entries
+
+
+def held(test: dict, definition: Definition) -> dict:
+    """The entry all of whose options contain those of a definition."""
+    (entry,) = (
+        x
+        for x in test["values"]
+        if all(definition[option] in choices for option, choices in x["when"].items())
+    )
+    return entry
+
+
+def definition(
+    tests: list[dict],
+    record: dict,
+    options: dict[str, list[str]],
+    preferred: Definition | None = None,
+) -> tuple[Definition, dict[str, list[str]]]:
+    """Derives the definition of a metric.
+
+    Args:
+        tests: Those of the metric that the library was asked.
+        record: The answers of the library.
+        options: The choices of the metric.
+        preferred: Choices to take where they explain as many answers, and the reference
+            explains fewer.
+
+    Returns:
+        The definition, and by option the choices that explain as many answers, but only
+        the preferred one where it does. Where these are all choices, the answers do not
+        depend on the option.
+    """
+    whens = [
+        entry["when"]
+        for test in tests
+        for entry in explaining(
+            test, record["answers"][test["id"]], test["id"] in record["errors"]
+        )
+    ]
+    # A bit for each entry; those of a test exclude each other.
+    bits = {
+        option: {
+            choice: sum(
+                1 << i for i, x in enumerate(whens) if choice in x.get(option, choices)
+            )
+            for choice in choices
+        }
+        for option, choices in options.items()
+    }
+
+    def count(chosen: Definition) -> int:
+        result = (1 << len(whens)) - 1
+        for option, choice in chosen.items():
+            result &= bits[option][choice]
+        return result.bit_count()
+
+    open_options = [x for x in options if len({*bits[x].values()}) > 1]
+    reference = {option: choices[0] for option, choices in options.items()}
+    starts = [reference | {x: y} for x in open_options for y in options[x]]
+    best = reference
+    for chosen in starts:
+        before = -1
+        while (after := count(chosen)) > before:
+            before = after
+            for option in open_options:
+                choices = [chosen | {option: x} for x in options[option]]
+                chosen = max([chosen, *choices], key=count)
+        best = max(best, chosen, key=count)
+    for option in open_options:
+        usual = {
+            x: y
+            for x, y in (preferred or {}).items()
+            if x == option and y in options[x]
+        }
+        best = max(best | {option: reference[option]}, best | usual, best, key=count)
+    equal = {
+        option: [x for x in choices if count(best | {option: x}) == count(best)]
+        for option, choices in options.items()
+    }
+    for option, choice in (preferred or {}).items():
+        if choice == best.get(option):
+            equal[option] = [choice]
+    return best, equal
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is, by the definition of its library.
+
+    Attributes:
+        kind: `reference`, `published`, `convention`, `refused`, `error` where a value is
+            due, or `undefined`: a value that the definition does not give.
+        due: The value of the definition.
+        like: For `undefined`, the mistakes or the other definitions that give the answer.
+    """
+
+    kind: str
+    due: float | None
+    like: str = ""
+
+
+def text(choices: Definition) -> str:
+    """A definition as text."""
+    return ", ".join(f"{option}: {choice}" for option, choice in choices.items())
+
+
+def verdict(test: dict, record: dict, chosen: Definition, data: Vectors) -> Verdict:
+    """Judges the answer to a test by the definition of the library."""
+    answer, is_error = record["answers"][test["id"]], test["id"] in record["errors"]
+    entry, options = held(test, chosen), data.options[test["metric"]]
+    reference = {option: choices[0] for option, choices in options.items()}
+    if is_equal(answer, entry["value"]):
+        if is_error:
+            return Verdict("refused", None)
+        if is_equal(answer, held(test, reference)["value"]):
+            return Verdict("reference", answer)
+        statuses = {
+            data.meanings[option][chosen[option]][0]
+            for option, choices in entry["when"].items()
+            if reference[option] not in choices
+        }
+        kind = "convention" if "convention" in statuses else "published"
+        return Verdict(kind, answer)
+    if answer is None:
+        return Verdict("error", entry["value"])
+    mistakes = [
+        ", ".join(f"{x}: {y[0]}" for x, y in mistake["when"].items())
+        for mistake in test.get("mistakes", [])
+        if is_equal(answer, mistake["value"])
+    ]
+    definitions = [
+        text({x: y[0] for x, y in entry["when"].items() if chosen[x] not in y})
+        for entry in test["values"]
+        if is_equal(answer, entry["value"])
+    ]
+    return Verdict(
+        "undefined", entry["value"], " or ".join((mistakes or definitions)[:2])
+    )

@@ -1,0 +1,471 @@
+"""Writes what other libraries answered to the conformance vectors into pages, and draws it.
+
+python scripts/libraries.py            writes the lines between markers in docs/, and
+                                       docs/_static/libraries.svg
+python scripts/libraries.py --check    fails if one of these differs from the answers
+
+`python conformance/ask.py` records the answers in conformance/answers.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "conformance"))
+
+import derive  # noqa: E402
+
+PICTURE = ROOT / "docs" / "_static" / "libraries.svg"
+VECTORS = derive.vectors()
+# By kind of answer: its color, its name, and what it is.
+KINDS = {
+    "reference": ("#009E73", "reference", "the reference definition"),
+    "published": ("#56B4E9", "published", "another published definition"),
+    "convention": ("#0072B2", "convention", "a convention of its own"),
+    "refused": ("#999999", "refused", "refused, or left out"),
+    "error": ("#E69F00", "no value", "no value where one is due"),
+    "undefined": ("#D55E00", "not given", "a value that its definition does not give"),
+}
+METRICS = {
+    "ndcg": "nDCG",
+    "dcg": "DCG",
+    "ap": "Average precision",
+    "rr": "Reciprocal rank",
+    "recall": "Recall",
+    "precision": "Precision",
+    "hit_rate": "Hit rate",
+    "r_precision": "R-precision",
+    "auc": "AUC",
+    "bpref": "bpref",
+    "rbp": "RBP",
+    "err": "ERR",
+    "alpha_ndcg": "α-nDCG",
+}
+# What gives a choice here. The reference is the default of the package, but for repeats.
+HERE = {
+    "gain: linear": "`gain_fn=jrm.linear_gain`",
+    "discount: ln": "`discount_fn=jrm.log_discount(math.e)`",
+    "discount: jk2002": "the discount 1/log2(max(rank, 2))",
+    "discount: reciprocal": "`discount_fn=jrm.reciprocal_discount`",
+    "ideal: full": "`dcg@k` over the sum of k discounts",
+    "denominator: attainable": '`denominator="attainable"`',
+    "denominator: hits": '`denominator="hits"`',
+    "denominator: k": '`denominator="k"`',
+    "worth: graded": '`relevance="graded"`',
+    "ties: id-desc": '`ties="trec"` of `join`',
+    "ties: id-asc": 'items in the order of their ids, `ties="stable"`',
+    "ties: input": '`ties="stable"`',
+    "ties: input-reversed": 'items in reverse order, `ties="stable"`',
+    "ties: worst": '`ties="worst"`',
+    "threshold: relevant": "labels below 1 set to 0",
+    "threshold: above-zero": "labels above 0 set to 1",
+    "undefined: one": '`undefined="one"`',
+    "undefined: skip": '`undefined="skip"`',
+    "negative: zero": "`np.maximum(labels, 0)`",
+    "nan: last": "`jnp.where(jnp.isnan(scores), -jnp.inf, scores)`",
+    "nan: first": "`jnp.where(jnp.isnan(scores), jnp.inf, scores)`",
+    "infinite: unretrieved": "`retrieved=scores > -jnp.inf`",
+    "unjudged: removed": "`condensed=True` of `join`",
+    "scores: float64": "`jax_enable_x64`",
+}
+
+
+DEFAULT = "default"
+DEFAULTS = {"ties": DEFAULT, "undefined": "0"}
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library, and what its answers say.
+
+    Attributes:
+        record: Its answers.
+        definitions: By metric, what explains most of them.
+        equal: By metric and option, the choices that explain as many.
+        verdicts: By the id of a test.
+        remarks: By metric and tag, on answers that no definition gives.
+        named: By metric, the remark whose `choice` no definition of the vectors has.
+    """
+
+    record: dict[str, Any]
+    definitions: dict[str, derive.Definition]
+    equal: dict[str, dict[str, list[str]]]
+    verdicts: dict[str, derive.Verdict]
+    remarks: dict[tuple[str, str], str]
+    named: dict[str, dict[str, str]]
+
+    @property
+    def title(self) -> str:
+        """Its name and version."""
+        return f"{self.record['library']} {self.record['version']}"
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The tests whose answers no definition of the vectors gives."""
+        answers = self.record["answers"]
+        verdicts = self.verdicts.items()
+        return [x for x, y in verdicts if not derive.is_equal(answers[x], y.due)]
+
+    def choices(self, metric: str) -> list[str]:
+        """The choices that differ from the reference, as `option: choice or choice`."""
+        options, chosen = VECTORS.options[metric], self.definitions[metric]
+        convention = self.named.get(metric, {}).get("choice", "")
+        hidden = {convention.partition(":")[0]}
+        # Where repeats count, some of the answers look as if they did not.
+        if any(
+            verdict.kind == "undefined" and VECTORS.tests[test]["tag"] == "duplicates"
+            for test, verdict in self.verdicts.items()
+        ):
+            hidden.add("duplicates")
+        return [
+            f"{option}: {' or '.join(self.equal[metric][option])}"
+            for option, choice in chosen.items()
+            if choice != options[option][0] and option not in hidden
+        ] + ([convention] if convention else [])
+
+    def here(self, metric: str, options: Sequence[str]) -> str:
+        """What to pass here for some options of a metric."""
+        if metric not in self.definitions:
+            return ""
+        convention = self.named.get(metric)
+        texts = HERE | (
+            {convention["choice"]: convention["here"]} if convention else {}
+        )
+        choices = [
+            choice.partition(" or ")[0]
+            for choice in self.choices(metric)
+            if choice.partition(":")[0] in options
+        ]
+        return ", ".join(texts[x] for x in choices if x in texts) or DEFAULT
+
+
+def library(record: dict[str, Any], remarks: list[dict[str, Any]]) -> Library:
+    """Derives the definitions of a library, and judges its answers."""
+    result = Library(record, {}, {}, {}, {}, {})
+    asked = [VECTORS.tests[x] for x in record["answers"]]
+    by_metric = {
+        metric: tests
+        for metric in METRICS
+        if (tests := [test for test in asked if test["metric"] == metric])
+    }
+    preferred: derive.Definition = {}
+    # The second time, what one metric cannot tell is taken from the others.
+    for _ in range(2):
+        for metric, tests in by_metric.items():
+            options = VECTORS.options[metric]
+            definition, equal = derive.definition(tests, record, options, preferred)
+            result.definitions[metric], result.equal[metric] = definition, equal
+        certain = [
+            (option, choices[0])
+            for equal in result.equal.values()
+            for option, choices in equal.items()
+            if len(choices) == 1
+        ]
+        preferred = dict(sorted(certain, key=certain.count))
+    for metric, tests in by_metric.items():
+        for test in tests:
+            verdict = derive.verdict(test, record, result.definitions[metric], VECTORS)
+            meant = (
+                x
+                for x in remarks
+                if metric in x["metrics"]
+                and test["tag"] in x.get("tags", [test["tag"]])
+            )
+            if verdict.kind in ("undefined", "error") and (remark := next(meant, None)):
+                result.remarks[metric, test["tag"]] = remark["text"]
+                if "choice" in remark:
+                    result.named[metric] = remark
+                verdict = replace(verdict, kind=remark.get("kind", verdict.kind))
+            result.verdicts[test["id"]] = verdict
+    for metric, convention in result.named.items():
+        option = convention["choice"].partition(":")[0]
+        for test in by_metric[metric]:
+            entry = derive.held(test, result.definitions[metric])
+            verdict = result.verdicts[test["id"]]
+            if verdict.kind == "published" and option in entry["when"]:
+                result.verdicts[test["id"]] = replace(verdict, kind="convention")
+    return result
+
+
+def libraries() -> list[Library]:
+    """All libraries whose answers are recorded."""
+    path = ROOT / "conformance" / "remarks.toml"
+    remarks = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [
+        library(record, remarks.get(name, []))
+        for name, record in derive.answers().items()
+    ]
+
+
+def number(value: float | None) -> str:
+    """A value as text."""
+    return "no value" if value is None else f"{value:.5g}"
+
+
+def summary(all_libraries: list[Library]) -> str:
+    """The table of libraries."""
+    rows = []
+    for x in all_libraries:
+        kinds = [verdict.kind for verdict in x.verdicts.values()]
+        counts = [kinds.count(kind) or "" for kind in KINDS]
+        rows.append((x.title, x.record["date"], len(kinds), *counts))
+    headers = (
+        "library",
+        "asked on",
+        "answers",
+        *(name for _, name, _ in KINDS.values()),
+    )
+    return tabulate(rows, headers, tablefmt="github")
+
+
+def adapters(all_libraries: list[Library]) -> str:
+    """The table of what each adapter hands over, from its docstring."""
+    rows = []
+    for x in all_libraries:
+        path = derive.adapter(x.record["library"])
+        _, _, data = path.read_text(encoding="utf-8").splitlines()[0].partition(": ")
+        rows.append((x.title, f"`{path.name}`", data.strip('."')))
+    return tabulate(rows, ("library", "adapter", "what it takes"), tablefmt="github")
+
+
+def definitions(all_libraries: list[Library]) -> str:
+    """A table for each metric: the libraries, and the definition that each follows."""
+    parts = []
+    for metric, title in METRICS.items():
+        rows = []
+        for x in all_libraries:
+            if metric not in x.definitions:
+                continue
+            kinds = [x.verdicts[y].kind for y in x.verdicts if of(y) == metric]
+            explained = len(kinds) - kinds.count("undefined") - kinds.count("error")
+            choices = ", ".join(x.choices(metric)) or "the reference"
+            rows.append((x.title, choices, f"{explained} of {len(kinds)}"))
+        if rows:
+            headers = ("library", "definition", "answers that it gives")
+            parts += [f"### {title}", tabulate(rows, headers, tablefmt="github")]
+    return "\n\n".join(parts)
+
+
+def of(test_id: str) -> str:
+    """The metric of a test."""
+    return VECTORS.tests[test_id]["metric"]
+
+
+def unexplained(all_libraries: list[Library]) -> str:
+    """The table of answers that no definition gives, one for each remark."""
+    rows = []
+    for x in all_libraries:
+        by_remark: dict[tuple[str, str], list[str]] = {}
+        for test in x.unexplained:
+            remark = x.remarks.get((of(test), VECTORS.tests[test]["tag"]), "")
+            by_remark.setdefault((x.verdicts[test].kind, remark), []).append(test)
+        for (kind, remark), tests in by_remark.items():
+            known = [y for y in tests if x.verdicts[y].due is not None] or tests
+            example = max(known, key=lambda y: bool(x.verdicts[y].like))
+            verdict, answer = x.verdicts[example], x.record["answers"][example]
+            like = f", as {verdict.like}" if verdict.like else ""
+            instance = f"{example}: {number(answer)} for {number(verdict.due)}{like}"
+            metrics = ", ".join(dict.fromkeys(map(of, tests)))
+            tags = ", ".join(dict.fromkeys(VECTORS.tests[y]["tag"] for y in tests))
+            name, sentence = KINDS[kind][1], remark[:1].upper() + remark[1:]
+            answers = f"{len(tests)}, {name}"
+            rows.append((x.title, f"{metrics}: {tags}", answers, instance, sentence))
+    headers = ("library", "metrics: data", "answers", "for instance", "remark")
+    return tabulate(rows, headers, tablefmt="github")
+
+
+def meanings(all_libraries: list[Library]) -> str:
+    """The table of the choices that appear in the definitions."""
+    used = {
+        f"{option}: {choice}"
+        for x in all_libraries
+        for metric in x.definitions
+        for option, _, choices in (y.partition(": ") for y in x.choices(metric))
+        for choice in choices.split(" or ")
+    }
+    rows = [
+        (f"{option}: {choice}", meaning, status, HERE.get(f"{option}: {choice}", ""))
+        for option, choices in VECTORS.meanings.items()
+        for choice, (status, meaning, _) in choices.items()
+        if f"{option}: {choice}" in used
+    ]
+    rows += {
+        (
+            convention["choice"],
+            convention["text"],
+            "not in v1",
+            convention["here"],
+        ): None
+        for x in all_libraries
+        for convention in x.named.values()
+    }
+    headers = ("choice", "meaning", "status", "here")
+    return tabulate(rows, headers, tablefmt="github")
+
+
+OF_A_METRIC = ("gain", "threshold", "discount", "ideal", "denominator", "worth")
+
+
+def in_common(x: Library, option: str) -> str:
+    """What to pass here for an option that all metrics have, with those that differ."""
+    texts = {
+        metric: x.here(metric, (option,)).replace(DEFAULT, DEFAULTS[option])
+        for metric in x.definitions
+        if x.equal[metric].get(option, []) != VECTORS.options[metric].get(option, [])
+    }
+    by_text = sorted({*texts.values()}, key=lambda y: ([*texts.values()].count(y), y))
+    parts = [
+        f"{', '.join(metric for metric in texts if texts[metric] == text)}: {text}"
+        for text in by_text[:-1]
+    ]
+    return "; ".join([*parts, ("others: " if parts else "") + "".join(by_text[-1:])])
+
+
+def whose(all_libraries: list[Library]) -> str:
+    """The table of options that give the numbers of a library."""
+    rows = [
+        (
+            x.title,
+            *(x.here(metric, OF_A_METRIC) for metric in ("ndcg", "precision", "ap")),
+            *(in_common(x, option) for option in ("ties", "undefined")),
+        )
+        for x in all_libraries
+    ]
+    # The columns say to which arguments quoted texts belong.
+    names = r"\b(?:denominator|ties|undefined)="
+    rows = [[re.sub(names, "", cell) for cell in row] for row in rows]
+    headers = (
+        *("library", "ndcg", "precision at k", "average precision at k"),
+        *("ties", "nothing relevant"),
+    )
+    return tabulate(rows, headers, tablefmt="github")
+
+
+def coming_from(x: Library) -> str:
+    """What the page of a library says of its answers."""
+    metrics_of: dict[tuple[str, str], list[str]] = {}
+    for metric in x.definitions:
+        for choice in x.choices(metric):
+            text = x.here(metric, (choice.partition(":")[0],))
+            text = "" if text == DEFAULT else text
+            metrics_of.setdefault((choice, text), []).append(metric)
+    rows = [
+        (choice, "all" if len(names) == len(x.definitions) else ", ".join(names), text)
+        for (choice, text), names in metrics_of.items()
+    ]
+    table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
+    count = len(x.unexplained)
+    close = f"{count} answers are not those of these definitions, and are listed there."
+    return (
+        f"{x.title} was asked for {len(x.verdicts)} values of\n"
+        f"[Check your numbers](../check-your-numbers.md) on {x.record['date']}, in\n"
+        f"{', '.join(x.definitions)}.\n"
+        f"By its answers, it differs from the reference in this:\n\n{table}"
+        + (f"\n\n{close}" if count else "")
+    )
+
+
+def picture(all_libraries: list[Library]) -> str:
+    """The matrix of features and libraries as SVG, legible at a width of 368 px."""
+    tags = list(dict.fromkeys(test["tag"] for test in VECTORS.tests.values()))
+    cells = {
+        (tag, x.title): [
+            kind
+            for kind in KINDS
+            if any(
+                verdict.kind == kind and VECTORS.tests[test]["tag"] == tag
+                for test, verdict in x.verdicts.items()
+            )
+        ]
+        for tag in tags
+        for x in all_libraries
+    }
+    tags = [tag for tag in tags if any(cells[tag, x.title] for x in all_libraries)]
+    left, top, height = 94, 84, 13
+    width = (368 - left) / len(all_libraries)
+    bottom = top + height * len(tags)
+    total = bottom + 14 * len(KINDS) + 22
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="368" height="{total}" '
+        f'viewBox="0 0 368 {total}" font-family="sans-serif" font-size="9.5" '
+        'fill="#7a7f87">'
+    ]
+    for column, x in enumerate(all_libraries):
+        middle = left + (column + 0.5) * width + 3
+        name = escape(x.record["library"])
+        parts.append(
+            f'<text transform="translate({middle:.1f} {top - 4}) rotate(-90)">{name}</text>'
+        )
+    for row, tag in enumerate(tags):
+        y = top + row * height
+        parts.append(
+            f'<text x="{left - 4}" y="{y + 10}" text-anchor="end">{escape(tag)}</text>'
+        )
+        for column, x in enumerate(all_libraries):
+            kinds = cells[tag, x.title]
+            for i, kind in enumerate(kinds):
+                part = (width - 1) / len(kinds)
+                start = left + column * width + i * part
+                size = f'width="{part:.2f}" height="{height - 1}"'
+                fill = f'fill="{KINDS[kind][0]}"'
+                parts.append(f'<rect x="{start:.2f}" y="{y}" {size} {fill}/>')
+    empty = ("none", "", "empty: not asked")
+    for i, (color, _, meaning) in enumerate([*KINDS.values(), empty]):
+        y = bottom + 8 + 14 * i
+        parts.append(
+            f'<rect x="{left}" y="{y}" width="10" height="10" fill="{color}"/>'
+        )
+        parts.append(f'<text x="{left + 15}" y="{y + 9}">{meaning}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def blocks(all_libraries: list[Library]) -> dict[str, Callable[[], str]]:
+    """What stands between markers, by their names."""
+    tables = (summary, definitions, unexplained, meanings, adapters, whose)
+    result = {
+        f"{x.__name__} of libraries": lambda x=x: x(all_libraries) for x in tables
+    }
+    for x in all_libraries:
+        result[f"answers of {x.record['library']}"] = lambda x=x: coming_from(x)
+    return result
+
+
+def written() -> Iterator[tuple[Path, str]]:
+    """Every file that the answers determine, with its text."""
+    all_libraries = libraries()
+    yield PICTURE, picture(all_libraries)
+    texts = blocks(all_libraries)
+    pattern = r"(<!-- (answers of [^>]*|\w+ of libraries) -->\n).*?(?=<!-- end -->)"
+    for path in sorted((ROOT / "docs").glob("**/*.md")):
+        text = path.read_text(encoding="utf-8")
+        if "<!-- end -->" in text:
+            yield (
+                path,
+                re.sub(
+                    pattern,
+                    lambda x: f"{x[1]}\n{texts[x[2]]()}\n\n",
+                    text,
+                    flags=re.DOTALL,
+                ),
+            )
+
+
+def main() -> None:
+    """Writes or checks."""
+    for path, text in written():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} is not as recorded; run python scripts/libraries.py")
+
+
+if __name__ == "__main__":
+    main()

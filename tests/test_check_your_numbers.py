@@ -1,0 +1,195 @@
+"""What other libraries answered to the conformance vectors, and the pages that show it."""
+
+import ast
+import datetime
+import random
+import re
+import runpy
+import sys
+
+import pytest
+from pages import ROOT
+
+CONFORMANCE = ROOT / "conformance"
+if not (ROOT / "scripts").exists():
+    pytest.skip("there are no scripts beside the tests", allow_module_level=True)
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "libraries.py"))
+VECTORS, derive = SCRIPT["VECTORS"], SCRIPT["derive"]
+LIBRARIES = SCRIPT["libraries"]()
+ADAPTERS = [*CONFORMANCE.glob("libraries/*.py")]
+
+
+def test_pages_and_the_picture_are_as_recorded():
+    for path, text in SCRIPT["written"]():
+        assert path.read_text(encoding="utf-8") == text, path.name
+
+
+def test_answers():
+    assert len(LIBRARIES) >= 18
+    assert len({x.title for x in LIBRARIES}) == len(LIBRARIES)
+    for library in LIBRARIES:
+        record = library.record
+        answers, errors = record["answers"], record["errors"]
+        assert answers.keys() <= VECTORS.tests.keys()
+        assert {x for x in errors if answers[x] is not None} == set()
+        assert re.match(r"\d+\.\d+", record["version"])
+        datetime.date.fromisoformat(record["date"])
+        assert library.verdicts.keys() == answers.keys()
+
+
+def test_definitions_are_legitimate():
+    for library in LIBRARIES:
+        assert library.definitions
+        for metric, definition in library.definitions.items():
+            options = VECTORS.options[metric]
+            assert definition.keys() == options.keys()
+            for option, choice in definition.items():
+                assert choice in options[option]
+                assert VECTORS.meanings[option][choice][0] != "mistake"
+
+
+def test_every_value_that_its_definition_does_not_give_has_a_remark():
+    missing = [
+        (library.title, test)
+        for library in LIBRARIES
+        for test in library.unexplained
+        if (SCRIPT["of"](test), VECTORS.tests[test]["tag"]) not in library.remarks
+    ]
+    assert missing == []
+
+
+def test_adapters_are_short_and_have_answers():
+    """At most 15 lines, apart from the docstring and the imports."""
+    assert {derive.adapter(x.record["library"]) for x in LIBRARIES} == {*ADAPTERS}
+    for path in ADAPTERS:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        aside = [x for x in tree.body if isinstance(x, (ast.Import, ast.ImportFrom))]
+        lines = {
+            y for x in [tree.body[0], *aside] for y in range(x.lineno, x.end_lineno + 1)
+        }
+        code = [
+            line
+            for i, line in enumerate(text.splitlines(), 1)
+            if line.strip() and i not in lines
+        ]
+        assert len(code) <= 15, path.name
+
+
+METRICS = ("ndcg", "ap", "precision", "rr", "rbp", "alpha_ndcg")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_planted_definition_is_derived(metric):
+    """Answers by any full choice are explained, and changed ones are named."""
+    generator = random.Random(metric)
+    options = VECTORS.options[metric]
+    tests = [x for x in VECTORS.tests.values() if x["metric"] == metric]
+    for _ in range(3):
+        planted = {option: generator.choice(x) for option, x in options.items()}
+        answers = {x["id"]: derive.held(x, planted)["value"] for x in tests}
+        errors = {x["id"]: "" for x in tests if derive.held(x, planted).get("error")}
+        record = {"answers": answers, "errors": errors}
+        definition, _ = derive.definition(tests, record, options)
+        kinds = {derive.verdict(x, record, definition, VECTORS).kind for x in tests}
+        assert not kinds & {"undefined", "error"}
+
+        changed = {x["id"] for x in generator.sample(tests, len(tests) // 8)}
+        for test in changed:
+            answers[test] = 7.5
+            errors.pop(test, None)
+        definition, _ = derive.definition(tests, record, options)
+        verdicts = {
+            x["id"]: derive.verdict(x, record, definition, VECTORS) for x in tests
+        }
+        assert {x for x in verdicts if verdicts[x].kind == "undefined"} == changed
+
+
+REFERENCE = {option: x[0] for option, x in VECTORS.options["ndcg"].items()}
+LINEAR = {"gain": "linear", "negative": "error", "undefined": "skip"}
+VERDICTS = [
+    ({}, "lists/short-list/ndcg@5", 0.6131471927654584, ("reference", "")),
+    ({}, "lists/short-list/ndcg@5", 1.0, ("undefined", "ideal: returned")),
+    ({}, "lists/short-list/ndcg@5", 0.5, ("undefined", "discount: jk2002")),
+    ({}, "lists/short-list/ndcg@5", None, ("error", "")),
+    ({"discount": "jk2002"}, "lists/short-list/ndcg@5", 0.5, ("published", "")),
+    (LINEAR, "lists/nothing-relevant/ndcg@2", None, ("convention", "")),
+    (LINEAR, "lists/negative-first/ndcg", ValueError, ("refused", "")),
+    (LINEAR, "lists/first/ndcg", ValueError, ("error", "")),
+]
+
+
+@pytest.mark.parametrize(("choices", "test", "answer", "expected"), VERDICTS)
+def test_verdicts(choices, test, answer, expected):
+    is_error = answer is ValueError
+    record = {"answers": {test: None if is_error else answer}, "errors": {}}
+    record["errors"] |= {test: "ValueError: "} if is_error else {}
+    verdict = derive.verdict(VECTORS.tests[test], record, REFERENCE | choices, VECTORS)
+    assert (verdict.kind, verdict.like) == expected
+
+
+def test_what_a_library_cannot_say_is_not_asked(monkeypatch):
+    """Forms of the data refuse what they would have to leave out."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    ask = runpy.run_path(str(CONFORMANCE / "ask.py"))
+    plain = {"id": "x", "qrels": {"a": 1, "b": 0}, "run": [["b", "Infinity"], ["a", 1]]}
+    group = {
+        "plain": plain,
+        "graded": plain | {"qrels": {"a": 2, "b": 0.5}},
+        "pool": plain | {"qrels": {"a": 1, "b": 0, "z": 1}},
+        "repeated": plain | {"run": [["b", 2], ["a", 1], ["a", 0]]},
+        "tied": plain | {"run": [["b", 2], ["a", 2]]},
+        "two": {"id": "x", "queries": [plain, {"id": "y", "run": [["c", 1]]}]},
+    }
+    # By form: the groups that it says.
+    sayable = {
+        "ids": {"plain", "graded", "pool", "repeated"},
+        "relevant": {"plain", "pool", "repeated", "tied"},
+        "scores": {"plain", "graded", "tied"},
+        "labels": {"plain", "graded", "tied"},
+        "binary": {"plain", "tied"},
+    }
+    said = {form: set() for form in sayable}
+    for name, data in group.items():
+        for form in sayable:
+            try:
+                getattr(ask["case_of"](data).only, form)
+            except ask["Unsayable"]:
+                continue
+            said[form].add(name)
+    assert said == sayable
+    case = ask["case_of"](group["two"])
+    assert (case.qrels, case.run) == (
+        {"1": {"a": 1, "b": 0}},
+        {"1": {"b": float("inf"), "a": 1}, "2": {"c": 1}},
+    )
+    with pytest.raises(ask["Unsayable"]):
+        _ = case.complete
+    with pytest.raises(ask["Unsayable"]):
+        _ = ask["case_of"](group["repeated"]).run
+
+    defaults = {"k": None, "rel": 1}
+    test = {"k": 2, "rel": 1}
+    asked = ask["answer"](lambda case, k: k, plain, test, defaults)
+    assert (
+        asked == 2
+        and ask["answer"](lambda case, k: float("nan"), plain, test, defaults) is None
+    )
+    for function in (lambda case: 0, lambda case, rel: 0):
+        with pytest.raises(ask["Unsayable"]):
+            ask["answer"](function, plain, test, defaults)
+    with pytest.raises(ask["Unsayable"]):
+        ask["answer"](lambda case, k: 0, plain, test | {"k": None}, defaults)
+
+
+def test_the_picture_is_legible_on_a_telephone():
+    text = SCRIPT["PICTURE"].read_text(encoding="utf-8")
+    assert 'viewBox="0 0 368 ' in text
+    # A picture is 358 pixels wide where the screen has 390.
+    sizes = re.findall(r'font-size="([\d.]+)"', text)
+    assert sizes and min(map(float, sizes)) * 358 / 368 >= 9
+
+
+def test_no_convention_is_called_a_fault():
+    page = (ROOT / "docs" / "check-your-numbers.md").read_text(encoding="utf-8")
+    assert "wrong" not in page.lower()
