@@ -407,7 +407,7 @@ ERRORS = {
     "--per-query goes with --format": "qrels.txt good.txt -q --format html",
     "--compare goes with --format": "qrels.txt good.txt bad.txt --compare t --format trec",
     "--signature goes with --format": "qrels.txt good.txt --signature --format trec",
-    "pass --per-query or --signature": "qrels.txt good.txt -q --signature --format csv",
+    "pass --per-query alone": "qrels.txt good.txt -q --signature --format csv",
     "is one table": "qrels.txt good.txt bad.txt --compare t -q --format csv",
     "pass one of them": "qrels.txt good.txt -c --missing skip",
     "--baseline x is none of good": "qrels.txt good.txt --baseline x",

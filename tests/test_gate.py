@@ -153,8 +153,11 @@ def test_a_saved_baseline_is_the_run_that_it_was_saved_from(folder):
     """A file of values stands in the place of its run, and says under which choices."""
     invoke(SAVED)
     document = json.loads((folder / "same.json").read_text())
+    words = "qrels.txt same.txt -m recall@1,2 -q --signature --format json"
+    printed = CliRunner().invoke(cli.app(), ["evaluate", *words.split()]).stdout
+    assert json.loads(printed) == document
     assert list(document["signatures"]) == ["recall@1", "recall@2"]
-    assert [*document["values"]["recall@2"]] == [f"q{i}" for i in range(QUERIES)]
+    assert [*document["queries"]["same"]] == [f"q{i}" for i in range(QUERIES)]
     numbers = []
     for baseline in ("same.txt", "same.json"):
         words = f"{baseline} bad.txt -m recall@1,2 --margin .02 --format json"
@@ -173,14 +176,11 @@ def test_a_saved_baseline_is_the_run_that_it_was_saved_from(folder):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        # The first field that differs is named.
-        (
-            "-m recall@1 --trec",
-            "recall@1 was saved with ties:expected, .* ties:id-desc",
-        ),
-        ("-m recall@1 --level 2", "recall@1 was saved with rel:1, .* rel:2"),
-        ("-m recall@1 --depth 1", "recall@1 was saved with cut:none, .* cut:1"),
-        ("-m recall@3", "holds recall@1, recall@2, not recall@3; save the"),
+        # Both signatures are named.
+        ("-m recall@1 --trec", "holds recall@1.dup.* measured as .*ties:id-desc"),
+        ("-m recall@1 --level 2", "holds recall@1.dup.* measured as .*rel:2"),
+        ("-m recall@1 --depth 1", "holds recall@1.dup.* measured as .*cut:1"),
+        ("-m recall@3", "holds no recall@3, .*, or save the"),
     ],
 )
 def test_a_baseline_of_another_signature_is_refused(folder, words, part):
@@ -198,9 +198,9 @@ def test_a_baseline_that_is_not_of_these_queries_is_refused(folder):
     text = (folder / "same.json").read_text()
     for change, part in (
         (text.replace('"q7"', '"q77"'), "differ in 2 queries, such as 'q7'"),
-        (text.replace("def:1", "def:2"), "is of def:2"),
-        (text.replace('"values"', '"value"'), "is not what --save wrote: KeyError"),
-        (text[:-5], "is not what --save wrote: JSONDecodeError"),
+        (text.replace("def:1", "def:2"), "|def:2, and the candidate is measured as"),
+        (text.replace('"queries"', '"query"'), "cannot be read: KeyError"),
+        (text[:-5], "cannot be read: JSONDecodeError"),
     ):
         (folder / "same.json").write_text(change)
         line = "gate qrels.txt same.json bad.txt --margin .2 -m recall@1"

@@ -56,6 +56,7 @@ SAME = {
     "recip_rank(rel=3)": partial(jrm.reciprocal_rank, relevance_threshold=3),
     "set_F(rel=3)": partial(jrm.f_score, relevance_threshold=3),
     "set_relative_P": partial(jrm.recall, denominator="attainable"),
+    "recall@5,all": partial(jrm.recall, k=(5, None)),
     "rbp.p=0.95": partial(jrm.rank_biased_precision, p=0.95),
     "utility.2,-1,0,0": partial(jrm.utility, worth=2, cost=1),
     # Names of ir_measures and of ndeval.

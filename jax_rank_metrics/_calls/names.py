@@ -149,10 +149,8 @@ def parse(text: object) -> Bound:
 def _parsed(text: str) -> Bound:
     """Returns what `parse` does, once until another metric is registered."""
     measure = _trec.with_options(text)
-    if measure == text and (cure := _trec.instead_of(text)):
-        raise ValueError(
-            f"metric name {text!r}: these parameters of trec_eval are not read; pass {cure}"
-        )
+    if cure := _trec.instead_of(measure):
+        raise ValueError(f"metric name {text!r}: parameters are not read; pass {cure}")
     match = _GRAMMAR.fullmatch(measure)
     if match is None:
         raise ValueError(
@@ -430,7 +428,9 @@ def cutoffs_in(text: str, option: str) -> object:
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
-def _rank_or_share(text: str) -> int | share:
+def _rank_or_share(text: str) -> int | share | None:
+    if text == "all":
+        return None
     return share.of_percent(text[:-1]) if text.endswith("%") else int(text)
 
 

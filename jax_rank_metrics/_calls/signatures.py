@@ -2,11 +2,7 @@
 
 import functools
 import math
-import re
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from jax_rank_metrics import _gains, _trec
 from jax_rank_metrics._calls import names
@@ -20,7 +16,7 @@ from jax_rank_metrics._states.mean import GeometricMean, Mean
 # The version of all definitions; CHANGELOG.md says when one has changed.
 DEFINITION = "1"
 
-# The words of `conformance/` for metrics and options, and for functions.
+# The words of `conformance/` for metrics, options and functions.
 _WORDS = {
     "average_precision": "ap",
     "reciprocal_rank": "rr",
@@ -31,17 +27,15 @@ _WORDS = {
     "gain_fn": "gain",
     "discount_fn": "discount",
     "max_label": "max_grade",
+    "log_discount(2)": "log2",
+    "log2_discount": "log2",
+    f"log_discount({math.e})": "ln",
+    "log2_rank_discount": "jk2002",
+    "reciprocal_discount": "reciprocal",
+    "exponential_gain": "exp2",
+    "linear_gain": "linear",
 }
-_FUNCTIONS: Mapping[Any, str] = {
-    _gains.log_discount(2): "log2",
-    _gains.log2_discount: "log2",
-    _gains.log_discount(math.e): "ln",
-    _gains.log2_rank_discount: "jk2002",
-    _gains.reciprocal_discount: "reciprocal",
-    _gains.exponential_gain: "exp2",
-    _gains.linear_gain: "linear",
-}
-_BY_WORD = {word: function for function, word in _FUNCTIONS.items()}
+_OF_WORDS = {word: name for name, word in _WORDS.items()}
 
 # What other definitions of a metric do otherwise, and the package offers no choice of.
 _FIXED = {
@@ -54,10 +48,12 @@ _FIXED = {
     "alpha_ndcg": {"ideal": "greedy"},
 }
 
-# The choices of rankings, means and files; the first is that of definition 1. A number may
-# stand for "none".
+# The choices of rankings, means and files; the first is that of definition 1. Metrics
+# without a formula over ties have "hash" there, and those with a rule of their own "own".
+# What may be "none" may be a number.
 _CHOICES = {
-    "ties": "expected input input-reversed id-desc id-asc best worst random user-hash",
+    "ties": "expected input input-reversed id-desc id-asc best worst random user-hash "
+    "hash own",
     "duplicates": "first error removed last",
     "rows": "error first last max",
     "unjudged": "zero removed",
@@ -71,12 +67,8 @@ _CHOICES = {
     "cut": "none",
     "relax": "none",
 }
-# Ties as `rank` and `join` call them, and as metrics read them by default.
-_TIES = {"stable": "input", "trec": "id-desc", "tied": "expected"}
-_READINGS = {"expected": "expected", "order": "hash", "own": "own"}
-
-# What may stand beside a definition: facts about a number.
-_FACTS = ("lists", "undefined-lists", "jrm")
+# Ties as `rank`, `join` and metrics call them.
+_TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
 
 
 class Signature(str):
@@ -88,8 +80,6 @@ class Signature(str):
         fields: The choice of every option, also of those that the short form leaves out.
         long: The long form, which names all of them.
     """
-
-    __slots__ = ()
 
     @property
     def fields(self) -> dict[str, str]:
@@ -152,10 +142,23 @@ def signature(
         metric = names.parse(metric)
     if not isinstance(metric, Bound):
         (metric,) = names.bind_all({"metric": metric})
-    checked, of_metric = _checked(metric, choices), _fields_of(metric)
-    defaults = of_metric | _metric_fields(metric.spec.bind((), {}))
-    items = (of_metric | checked).items()
-    differing = [f"{x}:{y}" for x, y in items if y != defaults[x]]
+    chosen = _fields_of(metric)
+    for option, choice in choices.items():
+        if option not in _CHOICES:
+            raise ValueError(
+                f"{option} is no choice of rankings, means or files; they have "
+                f"{', '.join(_CHOICES)}, and options of {metric.spec.name} belong to the "
+                "metric, as in 'recall(rel=2)@10'"
+            )
+        words = _CHOICES[option].split()
+        text = words[0] if choice is None else _TIES.get(str(choice), str(choice))
+        if words != ["none"] and text not in words:
+            raise ValueError(f"{option} is {choice!r}; pass one of {', '.join(words)}")
+        # A metric with a rule of its own reads ties by it, whatever the call says.
+        if text != words[0] and (option, chosen[option]) != ("ties", "own"):
+            chosen[option] = text
+    defaults = _fields_of(metric.spec.bind((), {}))
+    differing = [f"{x}:{y}" for x, y in chosen.items() if y != defaults[x]]
     return Signature("|".join([_head(metric), *differing, f"def:{DEFINITION}"]))
 
 
@@ -180,23 +183,32 @@ def from_signature(text: str) -> functools.partial[Mean]:
     >>> from_signature("ndcg@10|discount:log_discount(3)|def:1").keywords
     {'discount_fn': log_discount(base=3), 'k': 10}
     """
-    bound, choices = _read(text)
-    for option, offered in _metric_fields(bound).items():
-        if offered == "custom":
+    choices = fields(text)
+    head, at, cutoffs = text.partition("|")[0].partition("@")
+    spec, typed = names.parse(head).spec, []
+    for word, option in _options_by_word(spec).items():
+        if (choice := choices[word]) == "custom":
             raise ValueError(
-                f"{option}:custom is a function of a user, which no text holds; pass a "
-                f"functools.partial of jrm.{bound.spec.name} with it"
+                f"{word}:custom is a function of a user, which no text holds; pass a "
+                f"functools.partial of jrm.{spec.name} with it"
             )
-        if choices.get(option, offered) != offered:
+        if callable(spec.options[option]):
+            choice = _OF_WORDS.get(choice, choice)
+        typed.append(f"{option}={choice}")
+    bound = names.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
+    # Nothing of the text may be lost, such as a definition that others have.
+    again = signature(bound, **{x: choices[x] for x in _CHOICES})
+    for option, choice in again.fields.items():
+        if (stated := choices.get(option, "none")) != choice:
             raise ValueError(
-                f"{option}:{choices[option]} is a definition that the package does not "
-                f"have; it has {option}:{offered}"
+                f"{option}:{stated} is a definition that the package does not have; with "
+                f"these options, it has {option}:{choice}"
             )
-    defaults = bound.spec.options
-    options = {x: y for x, y in bound.options if y != defaults[x]}
-    return functools.partial(names.NAMES[bound.spec.name.lower()], **options)
+    options = {x: y for x, y in bound.options if y != spec.options[x]}
+    return functools.partial(names.NAMES[spec.name.lower()], **options)
 
 
+@short_errors()
 def fields(text: str) -> dict[str, str]:
     """Returns all that a signature says: "metric", its cutoffs, and every option.
 
@@ -212,10 +224,22 @@ def fields(text: str) -> dict[str, str]:
     >>> [choices[x] for x in ("metric", "k", "gain", "discount", "ideal", "ties")]
     ['ndcg', '10', 'linear', 'log2', 'judged', 'expected']
     """
-    bound, choices = _read(text)
+    if not isinstance(text, str):
+        raise TypeError(f"signature is {text!r}; pass a string")
+    head, *parts = text.split("|")
+    choices = {x: y for x, _, y in (part.partition(":") for part in parts)}
+    if choices.get("def") != DEFINITION:
+        raise ValueError(
+            f"{text!r} is of def:{choices.get('def', 'none')}, and the definitions of this "
+            f"release are def:{DEFINITION}; CHANGELOG.md says what changed"
+        )
+    bound = names.parse(head)
     name, at, cutoffs = _head(bound).partition("@")
-    head = {"metric": name} | ({bound.spec.at: cutoffs} if at else {})
-    return head | _fields_of(bound) | choices | {"def": DEFINITION}
+    results = {"metric": name} | ({bound.spec.at: cutoffs} if at else {})
+    results |= _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
+    if unknown := [x for x in choices if x not in results]:
+        raise ValueError(f"{text!r}: {name} has no field {unknown[0]}")
+    return results | choices
 
 
 def by_label(signatures: Mapping[str, str]) -> dict[str, Signature]:
@@ -233,16 +257,10 @@ def by_label(signatures: Mapping[str, str]) -> dict[str, Signature]:
         head, bar, choices = text.partition("|")
         metric, at, cutoffs = head.partition("@")
         ks = cutoffs.split(",")
-        labels = _trec.value_names(name) or [name]
-        labels = cutoff_names(name, len(ks)) if len(ks) > 1 else labels
+        labels = cutoff_names(name, len(ks)) if len(ks) > 1 else _trec.value_names(name)
         texts = [Signature(f"{metric}{at}{k}{bar}{choices}") for k in ks]
-        results |= zip(labels, texts, strict=True)
+        results |= zip(labels or [name], texts, strict=True)
     return results
-
-
-def _custom(x: Any) -> Any:
-    """Stands for a function of a user, of which a text has no more than that."""
-    raise TypeError("a signature does not hold the functions of a user")
 
 
 def _options_by_word(spec: Spec) -> dict[str, str]:
@@ -261,60 +279,23 @@ def _head(bound: Bound) -> str:
     return f"{name}@{','.join('all' if k is None else _text(k) for k in cutoffs)}"
 
 
-def _metric_fields(bound: Bound) -> dict[str, str]:
-    """Returns the fields of a metric, also of what the package offers no choice of."""
-    spec, options = bound.spec, dict(bound.options)
-    if spec.name == "residual" and isinstance(options["of"], str):
-        options["of"] = names.parse(options["of"])
-    results = {}
+def _fields_of(bound: Bound) -> dict[str, str]:
+    """Returns all fields but the first, of which those of a call are of definition 1."""
+    spec, options, results = bound.spec, dict(bound.options), {}
     for word, option in _options_by_word(spec).items():
-        results[word] = _FUNCTIONS.get(options[option]) or _text(options[option])
+        text, is_function = _text(options[option]), callable(options[option])
+        results[word] = _WORDS.get(text, text) if is_function else text
     results |= {"threshold": "at-least"} if THRESHOLD in options else {}
     results |= _FIXED.get(_WORDS.get(spec.name, spec.name), {})
     if spec.name == "rank_biased_precision":  # in the vectors, grades are a choice
-        is_binary = options["max_label"] is None
-        results["worth"] = "binary" if is_binary else "graded"
-        results["max_grade"] = "1" if is_binary else results["max_grade"]
-    return results
-
-
-def _fields_of(bound: Bound) -> dict[str, str]:
-    """Returns all fields, of which those of a call are of definition 1."""
-    of_call = {option: words.split()[0] for option, words in _CHOICES.items()}
-    return _metric_fields(bound) | of_call | {"ties": _READINGS[bound.tie_reading]}
-
-
-def _checked(bound: Bound, choices: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the choices of a call, or of other definitions, that are not None.
-
-    Raises:
-        ValueError: if the metric has no such field, or the field no such choice.
-    """
-    known, name = _fields_of(bound), bound.spec.name
-    results = {"mean": "geometric"} if bound.state is GeometricMean else {}
-    for option, choice in choices.items():
-        if option not in known or option in _options_by_word(bound.spec):
-            raise ValueError(
-                f"{option} is no choice of rankings, means or files; they have "
-                f"{', '.join(_CHOICES)}, and options of {name} belong to the metric, as in "
-                "'recall(rel=2)@10'"
-            )
-        text = choice if isinstance(choice, str) else _text(choice)
-        text = _TIES.get(text, text) if option == "ties" else text
-        words = _CHOICES.get(option, "").split()
-        is_number = words == ["none"] and re.fullmatch(r"\d[\d.e+-]*", text)
-        if choice is None:
-            continue
-        if words and text not in (known[option], *words) and not is_number:
-            raise ValueError(f"{option} is {choice!r}; pass one of {', '.join(words)}")
-        results[option] = text
-    # It reads ties in its own way, whatever the call says.
-    return results | ({"ties": "own"} if bound.tie_reading == "own" else {})
+        results["worth"] = "binary" if options["max_label"] is None else "graded"
+    results |= {option: words.split()[0] for option, words in _CHOICES.items()}
+    results |= {"mean": "geometric"} if bound.state is GeometricMean else {}
+    return results | {"ties": _TIES.get(bound.tie_reading, bound.tie_reading)}
 
 
 def _text(value: object) -> str:
-    """Writes the value of an option as the names of metrics do, without `|` and `:`."""
-    value = value.item() if isinstance(value, np.generic) else value
+    """Writes the value of an option as the names of metrics do, without `|`."""
     if isinstance(value, Bound):
         defaults, name = value.spec.options, value.spec.name
         options = [f"{x}={_text(y)}" for x, y in value.options if y != defaults[x]]
@@ -322,65 +303,11 @@ def _text(value: object) -> str:
     if isinstance(value, tuple):
         return f"({''.join(f'{_text(x)},' for x in value)})"
     if isinstance(value, float):
-        is_whole = value.is_integer() and abs(value) < 2**53
-        return (str(int(value)) if is_whole else repr(value)).replace("inf", "1e999")
+        return str(value).removesuffix(".0").replace("inf", "1e999")
     if isinstance(value, str) and not (value.isidentifier() and value.isascii()):
-        return ascii(value).replace("|", r"\x7c").replace(":", r"\x3a")
+        return repr(value).replace("|", r"\x7c")
     if value is None or isinstance(value, int | str | share):
         return str(value)
     if isinstance(value, _gains.log_discount):
-        return f"log_discount({_text(value.base)})"
-    name = getattr(value, "__name__", "")
-    return name if _gains.FUNCTIONS.get(name) is value else "custom"
-
-
-@short_errors()
-def _read(text: str) -> tuple[Bound, dict[str, str]]:
-    """Returns the metric of a signature, and its choices that are no options of it.
-
-    Raises:
-        ValueError: if a field is unknown, is there twice or cannot be read; if it is of
-            another version of the definitions.
-        TypeError: if it is not a string, or the metric has no cutoffs.
-    """
-    if not isinstance(text, str):
-        raise TypeError(f"signature is {text!r}; pass a string")
-    head, *parts = text.strip().split("|")
-    choices: dict[str, str] = {}
-    for part in parts:
-        option, _, choice = part.partition(":")
-        if not choice or option in choices:
-            raise ValueError(f"{text!r}: {option!r} is not once there as option:choice")
-        choices[option] = choice
-    version = choices.pop("def", "none")
-    if version != DEFINITION:
-        raise ValueError(
-            f"{text!r} is of def:{version}, and the definitions of this release are "
-            f"def:{DEFINITION}; CHANGELOG.md says what changed"
-        )
-    name, at, cutoffs = head.partition("@")
-    named = names.parse(name)
-    spec, options = named.spec, dict(named.options)
-    if at:
-        texts = cutoffs.split(",")
-        ks = [None if x == "all" else names.cutoffs_in(x, spec.at) for x in texts]
-        options[spec.at] = tuple(ks) if len(ks) > 1 else ks[0]
-    if spec.name == "rank_biased_precision":
-        if choices.get("worth") == "graded":
-            choices = {"max_grade": "1"} | choices
-            del choices["worth"]
-        elif choices.pop("max_grade", "1") != "1":
-            raise ValueError(f"{text!r}: max_grade is read with worth:graded alone")
-    for word, option in _options_by_word(spec).items():
-        if (choice := choices.pop(word, None)) == "custom":
-            options[option] = _custom
-        elif callable(spec.options[option]) and choice in _BY_WORD:
-            options[option] = _BY_WORD[choice]
-        elif choice is not None:
-            (pair, *further) = names.options_in(f"({option}={choice})")
-            if further:
-                raise ValueError(f"{text!r}: {word} has more than one value")
-            options[option] = pair[1]
-    bound = spec.bind((), options)._replace(state=named.state)
-    choices = {x: y for x, y in choices.items() if x not in _FACTS}
-    return bound, _checked(bound, choices)
+        return f"log_discount({_text(float(value.base))})"
+    return next((x for x, y in _gains.FUNCTIONS.items() if y is value), "custom")

@@ -8,7 +8,6 @@
     report.py       runs with their values and comparisons; these as text, CSV, JSON, lines
                     of trec_eval, and plots
     gate.py         from options to a verdict: a candidate against a baseline or a floor
-    saved.py        values of a run in a file, which may be the baseline of a gate
 
 `jax_rank_metrics.cli` declares the options, `_files` reads the files, and `_trec` knows the
 names of trec_eval.

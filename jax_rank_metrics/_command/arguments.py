@@ -205,8 +205,7 @@ def _check_choices(options: Options) -> None:
                 f"{option} goes with --format {', '.join(formats)}, not {format}"
             )
     if options.per_query and format == "csv" and (options.compare or options.signature):
-        further = "--compare" if options.compare else "--signature"
-        raise ValueError(f"--format csv is one table; pass --per-query or {further}")
+        raise ValueError("--format csv is one table; pass --per-query alone")
     if options.compare and len(options.runs) < 2:
         raise ValueError("--compare needs two runs or more")
     if options.complete and options.missing not in (None, "zero"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.names import direction_of
-from jax_rank_metrics._command import measuring, report, request, saved
+from jax_rank_metrics._command import measuring, report, request
 from jax_rank_metrics._command.arguments import Options, write_out
 from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons import power
@@ -62,30 +62,27 @@ def gate(options: Options) -> int:
             a saved baseline has another signature.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
-    names, baseline = [*options.paths], options.runs[0]
-    has_saved = options.at_least is None and saved.is_saved(baseline)
-    files = options.runs[has_saved:]
-    measured = list(measuring.measured(options._replace(runs=files), metrics))
+    (baseline, path), *_ = options.paths.items()
+    floor, margin, alpha = options.at_least, options.margin, options.alpha
+    has_saved = floor is None and report.is_saved(path)
+    measured = list(measuring.measured(options, metrics, has_saved))
     runs = {name: run for name, run, _ in measured}
     measuring.note_all(runs)
     report.check_values_per_query(runs, "gate")
-    _, run, joined = measured[-1]
+    name, run, joined = measured[-1]
     lowers = {label: direction_of((label,)) for label in run.means}
     for label, lower in lowers.items():
         if lower is None or label not in run.lists:
             raise ValueError(f"-m {label} has no direction, or no values of queries")
-    floor, margin, alpha = options.at_least, options.margin, options.alpha
-    systems = {x: y.lists for x, y in runs.items()}
-    documents = {x: y for x, _, y in measured}
-    if has_saved:  # of which no documents are known, so that none has moved
-        old = saved.values_of(baseline, run)
-        replaced = {x: _with_values(y, old[x]) for x, y in run.lists.items()}
-        systems = {names[0]: replaced, names[1]: run.lists}
-        documents = dict.fromkeys(names, joined)
+    values: Any = report.saved_values(path, run) if has_saved else {}
     if floor is not None:  # A baseline that has this value in every query.
-        constant = {x: _with_values(y, floor) for x, y in run.lists.items()}
-        systems = {f"{floor:g}": constant, **systems}
-        documents, margin = {f"{floor:g}": joined, **documents}, margin or 0.0
+        baseline, margin = f"{floor:g}", margin or 0.0
+        values = dict.fromkeys(run.lists, floor)
+    if values:  # Of no documents that are known, so that none has moved.
+        lists = {x: _with_values(y, values[x]) for x, y in run.lists.items()}
+        measured.insert(0, (baseline, run._replace(lists=lists), joined))
+    systems = {x: y.lists for x, y, _ in measured}
+    documents = {x: y for x, _, y in measured}
 
     @functools.cache
     def tests(alpha: float) -> Comparisons:
@@ -137,13 +134,14 @@ def gate(options: Options) -> int:
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
     if options.save is not None:
-        options.save.write_text(saved.text_of(run), "utf-8")
+        text = report.as_json({name: run}, Comparisons(()), per_query=True)
+        options.save.write_text(text, "utf-8")
     if options.format == "json":
         document = {"verdict": verdict, "exit_code": code, "margin": margin}
         document |= {"alpha": alpha, "metrics": findings, "queries": rows}
         write_out(sheet.json_of(document))
     else:
-        headline = f"{verdict}: {names[-1]} against {[*systems][0]}, margin {margin:g}"
+        headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
         worst = [x for label in lowers for x in by_metric[label][:MAX_QUERIES]]
         sheets = _sheets(findings, [x for x in worst if x["difference"]], alpha)
         as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text

@@ -46,6 +46,8 @@ def evaluate(options: Options) -> None:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
     baseline = options.baseline_run
     runs = {name: run for name, run, _ in measured(options, metrics)}
+    if not options.signature:  # none are written
+        runs = {name: run._replace(signatures={}) for name, run in runs.items()}
     note_all(runs)
     tests = Comparisons(())
     if options.compare:
@@ -53,25 +55,24 @@ def evaluate(options: Options) -> None:
     if options.plot is not None:
         report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
-    texts = report.signatures_of(runs) if options.signature else None
     if options.format == "trec":
         run_lines = [name for name in RUN_LINES if name in names]
         text = report.as_trec(runs, metrics, per_query, run_lines)
     elif options.format == "csv":
-        text = report.as_csv(runs, tests, per_query, level, texts)
+        text = report.as_csv(runs, tests, per_query, level)
     elif options.format == "json":
-        text = report.as_json(runs, tests, per_query, texts)
+        text = report.as_json(runs, tests, per_query)
     else:
-        text = report.as_text(runs, tests, per_query, level, options.format, texts)
+        text = report.as_text(runs, tests, per_query, level, options.format)
     write_out(text)  # first, so that a figure that fails takes no number with it
     if options.plot is not None:
         report.draw(runs, tests, baseline, options.plot, level)
 
 
 def measured(
-    options: Options, metrics: list[request.RequestedMetric]
+    options: Options, metrics: list[request.RequestedMetric], first: int = 0
 ) -> Iterator[tuple[str, report.Run, Joined]]:
-    """Reads, joins and measures every run, with a progress bar on a terminal.
+    """Reads, joins and measures runs from the first, with a progress bar on a terminal.
 
     Yields the name, the values and the documents of each.
     """
@@ -85,7 +86,7 @@ def measured(
     if options.weights is not None:
         weights = read_weights(_source(options.weights))
     default, ties = ("skip", "trec") if options.trec else ("error", "expected")
-    for name, path in _with_progress(list(options.paths.items())):
+    for name, path in _with_progress(list(options.paths.items())[first:]):
         rows, tag = _read(options, path, "score")
         try:
             sides = sides_of_frames(judged, rows, ties, options.repeats)

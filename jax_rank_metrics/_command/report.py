@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,12 +38,11 @@ class Run(NamedTuple):
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
     num_skipped: int  # judged queries that the run lacks and the means leave out
     remarks: tuple[str, ...]  # on what was probably not intended
-    signatures: dict[str, Signature]
+    signatures: dict[str, Signature]  # to write, by label
     tag: str | None = None  # of a file of TREC
 
 
 Runs = Mapping[str, Run]
-Texts = Mapping[str, str] | None  # the signatures to write, by label
 
 
 def measure(
@@ -117,13 +117,10 @@ def check_values_per_query(runs: Runs, option: str) -> None:
         )
 
 
-def signatures_of(runs: Runs) -> dict[str, str]:
+def _signatures(runs: Runs) -> dict[str, str]:
     """Returns the signature of each label; runs of tables and of lists may differ."""
-    labels = next(iter(runs.values())).signatures
-    texts = {
-        x: dict.fromkeys(run.signatures[x] for run in runs.values()) for x in labels
-    }
-    return {label: " and ".join(x) for label, x in texts.items()}
+    parts = [run.signatures for run in runs.values()]
+    return {x: " and ".join(dict.fromkeys(y[x] for y in parts)) for x in parts[0]}
 
 
 def compare(
@@ -150,10 +147,9 @@ def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
         )
 
 
-def as_csv(
-    runs: Runs, tests: Comparisons, per_query: bool, level: Number, texts: Texts
-) -> str:
+def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
     """Returns one table as CSV: of queries, else of comparisons, else of means."""
+    texts = _signatures(runs)
     if per_query:
         rows = (
             (name, query, label, value)
@@ -167,7 +163,7 @@ def as_csv(
     return table(_means(runs), format="csv", level=level, signatures=texts)
 
 
-def as_json(runs: Runs, tests: Comparisons, per_query: bool, texts: Texts) -> str:
+def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
     A statistic that is not finite is null.
@@ -180,29 +176,60 @@ def as_json(runs: Runs, tests: Comparisons, per_query: bool, texts: Texts) -> st
         }
     if per_query:
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
-    document |= {"signatures": texts} if texts else {}
-    return indented(document)
-
-
-def indented(document: Any) -> str:
-    """Returns a document as JSON, a line for each number."""
+    if texts := _signatures(runs):
+        document["signatures"] = texts
     return f"{json.dumps(sheet.plain(document), indent=1, ensure_ascii=False)}\n"
 
 
+def is_saved(path: Path) -> bool:
+    """Whether a file is such an object and no run, as its first letters tell."""
+    if not path.is_file():  # a pipe can be read only once
+        return False
+    with path.open("rb") as file:
+        return re.match(rb'\s*\{\s*"runs"\s*:', file.read(80)) is not None
+
+
+def saved_values(path: Path, run: Run) -> dict[str, np.ndarray]:
+    """Reads the values `[queries]` of a run from such an object, for those of another run.
+
+    Raises:
+        ValueError: if the file lacks a metric, or holds it under another signature; if it
+            is of other queries, of several runs, or cannot be read.
+    """
+    cure = "save the baseline anew"
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        (values,), signatures = document["queries"].values(), document["signatures"]
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read: {error!r}; {cure}") from error
+    queries = [str(query) for query, _ in _queries(run)]
+    if differing := sorted({*queries} ^ {*values}):
+        raise ValueError(
+            f"{path} and the candidate differ in {len(differing)} queries, such as "
+            f"{differing[0]!r}, which only one of them has; {cure}"
+        )
+    results: dict[str, np.ndarray] = {}
+    for label, lists in run.lists.items():
+        saved, text = signatures.get(label, f"no {label}"), run.signatures[label]
+        if saved != text:
+            raise ValueError(
+                f"{path} holds {saved}, and the candidate is measured as {text}; pass the "
+                f"options of then, or {cure}"
+            )
+        results[label] = np.zeros_like(lists.values)
+        results[label][run.is_counted] = [values[query][label] for query in queries]
+    return results
+
+
 def as_text(
-    runs: Runs,
-    tests: Comparisons,
-    per_query: bool,
-    level: Number,
-    format: Format,
-    texts: Texts,
+    runs: Runs, tests: Comparisons, per_query: bool, level: Number, format: Format
 ) -> str:
     """Returns tables of queries, tables of means, and comparisons, in this order.
 
     If runs cover different queries, each has a table of its own, so that no mean is marked
     as the best.
     """
-    parts = []
+    parts, texts = [], _signatures(runs)
     for name, run in runs.items() if per_query else ():
         queries = dict(_queries(run))
         headings = [("", label) for label in run.lists]

@@ -277,15 +277,14 @@ def run(
 
 def _signatures(job: Job, undefined: Undefined) -> dict[str, Signature]:
     """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
-    plan, results = job.plan, {}
+    plan, scores = job.plan, jax.dtypes.canonicalize_dtype(float).name
+    choices = {"negative": "error", "undefined": undefined, "nan": "error"}
+    choices |= {"infinite": "unretrieved" if plan.skips_inf else "ranked"}
+    results = {}
     for x in plan.bounds:
         # What users are shown is ordered by a hash that differs between them.
-        is_of_user = job.unit == USER and plan.reads_hash(x)
-        choices = {"ties": "user-hash" if is_of_user else plan.ties}
-        choices |= {"infinite": "unretrieved"} if plan.skips_inf else {}
-        choices |= {"negative": "error", "nan": "error", "undefined": undefined}
-        scores = jax.dtypes.canonicalize_dtype(float).name
-        results[x.name] = signature(x, scores=scores, **choices)
+        ties = "user-hash" if job.unit == USER and plan.reads_hash(x) else plan.ties
+        results[x.name] = signature(x, ties=ties, scores=scores, **choices)
     return results
 
 

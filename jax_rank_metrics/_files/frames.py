@@ -24,10 +24,7 @@ SUBTOPIC = "subtopic"
 
 # The columns of query, document and number, as programs name them.
 _RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
-_TERRIER = (
-    "docno",
-    "docid",
-)  # the latter is the number in an index where both are there
+_TERRIER = "docno", "docid"  # where both are there, the latter is a number in an index
 _KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
     "relevance": (
         ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures

@@ -80,9 +80,8 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     if row is not None:
         query, doc = frame.select(IDS).row(row)
         cure = "pass it once"
-        names = getattr(_inputs.as_frame(data, "jrm.join"), "columns", ())
-        if name == "qrels" and "iteration" in names:
-            cure = "rename the column iteration to subtopic, if it tells these"
+        if value == "relevance":
+            cure += ", or say in a column subtopic what it is relevant to"
         fail(row, f"document {doc!r} of query {query!r} is there twice; {cure}")
     return frame
 
@@ -420,7 +419,7 @@ def _sides_of(
 
 
 def join_dicts(
-    qrels: "Mapping[str, Mapping[str, int]] | pl.DataFrame",
+    qrels: Mapping[str, Mapping[str, int]] | Any,
     run: Mapping[str, Mapping[str, float]],
     *,
     condensed: bool,
@@ -496,11 +495,9 @@ def joined_of(
         is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
         sides = sides.keep(is_judged)
     choices = {**sides.choices, "negative": "unjudged", "nan": "error", "cut": depth}
-    choices |= {"ties": ties} if ties == "trec" else {}
-    choices |= {"unjudged": "removed"} if condensed else {}
-    if missing == "skip":  # lists may be empty
-        has_lists = sides.choices["duplicates"] != "error"
-        choices["queries"] = "listed" if has_lists else "both"
+    choices |= {"ties": ties, "unjudged": "removed" if condensed else "zero"}
+    if missing == "skip":  # of which lists may be empty
+        choices["queries"] = "both" if choices["duplicates"] == "error" else "listed"
     return Joined(sides, is_counted.astype(np.float32), ties, remarks, choices)
 
 

@@ -134,10 +134,9 @@ def sides_of_frames(
     """
     duplicates = "error"  # in tables
     if "repeated" in run.columns:
-        duplicates = "first"
-        if repeats == "remove":
-            duplicates = "removed"
-            run = run.filter(~pl.col("repeated")).drop("repeated")
+        duplicates = "removed" if repeats == "remove" else "first"
+    if duplicates == "removed":
+        run = run.filter(~pl.col("repeated")).drop("repeated")
     if run["score"].dtype != pl.Float64:
         rank = pl.col("score").rank("dense")
         score = pl.col("score") if ties == "trec" else rank

@@ -165,19 +165,17 @@ class Sheet(NamedTuple):
             legend=line(self.legend),
         )
 
-    def with_signatures(self, signatures: Mapping[str, str]) -> "Sheet":
+    def with_signatures(self, texts: Mapping[str, str]) -> "Sheet":
         """Returns the sheet with the signatures of its metrics in the note and records.
 
         Raises:
             ValueError: if no record is of a metric that has one.
         """
-        rows = [
-            x | {"signature": signatures.get(x.get("metric", ""))} for x in self.records
-        ]
-        texts = dict.fromkeys(x["signature"] for x in rows if x["signature"])
-        if not texts:
+        rows = [x | {"signature": texts.get(x.get("metric", ""))} for x in self.records]
+        parts = dict.fromkeys(x["signature"] for x in rows if x["signature"])
+        if not parts:
             raise ValueError("signatures are of none of the metrics in the table")
-        return self._replace(note="; ".join([self.note, *texts]), records=rows)
+        return self._replace(note="; ".join([self.note, *parts]), records=rows)
 
 
 def number_with_interval(

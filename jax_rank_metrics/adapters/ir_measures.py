@@ -26,7 +26,7 @@ from typing import Any
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import TiesOfFiles
-from jax_rank_metrics._files.frames import SUBTOPIC, pl
+from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import join_dicts
 from jax_rank_metrics._files.sides import TOPICS
 from jax_rank_metrics._metrics.metric import NAMES
@@ -42,10 +42,9 @@ _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
 _REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
 # The names of measures are names of metrics. Where a measure means something else by its
-# name, `_name_of` sets options.
+# name, `_name_of` sets options; these are parameters that are options by another name.
+_OPTIONS = {"p": "p", "alpha": "alpha", "T": "target", "rel": "rel"}
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
-
-_MAX_RANK = 1000  # of cwl_eval
 
 Dicts = Mapping[str, Mapping[str, Any]]
 
@@ -107,22 +106,18 @@ class Provider(_irm.Provider):
         self.ties: TiesOfFiles = ties
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
-        measures, rows = [*measures], []
-        if any(map(_reads_subtopics, measures)):
-            qrels = rows = [*_irm.util.QrelsConverter(qrels).as_namedtuple_iter()]
-        qrels = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
-        return Evaluator(measures, qrels, self.ties, rows)
+        return Evaluator([*measures], qrels, self.ties)
 
 
 class Evaluator(_irm.Evaluator):
     """Computes measures of runs; made by `provider.evaluator(measures, qrels)`."""
 
-    def __init__(
-        self, measures: list[Any], qrels: Dicts, ties: TiesOfFiles, rows: list[Any]
-    ) -> None:
-        """Holds what `Provider` has checked: `rows` has the subtopics, if they are read."""
-        super().__init__(measures, {*qrels})
-        self._qrels, self._rows = qrels, rows
+    def __init__(self, measures: list[Any], qrels: Any, ties: TiesOfFiles) -> None:
+        """Holds what `Provider` has checked, and subtopics in a frame, if they are read."""
+        if any(map(_reads_subtopics, measures)):
+            qrels = self._frame = _irm.util.QrelsConverter(qrels).as_pd_dataframe()
+        self._qrels: Dicts = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
+        super().__init__(measures, {*self._qrels})
         self._ties: TiesOfFiles = ties
         # Measures that change judgements or the run are computed from their own lists.
         self._names: dict[tuple[Any, ...], dict[Any, str | None]] = {}
@@ -141,15 +136,18 @@ class Evaluator(_irm.Evaluator):
         if not qrels:
             return
         for (judged_only, gains, level), names in self._names.items():
-            levels: Dicts | pl.DataFrame = qrels
+            gain_of, levels = dict(gains), qrels
             if gains:
-                gain_of = dict(gains)
                 levels = {
                     query: {doc: gain_of.get(x, x) for doc, x in docs.items()}
                     for query, docs in qrels.items()
                 }
             elif level is not None:
-                levels = self._of_subtopics(level, qrels)
+                rows = self._frame[self._frame["query_id"].isin(qrels)]
+                topics = {SUBTOPIC: rows.get("iteration", "0")}
+                levels = rows.assign(
+                    relevance=1 * (rows["relevance"] >= level), **topics
+                )
             joined = join_dicts(levels, run, condensed=judged_only, ties=self._ties)
             metrics = tuple(dict.fromkeys(name for name in names.values() if name))
             lists = joined.measure(metrics) if metrics else {}
@@ -158,21 +156,6 @@ class Evaluator(_irm.Evaluator):
                 for query, value in zip(qrels, values, strict=True):
                     value /= _divisor(measure)
                     yield _irm.Metric(query_id=query, measure=measure, value=value)
-
-    def _of_subtopics(self, level: int, queries: Dicts) -> "pl.DataFrame":
-        """Returns the judgements of queries, a row for each document and subtopic."""
-        rows = [
-            (
-                x.query_id,
-                x.doc_id,
-                int(x.relevance >= level),
-                getattr(x, "iteration", "0"),
-            )
-            for x in self._rows
-            if x.query_id in queries
-        ]
-        names = ("query_id", "doc_id", "relevance", SUBTOPIC)
-        return pl.DataFrame(rows, names, orient="row")
 
 
 provider = Provider()
@@ -203,44 +186,36 @@ def _name_of(measure: Any) -> str | None:
     Raises:
         ValueError: if there is none.
     """
-    rel = None if _reads_subtopics(measure) else _param(measure, "rel")
-    cutoff = _param(measure, measure.AT_PARAM)
-    if measure.NAME == "NumQ":
+    metric, cutoff = measure.NAME, _param(measure, measure.AT_PARAM)
+    if metric == "NumQ":
         return None
-    if not any(measure.NAME == known.NAME for known in Provider.SUPPORTED_MEASURES):
+    if not any(metric == known.NAME for known in Provider.SUPPORTED_MEASURES):
         raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
-    metric, options = measure.NAME, []
+    values = {option: _param(measure, name) for name, option in _OPTIONS.items()}
+    if _reads_subtopics(measure):  # whose judgements are of 0 and 1
+        values["rel"] = None
     if metric == "P":
-        options.append("denominator=k")
+        values = {"denominator": "k"} | values
     elif metric == "SetP" and measure["relative"]:
         metric = "set_relative_P"
     elif metric == "nDCG":
-        options.append(f"gain_fn={_GAINS[measure['dcg']]}")
-    elif metric == "NumRet" and rel is not None:
+        values["gain_fn"] = _GAINS[measure["dcg"]]
+    elif metric == "NumRet" and values["rel"] is not None:
         metric = "num_relevant_retrieved"
     elif metric == "SetF":  # the square of what is called β elsewhere
-        options.append(f"beta={math.sqrt(measure['beta'])!r}")
-    elif metric == "RBP":
-        options.append(f"p={measure['p']!r}")
+        values["beta"] = math.sqrt(measure["beta"])
     elif metric == "NRBP":
-        options.append(f"p={measure['beta']!r}")
+        values["p"] = measure["beta"]
     elif metric == "SDCG":
-        metric, cutoff = "dcg", min(measure["cutoff"], _MAX_RANK)
-        options.append("gain_fn=linear_gain")
-    elif metric in ("BPM", "INSQ", "INST"):
-        options += [f"target={measure['T']!r}", f"max_label={measure['max_rel']!r}"]
+        metric = "dcg"
+        values["gain_fn"] = "linear_gain"
+    elif values["target"] is not None:
+        values["max_label"] = measure["max_rel"]
     if metric == "BPM":
-        options.append(f"budget={cutoff!r}")
-        cutoff = None
-    if (alpha := _param(measure, "alpha")) is not None:
-        options.append(f"alpha={alpha!r}")
-    if rel is not None:
-        options.append(f"rel={rel!r}")
-    return (
-        metric
-        + (f"({','.join(options)})" if options else "")
-        + ("" if cutoff is None else f"@{cutoff!r}")
-    )
+        values["budget"], cutoff = cutoff, None
+    options = ",".join(f"{x}={y}" for x, y in values.items() if y is not None)
+    name = f"{metric}({options})" if options else metric
+    return name if cutoff is None else f"{name}@{cutoff!r}"
 
 
 def _reads_subtopics(measure: Any) -> bool:
@@ -261,7 +236,7 @@ def _divisor(measure: Any) -> float:
     """
     if measure.NAME != "SDCG":
         return 1.0
-    ranks = range(1, min(measure["cutoff"], _MAX_RANK) + 1)
+    ranks = range(1, measure["cutoff"] + 1)
     return measure["max_rel"] * sum(1 / math.log2(1 + rank) for rank in ranks)
 
 

@@ -125,8 +125,9 @@ class Evaluator:
             dtype = _inputs.float_dtype(positive, negative)
             positive, negative = positive.astype(dtype), negative.astype(dtype)
             if is_reciprocal:
-                returns_numpy = not isinstance(input_dict["y_pred_pos"], jax.Array)
-                return self._reciprocal_ranks(positive, negative, mask, returns_numpy)
+                values = self._reciprocal_ranks(positive, negative, mask)
+                is_jax = isinstance(input_dict["y_pred_pos"], jax.Array)
+                return values if is_jax else {x: np.asarray(values[x]) for x in values}
             if self.eval_metric == "rocauc":
                 self.lists = {}
                 labels = np.arange(len(positive) + len(negative)) < len(positive)
@@ -162,11 +163,7 @@ class Evaluator:
         return {self.eval_metric: int(hits.sum()) / len(hits)}
 
     def _reciprocal_ranks(
-        self,
-        positive: jax.Array,
-        negative: jax.Array,
-        mask: np.ndarray | None,
-        returns_numpy: bool,
+        self, positive: jax.Array, negative: jax.Array, mask: np.ndarray | None
     ) -> dict[str, Value]:
         """Evaluates edges among negative ones; those outside of a mask are none."""
         if len(positive) != len(negative):
@@ -187,9 +184,8 @@ class Evaluator:
             )
             for column, k in enumerate((1, 3, 10))
         } | {"mrr": reciprocal_ranks}
-        convert = np.asarray if returns_numpy else jnp.asarray
         return {
-            f"{name}_list": convert(lists.values, jnp.float32)
+            f"{name}_list": jnp.asarray(lists.values, jnp.float32)
             for name, lists in self.lists.items()
         }
 

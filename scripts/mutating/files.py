@@ -104,7 +104,7 @@ MUTANTS = (
     Mutant(
         "what repeats in a ranked list always stays",
         "_files/sides.py",
-        'repeats == "remove" and "repeated" in run.columns',
+        'duplicates == "removed"',
         "False",
         "tests/test_ranked_lists.py::test_a_join_is_a_ranking_of_ids[remove]",
     ),

@@ -216,7 +216,7 @@ CASES = {
     "ties of a join": (ValueError, "ties is 'best'", lambda: jrm.join(QRELS, RUN, ties="best")),
     "depth of a join": (ValueError, "depth is 0", lambda: jrm.join(QRELS, RUN, depth=0)),
     "a pair twice": (ValueError, "there twice", lambda: jrm.join(pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]}), RUN)),
-    "subtopics that are called otherwise": (ValueError, "qrels, row 1: document 'a' of query 'q' is there twice; rename the column iteration to subtopic", lambda: jrm.join(pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [1, 1], "iteration": ["1", "2"]}), RUN)),
+    "subtopics that are called otherwise": (ValueError, "qrels, row 1: document 'a' of query 'q' is there twice; pass it once, or say in a column subtopic what", lambda: jrm.join(pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [1, 1], "iteration": ["1", "2"]}), RUN)),
     "two labels of PyTerrier": (ValueError, "qrels: the columns may be qid, docno, label or qid, docno, rel; drop the others", lambda: jrm.join(pl.DataFrame({"qid": ["q"], "docno": ["a"], "docid": [3], "label": [1], "rel": [1]}), RUN)),
     "a column twice": (ValueError, "several columns 'doc_id'; drop or rename", series_of_two_columns),
     "a query without documents": (ValueError, "query 'q' has no documents in run; pass missing='zero'", lambda: jrm.join({"q": {"a": 1}}, {"q": {}})),

@@ -227,7 +227,7 @@ CASES = {
     # options of other metrics
     "multiples of zero": (ValueError, "multiples is 0.0; pass a positive number", lambda: VALUE("rprec_mult@0")),
     "no multiples": (ValueError, "multiples is empty", lambda: VALUE("rprec_mult(multiples=())")),
-    "levels of eleven points": (ValueError, "metric name '11pt_avg..25,.5': these parameters of trec_eval are not read; pass iprec_at_recall with", lambda: VALUE("11pt_avg..25,.5")),
+    "levels of eleven points": (ValueError, "metric name '11pt_avg..25,.5': parameters are not read; pass iprec_at_recall with", lambda: VALUE("11pt_avg..25,.5")),
     "gains of trec_eval": (ValueError, "metric name 'ndcg.1=3,2=9': .*pass judgements with these gains", lambda: VALUE("ndcg.1=3,2=9")),
     "beta of trec_eval": (ValueError, "metric name 'set_F.0.25': .*pass set_F(beta=…), whose square", lambda: VALUE("set_F.0.25")),
     "utility of what was not retrieved": (ValueError, "metric name 'utility.1,-1,-1,0': .*pass utility.a,-b,0,0", lambda: VALUE("utility.1,-1,-1,0")),

@@ -209,7 +209,7 @@ def table(
             lower=lower,
             by_run=None if rows is None else rows == "runs",
         )
-    if signatures is not None:
+    if signatures:
         sheet = sheet.with_signatures(by_label(signatures))
     # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
