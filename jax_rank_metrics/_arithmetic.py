@@ -100,6 +100,51 @@ def plus(pair: Pair, x: jax.Array) -> Pair:
     return high, pair[1] + error
 
 
+# Numbers are negligible whose weight is this share of that of the likeliest one: a hundred
+# thousand of them change no digit.
+_NEGLIGIBLE = 1e-14
+
+
+def means_from_likeliest(
+    likeliest: jax.Array,
+    bounds: tuple[jax.Array, jax.Array],
+    ratios: Callable[[jax.Array], tuple[jax.Array, jax.Array]],
+    functions: Sequence[Callable[[jax.Array], jax.Array]],
+) -> list[jax.Array]:
+    """Returns means over whole numbers that are known by the ratios of their chances.
+
+    Numbers are followed from the likeliest one in both directions, so that no weight
+    overflows, and none that matters underflows.
+
+    Args:
+        likeliest: `[1, …]` floats, as all arrays: the first axis holds the two directions.
+        bounds: The least and the largest numbers.
+        ratios: How many times as likely as the numbers n, `[2, …]`, n + 1 and n − 1 are; 0
+            beyond the bounds.
+        functions: Functions of numbers, of which means are returned, `[…]` each.
+    """
+    sign = np.array([1, -1], likeliest.dtype).reshape(2, *(1,) * (likeliest.ndim - 1))
+
+    def add(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        distance, weights, sums = state
+        n = jnp.clip(likeliest + sign * distance, *bounds)
+        # The likeliest number itself counts once.
+        counted = jnp.where((sign > 0) | (distance > 0), weights, 0)
+        terms = (counted, *(counted * function(n) for function in functions))
+        weights = weights * jnp.where(sign > 0, *ratios(n))
+        return distance + 1, weights, [*map(plus, sums, terms)]
+
+    inputs = ratios(likeliest), [function(likeliest) for function in functions]
+    zeros = _mesh.match_varying(jnp.zeros_like(sign * likeliest), inputs)
+    pairs = [(zeros, zeros)] * (1 + len(functions))
+    start = jnp.zeros((), likeliest.dtype), zeros + 1, pairs
+    *_, sums = lax.while_loop(
+        lambda x: _mesh.unvmap_any(x[1] > _NEGLIGIBLE), add, start
+    )
+    weight, *totals = (jnp.sum(sum(pair), axis=0) for pair in sums)
+    return [total / weight for total in totals]
+
+
 def count(x: jax.Array) -> jax.Array:
     """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
 
@@ -240,7 +285,7 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
 
 
 def put(
-    x: jax.Array, slots: jax.Array, values: jax.Array, *, add: bool = False
+    x: jax.Array, slots: jax.Array, values: jax.Array, add: bool = False
 ) -> jax.Array:
     """Puts or adds values at slots of the last axis; slots beyond its end are dropped.
 

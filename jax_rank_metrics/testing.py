@@ -182,15 +182,14 @@ def _random_lists(
     rng: np.random.Generator,
     columns: Mapping[str, Draw],
     shape: tuple[int, int] = (_NUM_LISTS, _NUM_ITEMS),
-    num_listed: int = _NUM_LISTED,
 ) -> Lists:
     """Draws lists with tied scores and graded labels.
 
-    List 0 has no items, and list 1 has no relevant items. Items from index `num_listed`
+    List 0 has no items, and list 1 has no relevant items. Items from index `_NUM_LISTED`
     on are unlisted: their labels and columns are 0, except for `groups`, which every item
     has.
     """
-    is_listed = np.arange(shape[1]) < num_listed
+    is_listed = np.arange(shape[1]) < _NUM_LISTED
     labels = rng.choice([0, 0, 1, 2], shape) * is_listed
     labels[1] = 0
     mask = rng.random(shape) < 0.8
@@ -225,7 +224,7 @@ def check_ties(
         AssertionError: if a value is another one; the message shows the list.
     """
     orders = np.array(list(itertools.permutations(range(5))))
-    lists = _random_lists(rng, columns, (24, 5), 5)
+    lists = _random_lists(rng, columns, (24, 5))
     lists = lists._replace(scores=rng.integers(0, 3, (24, 5)).astype(np.float32))
     # Each list is followed by itself in every order of its items that tie.
     tied = 5 * lists.scores[:, None]

@@ -3,6 +3,7 @@
 Sound data trigger no remark.
 """
 
+import functools
 import json
 import re
 import warnings
@@ -274,6 +275,25 @@ def test_check_is_silent():
     assert not jrm.check(relevant=[[0], [1], [1]], **of_embeddings, item_mask=mask)
     with jax.enable_x64(True):
         assert not jrm.check([[1, 0, 0]] * 2, TIMES[:, :3])
+
+
+def test_ties_that_a_metric_reads_in_one_order():
+    """They are told for such metrics alone, where items tie whose labels differ."""
+    labels, scores = [[1, 0, 0], [1, 0, 0]], [[2, 2, 1], [3, 1, 1]]
+    text = (
+        "items tie for 1 of 2 lists, as in list 0, and inst has no formula for the mean"
+    )
+    ids = {"scores": scores, "relevant_ids": [[0], [0]]}
+    for check in (
+        functools.partial(jrm.check, labels, scores),
+        lambda **x: jrm.check(**ids, **x),
+    ):
+        assert not check() and not check(metrics=("ndcg", "map"))
+        [remark] = check(metrics=("ndcg", "inst"))
+        assert remark.startswith(text)
+    assert not jrm.check(labels[1], scores[1], metrics="inst")
+    with pytest.raises(ValueError, match="metrics is empty"):
+        jrm.check(labels, scores, metrics=())
 
 
 def forbidden_links(known):

@@ -223,25 +223,32 @@ def test_tied_items_differ_between_users(ties, chooses):
     """A constant scorer exposes all items, the same in batches of any size."""
     ids, metrics = np.arange(40) % 12, ("recall@3", "ap(denominator=hits)@3")
     candidates = np.tile(np.arange(12), (40, 1)) if chooses else None
-    call = functools.partial(
-        jrm.evaluate_users,
-        metrics if ties is None else metrics[0],
-        np.zeros((40, 12)),
-        ids[:, None],
-        candidates=candidates,
-        ties=ties,
+    metrics = metrics if ties is None else metrics[0]
+    run = functools.partial(
+        jrm.evaluate_users, metrics, candidates=candidates, ties=ties
     )
-    warns = contextlib.nullcontext()
-    if ties is None:
+    call = functools.partial(run, np.zeros((40, 12)), ids[:, None])
+
+    def warns():
+        if ties == "expected":
+            return contextlib.nullcontext()
         match = "items tie for .* users, and ap.*has no formula"
-        warns = pytest.warns(UserWarning, match=match)
-    with warns:
+        return pytest.warns(UserWarning, match=match)
+
+    with warns():
         evaluation = call()
         part = call(users=np.arange(7, 20), batch_size=5)
     assert {*evaluation.items.ravel()} == {*range(12)}
     np.testing.assert_array_equal(part.items, evaluation.items[7:20])
     np.testing.assert_allclose(part.states["recall@3"].compute(), 1 / 4, rtol=1e-6)
     assert evaluation.exposure.coverage() == 1
+    assert ("40 of 40 users, and ap" in jrm.table({"a": evaluation})) == (ties is None)
+    # The second and the third item tie: neither is relevant, or one is.
+    scores = np.tile([10.0, 9, 9, *range(9)[::-1]], (40, 1))
+    assert not run(scores, np.zeros((40, 1), int)).remarks
+    with warns():
+        evaluation = run(scores, np.ones((40, 1), int))
+    assert ("40 of 40" in "".join(evaluation.remarks)) == (ties is None)
 
 
 @pytest.mark.long

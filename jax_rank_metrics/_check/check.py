@@ -10,9 +10,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._check.remarks import (
     ALL_EXCLUDED,
+    TIED,
     FlatLists,
+    read_in_one_order,
     remark_on_excluded,
     remark_on_grades,
     remark_on_lists,
@@ -93,6 +96,7 @@ def check(
     similarity: SimilarityName | SimilarityFn | None = None,
     exclude: RawInteractions | None = None,
     item_mask: ItemMask | None = None,
+    metrics: Metrics | None = None,
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
@@ -111,6 +115,8 @@ def check(
     - negative labels, unless they are padding: one value, at the end of rows;
     - lists in which all scores are equal, and relevant items whose scores float32 does
       not tell from those of others;
+    - items of different labels whose scores are equal, where one of the `metrics` has no
+      closed form over ties;
     - scores of −inf, which is the lowest score (for a `model`, no recommendation);
     - relevant items that score below the others, as if scores were ranks or distances;
     - masks that hide whole lists before others;
@@ -145,6 +151,7 @@ def check(
         similarity: See there; None is "dot".
         exclude: See there.
         item_mask: See either.
+        metrics: As for `evaluate`, to remark on ties that these read in one order.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
@@ -185,6 +192,14 @@ def check(
                 "metric without relax= has the gradient 0, and trains nothing)"
             )
     _inputs.positive("relevance_threshold", relevance_threshold)
+    bounds = () if metrics is None else bind_all(metrics)
+    in_order = [x.name for x in bounds if x.tie_reading == "order"]
+
+    def with_metrics(remarks: list[str]) -> list[str]:
+        ties = [x for x in remarks if x.startswith(TIED)]
+        ends = [x + read_in_one_order(in_order) for x in ties if in_order]
+        return [x for x in remarks if x not in ties] + ends
+
     if isinstance(labels, (Joined, Evaluation)):
         further_names = [
             x for x in arguments if x != "labels" and arguments[x] is not None
@@ -196,7 +211,7 @@ def check(
             )
         if isinstance(labels, Evaluation):
             return [*labels.remarks]
-        return _check_joined(labels, gain_fn, relevance_threshold)
+        return with_metrics(_check_joined(labels, gain_fn, relevance_threshold))
     of_driver = {
         "seen": seen,
         "model": model,
@@ -215,7 +230,9 @@ def check(
                 f"relevant and {further_names[0]} are both given; pass the arguments of "
                 "one call"
             )
-        return _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+        return with_metrics(
+            _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
+        )
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
     for partner, names in _COMPANIONS.items():
@@ -245,7 +262,7 @@ def check(
             gain_fn,
             relevance_threshold,
         )
-    return remarks
+    return with_metrics(remarks)
 
 
 def _check_driver(

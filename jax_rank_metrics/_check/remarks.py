@@ -5,6 +5,7 @@ be an unlikely explanation of what the remark says.
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from jax_rank_metrics._inputs.list_ids import IDS_OF_SIZES
 from jax_rank_metrics._types import Number
 
 ALL_EXCLUDED = "every relevant id is excluded in"
+TIED = "items tie for"
 
 
 class FlatLists(NamedTuple):
@@ -78,12 +80,13 @@ def remark_on_lists(lists: FlatLists, threshold: Number) -> list[str]:
 
 
 def remark_on_scores(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on scores: infinite, colliding and constant ones, and reversed orders."""
+    """Remarks on scores: infinite, colliding and tied ones, and reversed orders."""
     exact_scores = scores if lists.exact_scores is None else lists.exact_scores
     return [
         *_infinite(lists, scores),
         *_colliding(lists, scores),
         *_constant(lists, exact_scores),
+        *_tied(lists, exact_scores),
         *_reversed(lists, scores),
     ]
 
@@ -200,24 +203,42 @@ def collides(
     return np.bincount(list_numbers[first[is_odd]], minlength=num_lists) > 0
 
 
+def _where_labels_collide(
+    lists: FlatLists, scores: np.ndarray, exact_scores: np.ndarray
+) -> str:
+    """Describes the lists of `collides`; "" if there is none."""
+    at, num_lists = lists.exists, math.prod(lists.shape)
+    labels, numbers = lists.labels[at], lists.list_numbers[at]
+    flagged = collides(numbers, scores[at], exact_scores[at], labels, num_lists)
+    if not flagged.any():
+        return ""
+    return _with_example(flagged, lists.count_items(at) > 0, lists.shape)
+
+
 def _colliding(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks on scores that metrics cannot tell apart, though they differ."""
     if lists.exact_scores is None:
         return []
-    at = lists.exists
-    labels, exact = lists.labels[at], lists.exact_scores[at]
-    numbers, num_lists = lists.list_numbers[at], math.prod(lists.shape)
-    flagged = collides(numbers, scores[at], exact, labels, num_lists)
-    if not flagged.any():
-        return []
-    return [
-        colliding_scores(
-            _with_example(flagged, lists.count_items(at) > 0, lists.shape),
-            "float32",
-            "subtract the same number from all scores of a list, or rank them in float64 "
-            "and pass the negative ranks, or enable jax_enable_x64",
-        )
-    ]
+    where = _where_labels_collide(lists, scores, lists.exact_scores)
+    cure = (
+        "subtract the same number from all scores of a list, or rank them in float64 "
+        "and pass the negative ranks, or enable jax_enable_x64"
+    )
+    return [colliding_scores(where, "float32", cure)] if where else []
+
+
+def _tied(lists: FlatLists, scores: np.ndarray) -> list[str]:
+    """Begins the remark of `read_in_one_order` where items of different labels tie."""
+    where = _where_labels_collide(lists, scores, lists.labels)
+    return [f"{TIED} {where}"] if where else []
+
+
+def read_in_one_order(names: Iterable[str]) -> str:
+    """Ends the remark that items tie, with the metrics that read them in one order."""
+    return (
+        f", and {', '.join(names)} has no formula for the mean over their orders: one "
+        "order by a hash was read; pass a key, which draws an order for each"
+    )
 
 
 def _always_relevant(lists: FlatLists, threshold: Number) -> list[str]:

@@ -17,7 +17,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
 from jax_rank_metrics._calls.signatures import Signature, signature
-from jax_rank_metrics._check.remarks import remark_on_grades
+from jax_rank_metrics._check.remarks import TIED, read_in_one_order, remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -254,12 +254,8 @@ def run(
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
     if num_tied:
-        hashed = ", ".join(x.name for x in bounds if job.plan.reads_hash(x))
-        texts.append(
-            f"items tie for {num_tied} of {num_queries} {job.unit[1]}, and {hashed} has no "
-            "formula for the mean over their orders: one order by a hash was read; pass a "
-            "key, which draws an order for each"
-        )
+        hashed = read_in_one_order(x.name for x in bounds if job.plan.reads_hash(x))
+        texts.append(f"{TIED} {num_tied} of {num_queries} {job.unit[1]}{hashed}")
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(

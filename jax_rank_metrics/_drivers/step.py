@@ -159,7 +159,7 @@ class BatchResult(NamedTuple):
         has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
             if the plan does not ask.
         has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
-            hash; None if none does.
+            hash, which may change its value; None if no metric does.
     """
 
     lists: list[PerList]
@@ -185,8 +185,10 @@ def read_by_metrics(
     """
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
     for bounds, data in readings:
-        if data.held is not None and any(map(plan.reads_hash, bounds)):
-            has_ties = data.held.has_ties | (False if has_ties is None else has_ties)
+        readers = [x for x in bounds if plan.reads_hash(x)]
+        if data.held is not None and readers:
+            ties = data.held.has_ties(by_label=not any(x.spec.columns for x in readers))
+            has_ties = ties if has_ties is None else has_ties | ties
         reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
             of_data = jnp.where(is_refused, Fault.REFUSED, of_data)

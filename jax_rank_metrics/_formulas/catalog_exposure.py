@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
-from jax_rank_metrics._formulas.id_lists import ranked_ids
+from jax_rank_metrics._formulas.id_lists import ranked_items
 from jax_rank_metrics._gains import discounts_of
-from jax_rank_metrics._ranking import Ranking, data_of
+from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.exposure import Exposure
 
@@ -57,9 +57,8 @@ def exposure(
     0.5
     """
     num_items = _inputs.positive_integer("num_items", num_items)
-    id_array, _ = ranked_ids("ids", ids)
-    nan_found = None if not isinstance(ids, Ranking) else data_of(ids).has_nan
-    return _count_exposure(id_array, nan_found, num_items, discount_fn)
+    items, _ = ranked_items("ids", ids, ties="order")
+    return _count_exposure(items.ids, items.is_unknown, num_items, discount_fn)
 
 
 @partial(jax.jit, static_argnums=(2, 3))

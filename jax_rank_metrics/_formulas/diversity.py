@@ -72,23 +72,20 @@ def _mean_distance(
     # As computed: 0 for a vector of zeros, otherwise 1 up to rounding.
     squared_lengths = _arithmetic.total(units * units)[..., None]
 
-    def total_cosine(worth: jax.Array, squared_worth: jax.Array) -> jax.Array:
-        sum_of_squares = _arithmetic.dot(squared_worth, squared_lengths)[..., 0]
+    def total_cosine(worth: jax.Array) -> jax.Array:
+        sum_of_squares = _arithmetic.dot(worth * worth, squared_lengths)[..., 0]
         unit_sums = _arithmetic.dot(worth, units)  # [*lists, len(ks), features]
         return _arithmetic.total(unit_sums * unit_sums) - sum_of_squares
 
-    sizes = _arithmetic.total(is_within)
-    if not is_tied:
-        cosines = total_cosine(is_within, is_within)
-    else:
+    sizes, cosines = _arithmetic.total(is_within), total_cosine(is_within)
+    if is_tied:
         # Items i and j are both within k by the product of their chances, unless both
         # are of the group that k parts: K of its t items have the chances K/t, and pairs
         # of these K(K − 1)/(t(t − 1)).
-        cosines = total_cosine(is_within, is_within * is_within)
         is_parted = ((is_within > 0) & (is_within < 1)).astype(is_within.dtype)
         tied, within = map(_arithmetic.total, (is_parted, is_parted * is_within))
         of_pairs = ratio(within * (within - 1), tied * (tied - 1))
         of_pairs = of_pairs - ratio(within, tied) ** 2
-        cosines = cosines + of_pairs * total_cosine(is_parted, is_parted)
+        cosines = cosines + of_pairs * total_cosine(is_parted)
     distances = 1 - ratio(cosines, sizes * (sizes - 1))
     return jnp.where(has_nan[..., 0], jnp.nan, distances), 2

@@ -1,7 +1,6 @@
 """Where the first relevant item ranks."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,11 +26,7 @@ _HIT_RATE_NAMES = (
 )
 
 
-def _needs_one(options: dict[str, Any]) -> bool:
-    return options["at_least"] == 1
-
-
-@metric(names=_HIT_RATE_NAMES, order_free=_needs_one, is_share=True)
+@metric(names=_HIT_RATE_NAMES, order_free=lambda x: x["at_least"] == 1, is_share=True)
 def hit_rate(
     ranking: Ranking,
     *,

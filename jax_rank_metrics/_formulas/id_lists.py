@@ -8,6 +8,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,14 +18,18 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.order import order_rows
+from jax_rank_metrics._ordering.order import order_all
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places.tie_groups import bounds_of_runs, continues_run
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import Ranking, data_of, traced_data
+from jax_rank_metrics._ranking import Ranking, RankingData, data_of, traced_data
 from jax_rank_metrics._ranking.pool import ScoredPool
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import RankCutoffs, RankedIds
+from jax_rank_metrics._types import Cut, RankCutoffs, RankedIds
+
+# How tied items are read: by their groups, whole or as far as they are held, or in one
+# order.
+Ties = Literal["groups", "held groups", "order"]
 
 
 @pytree("limit")
@@ -34,17 +39,17 @@ class RankedItems:
     Attributes:
         ids: `[*lists, ranks]` integers, at least one rank per list, negative where no item
             is.
-        keys: `[*lists, ranks]` integers, equal where items tie; None in one order.
         limit: The number of ranks that count, static, beyond which stand items that tie
-            with the last of them; None if all do.
-        is_parted: `[*lists]` bool, the lists of which such items are not known; None if
-            there is none.
+            with the last of them.
+        keys: `[*lists, ranks]` integers, equal where items tie; None in one order.
+        is_unknown: `[*lists]` bool, the lists of a score that is NaN, or of a tie group
+            that is not known beyond their end; None if there is none.
     """
 
     ids: jax.Array
+    limit: int
     keys: jax.Array | None = None
-    limit: int | None = None
-    is_parted: jax.Array | None = None
+    is_unknown: jax.Array | None = None
 
     def places(self, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns how many items are above each, and the last rank that it may hold.
@@ -66,102 +71,25 @@ def ranked_items(
     name: str,
     ids: RankedIds | Ranking,
     ks: Sequence[int | None] = (),
-    reorders: bool = True,
+    ties: Ties = "groups",
 ) -> tuple[RankedItems, jnp.dtype]:
-    """Reads items with their ties, as `ranked_ids` reads ids in one order.
-
-    Args:
-        name: As of `ranked_ids`.
-        ids: As of `ranked_ids`.
-        ks: As of `ranked_ids`.
-        reorders: Whether a ranking that was cut within a tie group is ordered anew, as far
-            as it has its scores.
-
-    Raises:
-        ValueError: as `ranked_ids`; if items tie across the cut of a ranking that is not
-            ordered anew, outside `jax.jit`.
-    """
-    array, dtype = _read_ids(name, ids, ks)
-    data = data_of(ids) if isinstance(ids, Ranking) else None
-    if data is None or data.held is None or not Policy(data.ties).is_grouped:
-        return RankedItems(array), dtype
-    keys, straddles, pool = data.held.keys, data.held.straddles, data.pool
-    if keys is None or not keys.shape[-1]:
-        return RankedItems(array), dtype
-    is_known = _inputs.is_readable(straddles)
-    if straddles is None or (is_known and not np.any(straddles)):
-        return RankedItems(array, keys), dtype
-    if reorders and isinstance(pool, ScoredPool) and pool.items_axis is None:
-        array, keys = _order_whole(pool, data.list_exists)
-        return RankedItems(array, keys, data.cut), dtype
-    if is_known:
-        raise ValueError(
-            f"{name}: items tie across the cut of the ranking at {data.cut}, and those "
-            "beyond are not known; rank deeper, or with ties='stable'"
-        )
-    return RankedItems(array, keys, None, straddles), dtype
-
-
-@jax.jit
-def _order_whole(pool: ScoredPool, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the items of whole lists in rank order, −1 where none is, and their keys."""
-
-    def of_shard(pool: ScoredPool) -> tuple[jax.Array, jax.Array]:
-        best, _ = order_rows(pool.candidates, Policy("stable"), None)
-        return jnp.where(best.items.exists, best.ids, -1), best.keys
-
-    return _shards.map_shards(of_shard, pool, lists)
-
-
-def ranked_ids(
-    name: str, ids: RankedIds | Ranking, ks: Sequence[int | None] = ()
-) -> tuple[jax.Array, jnp.dtype]:
-    """Reads ids in rank order from an array or a ranking, and the dtype of values.
+    """Reads items in rank order from an array or a ranking, and the dtype of values.
 
     Args:
         name: The argument, for error messages.
         ids: `[*lists, ranks]`, or a ranking of lists in rows.
         ks: Cutoffs that a ranking must reach.
-
-    Returns:
-        `[*lists, ranks]` integers, at least one rank per list, negative where no item is.
+        ties: Of "groups", a ranking that was cut within one is ordered anew, as far as it
+            has its scores.
 
     Raises:
         ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
-            lists, or was made with `ties="expected"`; if the ids of a list are not all on
-            one device.
+            lists; if the ids of a list are not all on one device; of "order", if it was
+            made with `ties="expected"`; of groups, if items tie across its cut and are
+            not known, outside `jax.jit`.
         TypeError: if ids are not integers.
     """
-    array, dtype = _read_ids(name, ids, ks)
-    if isinstance(ids, Ranking):
-        data = data_of(ids)
-        policy = Policy(data.ties)
-        if policy.forbids_order:
-            raise ValueError(f"{name}: {policy.order_error}")
-        keys = None if data.held is None else data.held.keys
-        if policy.hashes_own_index and keys is not None and _inputs.is_readable(keys):
-            if bool(_any_ties(array, keys)):
-                warnings.warn(_TIED.format(name), stacklevel=3)
-    return array, dtype
-
-
-_TIED = (
-    "{}: items of the ranking tie, and this metric reads them in one order, which is that "
-    "of a hash, the same in every list; pass a key to rank, under which the order of each "
-    "list is drawn"
-)
-
-
-@jax.jit
-def _any_ties(ids: jax.Array, keys: jax.Array) -> jax.Array:
-    """Whether an item has the key of the one before it."""
-    return jnp.any((ids[..., 1:] >= 0) & (keys[..., 1:] == keys[..., :-1]))
-
-
-def _read_ids(
-    name: str, ids: RankedIds | Ranking, ks: Sequence[int | None]
-) -> tuple[jax.Array, jnp.dtype]:
-    dtype = _inputs.float_dtype()
+    dtype, data = _inputs.float_dtype(), None
     if isinstance(ids, Ranking):
         data = data_of(ids)
         if data.packed_layout is not None:
@@ -180,33 +108,65 @@ def _read_ids(
         )
     if not array.shape[-1]:
         array = jnp.full((*array.shape[:-1], 1), -1, array.dtype)
-    return array, dtype
+    items = RankedItems(array, array.shape[-1])
+    return items if data is None else _with_ties(name, items, data, ties), dtype
 
 
-def if_ranked(lists: PerList, *ids: RankedIds | Ranking) -> PerList:
-    """Returns values of lists, NaN where the list of a ranking has a score that is NaN.
+_TIED = (
+    "{}: items of the ranking tie, and this metric reads them in one order, which is that "
+    "of a hash, the same in every list; pass a key to rank, under which the order of each "
+    "list is drawn"
+)
+_any_ties = jax.jit(lambda held: jnp.any(held.has_ties()))
 
-    Args:
-        lists: The values.
-        *ids: Arrays or rankings, as the caller passed them.
-    """
-    for x in ids:
-        lists = if_known(lists, data_of(x).has_nan if isinstance(x, Ranking) else None)
+
+def _with_ties(
+    name: str, items: RankedItems, data: RankingData, ties: Ties
+) -> RankedItems:
+    """Returns items of a ranking with what is known of their ties; see `ranked_items`."""
+    items = dataclasses.replace(items, is_unknown=data.has_nan)
+    policy, held, pool = Policy(data.ties), data.held, data.pool
+    if ties == "order" and policy.forbids_order:
+        raise ValueError(f"{name}: {policy.order_error}")
+    keys = None if held is None else held.keys
+    if held is None or keys is None or not policy.is_grouped or not keys.shape[-1]:
+        return items
+    if ties == "order":
+        if _inputs.is_readable(keys) and bool(_any_ties(held)):
+            warnings.warn(_TIED.format(name), stacklevel=4)
+        return items
+    items, is_parted = dataclasses.replace(items, keys=keys), held.straddles
+    is_known = _inputs.is_readable(is_parted)
+    if is_parted is None or (is_known and not np.any(is_parted)):
+        return items
+    if ties == "groups" and isinstance(pool, ScoredPool) and pool.items_axis is None:
+        lists, keys = order_all(pool.candidates, data.list_exists)
+        return dataclasses.replace(items, ids=lists, keys=keys)
+    if is_known:
+        raise ValueError(
+            f"{name}: items tie across the cut of the ranking at {data.cut}, and those "
+            "beyond are not known; rank deeper, or with ties='stable'"
+        )
+    if items.is_unknown is not None:
+        is_parted = is_parted | items.is_unknown
+    return dataclasses.replace(items, is_unknown=is_parted)
+
+
+def if_known(lists: PerList, *items: RankedItems) -> PerList:
+    """Returns values of lists, NaN where a list of any of the items is unknown."""
+    for x in items:
+        if x.is_unknown is not None:
+            lists = _nan_where(lists, x.is_unknown)
     return lists
 
 
-def if_known(lists: PerList, is_unknown: jax.Array | None) -> PerList:
-    """Returns values of lists, NaN where a list is unknown, `[*lists]` bool or None."""
-    return lists if is_unknown is None else _nan_where(lists, is_unknown)
-
-
 @jax.jit
-def _nan_where(lists: PerList, nan_found: jax.Array) -> PerList:
-    lists, nan_found = _shards.align_with_sharded((lists, nan_found), nan_found.ndim)
+def _nan_where(lists: PerList, is_unknown: jax.Array) -> PerList:
+    lists, is_unknown = _shards.align_with_sharded((lists, is_unknown), is_unknown.ndim)
     values = jnp.where(
-        _arithmetic.widen(nan_found, lists.values), jnp.nan, lists.values
+        _arithmetic.widen(is_unknown, lists.values), jnp.nan, lists.values
     )
-    return dataclasses.replace(lists, values=values, defined=lists.defined | nan_found)
+    return dataclasses.replace(lists, values=values, defined=lists.defined | is_unknown)
 
 
 def equally_weighted(
@@ -257,7 +217,7 @@ def measure(
     keep_cutoffs = isinstance(k, (tuple, list))
     arrays = items, table, tuple(map(jnp.asarray, numbers))
     lists = _apply(formula, ks, keep_cutoffs, dtype.name, *arrays)
-    return if_ranked(if_known(lists, items.is_parted), ids)
+    return if_known(lists, items)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -275,11 +235,11 @@ def _apply(
     ) -> PerList:
         items, table, numbers = tree
         exists = in_catalog(items.ids, table)
-        above, last = items.places(exists)
-        if items.keys is None:
-            is_within = [exists if k is None else exists & (last <= k) for k in ks]
+        place = items.places(exists)
+        if items.keys is not None:
+            is_within = [chance(place, exists, k, dtype) for k in ks]
         else:
-            is_within = [chance(above, last, exists, k, dtype) for k in ks]
+            is_within = [exists if k is None else exists & (place[1] <= k) for k in ks]
         values, items_needed = formula(
             rows_of(items.ids, table, dtype),
             jnp.stack(is_within, -2),
@@ -294,13 +254,10 @@ def _apply(
 
 
 def chance(
-    above: jax.Array,
-    last: jax.Array,
-    exists: jax.Array,
-    k: int | jax.Array | None,
-    dtype: DTypeLike,
+    place: Sequence[jax.Array], exists: jax.Array, k: Cut, dtype: DTypeLike
 ) -> jax.Array:
-    """Returns the chance of a rank up to k of items at the ranks above + 1 … last."""
+    """Returns the chance of a rank up to k of items, of which `place` is of `places`."""
+    above, last = place
     k = last if k is None else k
     within = jnp.clip(k - above, 0, last - above).astype(dtype)
     return ratio(jnp.where(exists, within, 0), (last - above).astype(dtype))

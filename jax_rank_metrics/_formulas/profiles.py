@@ -14,9 +14,9 @@ from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.id_lists import (
     equally_weighted,
-    if_ranked,
+    if_known,
     in_catalog,
-    ranked_ids,
+    ranked_items,
     rows_of,
     wider,
 )
@@ -82,7 +82,7 @@ def popularity_lift(
     of_lists = _inputs.frames_among(ids=ids, profile_ids=profile_ids)
     _inputs.same_index(of_lists=of_lists)
     listed = popularity(ids, counts, k, log=False)
-    profile_array, _ = ranked_ids("profile_ids", profile_ids)
+    profile_array = ranked_items("profile_ids", profile_ids, ties="order")[0].ids
     if profile_array.shape[:-1] != listed.weights.shape:
         raise ValueError(
             f"profile_ids has shape {profile_array.shape} for lists of shape "
@@ -170,9 +170,9 @@ def miscalibration(
     _inputs.same_index(of_profiles, _inputs.frames_among(ids=ids))
     genres = _inputs.catalog_array("genres", genres, ("genres",))
     alpha = _inputs.open_fraction("alpha", alpha)
-    id_array, dtype = ranked_ids("ids", ids, ks)
-    profile_array, _ = ranked_ids("profile_ids", profile_ids)
-    _inputs.same_lists("profile_ids", profile_array, "ids", id_array)
+    items, dtype = ranked_items("ids", ids, ks, "order")
+    profile_array = ranked_items("profile_ids", profile_ids, ties="order")[0].ids
+    _inputs.same_lists("profile_ids", profile_array, "ids", items.ids)
     if profile_weights is not None:
         profile_weights = _inputs.real("profile_weights", profile_weights)
         shape = _inputs.ids("profile_ids", profile_ids).shape
@@ -182,7 +182,7 @@ def miscalibration(
     dtype = wider(dtype, _inputs.float_dtype(genres, profile_weights))
     static = ks, keep_cutoffs, dtype.name, discount_fn
     profile = profile_array, profile_weights
-    return if_ranked(_miscalibrations(*static, id_array, profile, genres, alpha), ids)
+    return if_known(_miscalibrations(*static, items.ids, profile, genres, alpha), items)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

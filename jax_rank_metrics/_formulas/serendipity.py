@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._formulas.id_lists import (
     equally_weighted,
-    if_ranked,
+    if_known,
     in_catalog,
     mean_within,
-    ranked_ids,
+    ranked_items,
     rows_of,
     wider,
 )
@@ -70,12 +70,12 @@ def serendipity(
     of_lists = _inputs.frames_among(ids=ids, relevant_ids=relevant_ids)
     _inputs.same_index(of_lists=of_lists)
     counts = _inputs.item_counts(counts)
-    id_array, dtype = ranked_ids("ids", ids, ks)
-    relevant_array, _ = ranked_ids("relevant_ids", relevant_ids)
-    _inputs.same_lists("relevant_ids", relevant_array, "ids", id_array)
+    items, dtype = ranked_items("ids", ids, ks, "order")
+    relevant, _ = ranked_items("relevant_ids", relevant_ids, ties="order")
+    _inputs.same_lists("relevant_ids", relevant.ids, "ids", items.ids)
     static = ks, keep_cutoffs, wider(dtype, _inputs.float_dtype(counts)).name
-    lists = _serendipities(*static, id_array, relevant_array, counts)
-    return if_ranked(lists, ids, relevant_ids)
+    lists = _serendipities(*static, items.ids, relevant.ids, counts)
+    return if_known(lists, items, relevant)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

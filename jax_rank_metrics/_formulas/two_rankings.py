@@ -5,8 +5,9 @@ time in proportion to ranks·log(ranks), and memory in proportion to ranks.
 """
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import get_args
 
@@ -18,12 +19,12 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import label_of
 from jax_rank_metrics._formulas.id_lists import (
     RankedItems,
+    Ties,
     chance,
     equally_weighted,
     if_known,
-    if_ranked,
-    ranked_ids,
     ranked_items,
+    wider,
 )
 from jax_rank_metrics._formulas.order_agreement import tau
 from jax_rank_metrics._items import ItemArrays
@@ -48,7 +49,7 @@ def compare_ids(
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
     is_share: bool = False,
-    read: Callable[..., tuple[RankedItems, jnp.dtype]] = ranked_items,
+    ties: Ties = "groups",
 ) -> PerList:
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
@@ -61,31 +62,19 @@ def compare_ids(
             compile again.
         reads_cutoffs: Whether rankings must reach k.
         is_share: Whether values must lie in [0, 1].
-        read: Reads one of the lists, `read(name, ids, ks)`.
+        ties: How tied items are read; see `ranked_items`.
     """
     _inputs.same_index(of_lists=_inputs.frames_among(first=first, second=second))
     ks = _inputs.rank_cutoffs(k)
-    first_items, first_dtype = read("first", first, ks if reads_cutoffs else ())
-    second_items, second_dtype = read("second", second, ks if reads_cutoffs else ())
+    ks_read = ks if reads_cutoffs else ()
+    first_items, first_dtype = ranked_items("first", first, ks_read, ties)
+    second_items, second_dtype = ranked_items("second", second, ks_read, ties)
     _inputs.same_lists("second", second_items.ids, "first", first_items.ids)
-    dtype = max(first_dtype, second_dtype, key=lambda dtype: dtype.itemsize)
-    keep_cutoffs = isinstance(k, (tuple, list))
+    dtype, keep_cutoffs = wider(first_dtype, second_dtype), isinstance(k, (tuple, list))
+    pair = first_items, second_items
+    of_ranks = [dataclasses.replace(x, is_unknown=None) for x in pair]
     static = formula, ks, keep_cutoffs, is_share, dtype.name
-    lists = _apply(*static, first_items, second_items, numbers)
-    for items in (first_items, second_items):
-        lists = if_known(lists, items.is_parted)
-    return if_ranked(lists, first, second)
-
-
-def _in_one_order(
-    name: str, ids: Ids, ks: Sequence[int | None]
-) -> tuple[RankedItems, jnp.dtype]:
-    array, dtype = ranked_ids(name, ids, ks)
-    return RankedItems(array), dtype
-
-
-# Where it depends on the order of tied items which are listed, correlations have no mean.
-_whole_items = partial(ranked_items, reorders=False)
+    return if_known(_apply(*static, *of_ranks, numbers), *pair)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,40 +85,25 @@ class ItemsInBoth:
     """
 
     matched: RanksInBoth
-    first: RankedItems
-    second: RankedItems
-
-    @property
-    def is_tied(self) -> bool:
-        """Whether items of either list may tie."""
-        return self.first.keys is not None or self.second.keys is not None
+    lists: tuple[RankedItems, RankedItems]
 
     @property
     def lengths(self) -> list[jax.Array]:
         """The number of ranks of both lists that count, `[*lists]` int32 each."""
         lengths = self.matched.first_length, self.matched.second_length
-        limits = self.first.limit, self.second.limit
-        return [
-            x if limit is None else jnp.minimum(x, limit)
-            for x, limit in zip(lengths, limits, strict=True)
-        ]
-
-    @property
-    def max_length(self) -> int:
-        """An upper bound of the lengths, static."""
-        lists = self.first, self.second
-        return max(items.limit or items.ids.shape[-1] for items in lists)
+        pairs = zip(lengths, self.lists, strict=True)
+        return [jnp.minimum(x, items.limit) for x, items in pairs]
 
     def places(self) -> list[tuple[jax.Array, jax.Array]]:
         """Returns the places of the items in both lists, as of `RankedItems.places`."""
-        matched = self.matched
+        matched, (first, second) = self.matched, self.lists
         # In lists that tie, the slot of an item is its rank less 1.
         slot = jnp.maximum(matched.second_ranks - 1, 0)
         above, last = matched.second_ranks - 1, matched.second_ranks
-        if self.second.keys is not None:
-            above, last = self.second.places(self.second.ids >= 0)
+        if second.keys is not None:
+            above, last = second.places(second.ids >= 0)
             above, last = _arithmetic.take(above, slot), _arithmetic.take(last, slot)
-        return [self.first.places(matched.first_ranks > 0), (above, last)]
+        return [first.places(matched.first_ranks > 0), (above, last)]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
@@ -154,7 +128,7 @@ def _apply(
         ids = first.ids, second.ids
         if ids[0].dtype != ids[1].dtype:
             ids = ids[0].astype(jnp.int64), ids[1].astype(jnp.int64)
-        pair = ItemsInBoth(match(*ids), first, second)
+        pair = ItemsInBoth(match(*ids), (first, second))
         values, defined = formula(pair, ks, jnp.dtype(dtype), *cast_numbers)
         stacked = jnp.stack(values, axis=-1)
         return equally_weighted(stacked, defined, keep_cutoffs, is_share)
@@ -288,10 +262,7 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     ['0.00', '1.00', '0.50']
     """
     return compare_ids(
-        *(_jaccard, first, second, k),
-        reads_cutoffs=True,
-        is_share=True,
-        read=_in_one_order,
+        *(_jaccard, first, second, k), reads_cutoffs=True, is_share=True, ties="order"
     )
 
 
@@ -332,12 +303,23 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     list, or in both, are counted, and multiplied by these shares: counts are exact, and no
     sum is formed of products that depend on depth.
     """
-    size, lengths = pair.max_length, [x[..., None] for x in pair.lengths]
-    places, is_common, wholes = pair.places(), pair.matched.in_both, []
-    for (above, last), length in zip(places, lengths, strict=True):
+    size, is_common = max(x.limit for x in pair.lists), pair.matched.in_both
+    places, lengths = pair.places(), [x[..., None] for x in pair.lengths]
+    shape = (1,) * (lengths[0].ndim - 1) + (size,)
+    depth = jnp.arange(1, size + 1, dtype=jnp.int32).reshape(shape)
+    # Of each list, the depths from which and up to which its items count, and their share.
+    spans: list[list[tuple[jax.Array, jax.Array, jax.Array | int]]] = []
+    for items, (above, last), length in zip(pair.lists, places, lengths, strict=True):
         is_common = is_common & (above < length)
         # A group across the end of a list is never whole.
-        wholes.append(jnp.where(last <= length, last, size + 1))
+        whole_from = jnp.where(last <= length, last, size + 1)
+        spans.append([(whole_from, jnp.full_like(last, size + 1), 1)])
+        if items.keys is not None:
+            reached = jnp.minimum(depth, length)
+            slot = jnp.maximum(reached - 1, 0)
+            parted = [_arithmetic.take(x, slot) for x in items.places(items.ids >= 0)]
+            share = chance(parted, parted[1] > parted[0], reached, dtype)
+            spans[-1].append((above + 1, whole_from, share))
 
     def count(start: jax.Array, stop: jax.Array) -> jax.Array:
         """Counts the items of which a depth is from start to stop − 1, by depth."""
@@ -348,40 +330,25 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
         changes = _arithmetic.put(changes, stop - 1, -ones, add=True)
         return _arithmetic.cumulative_count(changes).astype(dtype)
 
-    whole_from, (first_whole, second_whole) = jnp.maximum(*wholes), wholes
-    common = count(whole_from, jnp.full_like(whole_from, size + 1))
-    depth = _arithmetic.iota(common) + 1
-    shares, starts = [], [above + 1 for above, _ in places]
-    for items, length in zip((pair.first, pair.second), lengths, strict=True):
-        above, last = items.places(items.ids >= 0)
-        reached = jnp.minimum(depth, length)
-        slot = jnp.maximum(reached - 1, 0)
-        above, last = (_arithmetic.take(x, slot) for x in (above, last))
-        shares.append(chance(above, last, last > above, reached, dtype))
-    if pair.first.keys is not None:
-        common += shares[0] * count(jnp.maximum(starts[0], second_whole), first_whole)
-    if pair.second.keys is not None:
-        common += shares[1] * count(jnp.maximum(starts[1], first_whole), second_whole)
-    if pair.first.keys is not None and pair.second.keys is not None:
-        in_both = count(jnp.maximum(*starts), jnp.minimum(*wholes))
-        common += shares[0] * shares[1] * in_both
+    common = jnp.zeros((), dtype)
+    for first, second in itertools.product(*spans):
+        number = count(
+            jnp.maximum(first[0], second[0]), jnp.minimum(first[1], second[1])
+        )
+        common += first[2] * second[2] * number
     return common
 
 
 def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(pair, ks, dtype)
-    values = [
-        ratio(common, jnp.minimum(first, second)) for common, first, second in sizes
-    ]
-    lengths = pair.lengths
-    return values, (lengths[0] > 0) & (lengths[1] > 0)
+    sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
+    values = [ratio(common, jnp.minimum(*of_both)) for common, *of_both in sizes]
+    return values, (first > 0) & (second > 0)
 
 
 def _jaccard(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
-    sizes = _set_sizes(pair, ks, dtype)
-    values = [ratio(common, first + second - common) for common, first, second in sizes]
-    lengths = pair.lengths
-    return values, (lengths[0] > 0) | (lengths[1] > 0)
+    sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
+    values = [ratio(common, sum(of_both) - common) for common, *of_both in sizes]
+    return values, (first > 0) | (second > 0)
 
 
 def _set_sizes(
@@ -396,15 +363,14 @@ def _set_sizes(
     """
     sizes, places = [], pair.places()
     for k in ks:
-        first, second = depths = [
-            jnp.minimum(x, pair.max_length if k is None else k) for x in pair.lengths
-        ]
+        depths = [x if k is None else jnp.minimum(x, k) for x in pair.lengths]
         in_first, in_second = (
-            chance(*place, pair.matched.in_both, depth[..., None], dtype)
+            chance(place, pair.matched.in_both, depth[..., None], dtype)
             for place, depth in zip(places, depths, strict=True)
         )
         common = _arithmetic.total(in_first * in_second)
-        sizes.append((common, first.astype(dtype), second.astype(dtype)))
+        first, second = (depth.astype(dtype) for depth in depths)
+        sizes.append((common, first, second))
     return sizes
 
 
@@ -443,7 +409,7 @@ def kendall_tau(first: Ids, second: Ids, variant: TauVariant = "a") -> PerList:
     '0.333'
     """
     _inputs.option("variant", variant, TauVariant)
-    return compare_ids(_TAU[variant], first, second, read=_whole_items)
+    return compare_ids(_TAU[variant], first, second, ties="held groups")
 
 
 def spearman_rho(first: Ids, second: Ids) -> PerList:
@@ -473,7 +439,7 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
     >>> f"{spearman_rho(a, b).values:.3f}"  # d is 1, 1 and 0: 1 - 6·2/(3·8)
     '0.500'
     """
-    return compare_ids(_spearman, first, second, read=_whole_items)
+    return compare_ids(_spearman, first, second, ties="held groups")
 
 
 def _kendall(
@@ -505,7 +471,7 @@ def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Arr
     size = _arithmetic.count(matched.in_both).astype(dtype)
     num_pairs = size * (size - 1) / 2
     labels = matched.max_length - matched.second_ranks
-    if not pair.is_tied:
+    if all(items.keys is None for items in pair.lists):
         labels = jnp.where(matched.in_both, labels, 0).astype(dtype)
         data = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
         return Ranking(data), num_pairs

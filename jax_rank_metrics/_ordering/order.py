@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics import _arithmetic, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
@@ -46,6 +46,24 @@ def order_rows(
         if top_k.is_faster(raw.scores, depth):
             return _top_ranks(raw, policy, depth)
     return _sorted(raw.read(), policy, depth)
+
+
+@jax.jit
+def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the indices of all items in rank order, −1 where none is, and their keys.
+
+    Both are `[*lists, items]`; items that tie stand in index order.
+
+    Args:
+        raw: All items of every list.
+        lists: `[*lists]`, cut over devices as the lists are.
+    """
+
+    def of_shard(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
+        best, _ = order_rows(raw, Policy("stable"), None)
+        return jnp.where(best.items.exists, best.ids, -1), best.keys
+
+    return _shards.map_shards(of_shard, raw, lists)
 
 
 def _order_by_parts(

@@ -11,56 +11,49 @@ user stops at the j-th item with the probability S_j − S_{j−1}.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
-from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._places import few_ranks_cpu, tie_groups
+from jax_rank_metrics._places.place import FEW_RANKS, at_ranks
 from jax_rank_metrics._places.tie_groups import RankSum
 from jax_rank_metrics._types import Cut, PositionFn
 
-# Ranks are negligible whose weight is this share of that of the likeliest one: a hundred
-# thousand of them change no digit.
-_NEGLIGIBLE = 1e-14
-
 
 def _with_item(
-    stopped: jax.Array,
-    before: jax.Array,
-    index: jax.Array,
-    size: jax.Array,
-    chance: jax.Array,
+    stopped: jax.Array, before: jax.Array, share: jax.Array, chance: jax.Array
 ) -> jax.Array:
-    """Returns S_j of one item more, which makes `size` of them; `before` is S_{j−1}."""
-    share = jnp.minimum(index / size, 1)
-    return stopped + share * (chance + (1 - chance) * before - stopped)
+    """Returns S_j of one item more, which is among the first j with this probability.
+
+    `before` is S_{j−1}.
+    """
+    return stopped + jnp.minimum(share, 1) * (chance + (1 - chance) * before - stopped)
 
 
 def of_group(
-    layout: PoolLayout, stop: jax.Array, exists: jax.Array, ranks: int
+    layout: PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
 ) -> jax.Array:
-    """Returns S_1, S_2, … of one tie group in each list, `[ranks, *lists]`.
+    """Returns the chance to stop at the first, second, … item of a tie group.
 
-    Items may lie anywhere in their lists, also on several devices: those of the largest
-    chance to stop are counted, and added together. S_j of more than all items means
-    nothing.
+    `[*lists, ranks]`, for one group in each list, beyond which numbers mean nothing. Items
+    may lie anywhere in their lists, also on several devices: those of the largest chance
+    to stop are counted, and added together.
 
     Args:
         layout: The layout of the items.
+        ranks: How many of the first items are asked for.
         stop: `[*lists, items]`, the probability that an item of the group stops the user;
             0 for other items.
         exists: `[*lists, items]` bool, which items are in the group.
-        ranks: How many of the first items are asked for.
     """
     blanks = (layout.sum(exists) - layout.sum(stop > 0)).astype(stop.dtype)
-    # Ranks stand in front, so that compilers vectorise over lists.
-    shape = (ranks,) + (1,) * blanks.ndim
-    index = jnp.arange(1, ranks + 1, dtype=stop.dtype).reshape(shape)
+    zeros = jnp.zeros((*blanks.shape, ranks), stop.dtype)
+    index = 1 + _arithmetic.iota(zeros).astype(stop.dtype)
 
     def add_next(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         left, chance, number, stopped = state
@@ -69,9 +62,10 @@ def of_group(
 
         def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             copies, stopped = state
-            before, size = _arithmetic.delayed(stopped, 1, 0), number + (copies + 1)
-            added = _with_item(stopped, before, index, size[None], chance[None])
-            return copies + 1, jnp.where((copies < count)[None], added, stopped)
+            share = index / (number + (copies + 1))[..., None]
+            before = _arithmetic.shifted(stopped, 1)
+            added = _with_item(stopped, before, share, chance[..., None])
+            return copies + 1, jnp.where((copies < count)[..., None], added, stopped)
 
         last = jnp.max(count, initial=0)
         start = jnp.zeros_like(last), stopped
@@ -79,15 +73,15 @@ def of_group(
         left = jnp.where(is_next, jnp.zeros_like(left), left)
         return left, layout.max(left), number + count, stopped
 
-    zeros = jnp.zeros((ranks, *blanks.shape), stop.dtype)
     start = stop, layout.max(stop), blanks, _mesh.match_varying(zeros, blanks)
-    return lax.while_loop(lambda x: _mesh.unvmap_any(x[1] > 0), add_next, start)[3]
+    stopped = lax.while_loop(lambda x: _mesh.unvmap_any(x[1] > 0), add_next, start)[3]
+    return stopped - _arithmetic.shifted(stopped, 1)
 
 
 def stop_chances(
     layout: RankedLayout,
     stop: jax.Array,
-    bounds: tuple[jax.Array, jax.Array] | None,
+    continues: jax.Array | None,
     group: tuple[jax.Array, jax.Array] | None = None,
 ) -> jax.Array:
     """Returns the probability that the user stops at each rank held, `[*lists, held]`.
@@ -95,7 +89,8 @@ def stop_chances(
     Args:
         layout: The layout of the items.
         stop: `[*lists, held]`, the probability that a user who reads an item stops.
-        bounds: The first and last slot of each item's tie group; None where none ties.
+        continues: `[*lists, held]` bool, which items tie with the one before; None where
+            none does.
         group: `of_group` of the tie group across the cut, and which items held belong to
             it; None where every group is complete.
     """
@@ -103,65 +98,63 @@ def stop_chances(
     log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
     log_pass = jnp.where(stop < 1, log_pass, -200)
     reached = jnp.exp(layout.cumulative_sum(log_pass) - log_pass)
-    if bounds is None:
+    if continues is None:
         return reached * stop
-    start, end = (jnp.broadcast_to(x, stop.shape) for x in bounds)
-    offset, num_more = _arithmetic.iota(stop) - start, end - start
-    # Mostly, no more than two items tie.
-    is_first, is_second = ((num_more == 1) & (offset == i) for i in range(2))
-    of_first = (stop + _arithmetic.shifted(stop, -1)) / 2
-    of_second = stop + (1 - stop) * _arithmetic.shifted(stop, 1)
-    reached, stopped = lax.cond(
-        _mesh.unvmap_any(num_more > 1),
-        _in_groups,
-        lambda reached, stopped, *_: (reached, stopped),
-        jnp.where(is_second, _arithmetic.shifted(reached, 1), reached),
-        jnp.where(is_first, of_first, jnp.where(is_second, of_second, stop)),
-        *(stop, start, end),
-    )
-    if group is not None:
-        stopped_in_group, in_group = group
-        stopped_in_group = jnp.moveaxis(stopped_in_group, 0, -1)
-        stopped_in_group = _arithmetic.take(stopped_in_group, offset)
-        stopped = jnp.where(in_group, stopped_in_group, stopped)
-    before = jnp.where(offset > 0, _arithmetic.shifted(stopped, 1), 0)
-    return reached * (stopped - before)
+    if stop.shape[-1] <= FEW_RANKS:  # a branch would cost more
+        chances = _in_groups(reached, stop, continues)
+    else:  # mostly, no more than two items tie
+        has_larger = _mesh.unvmap_any(continues & _arithmetic.shifted(continues, -1))
+        chances = lax.cond(has_larger, _in_groups, _in_pairs, reached, stop, continues)
+    if group is None:
+        return chances
+    of_group, in_group = group
+    offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
+    # Fewer and fewer users reach an item, so that most of them reach the first one.
+    first = layout.broadcast_to_items(layout.max(jnp.where(in_group, reached, 0)))
+    return jnp.where(in_group, first * _arithmetic.take(of_group, offset), chances)
 
 
-def _in_groups(
-    reached: jax.Array,
-    stopped: jax.Array,
-    stop: jax.Array,
-    start: jax.Array,
-    end: jax.Array,
-) -> tuple[jax.Array, jax.Array]:
-    """Returns the chance to reach each item's group, and S_j in the j-th of its slots.
+def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, where at most two items tie."""
+    before, after = (_arithmetic.shifted(stop, by) for by in (1, -1))
+    has_second = _arithmetic.shifted(continues, -1)
+    first = reached * jnp.where(has_second, (stop + after) / 2, stop)
+    second = _arithmetic.shifted(reached, 1) * ((stop + before) / 2 - stop * before)
+    return jnp.where(continues, second, first)
 
-    `stopped` is S_j where at most two items tie.
-    """
-    is_stop, offset = (stop > 0).astype(jnp.int32), _arithmetic.iota(stop) - start
-    through = _arithmetic.along_runs(offset > 0, [is_stop], [jnp.add])[1][0]
-    stops = _arithmetic.take(through, end)
-    # The items that can stop a user, in the first slots of their group.
-    target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
-    chances = _arithmetic.put(jnp.zeros_like(stop), target, stop)
-    index = (offset + 1).astype(stop.dtype)
-    blanks = (end - start + 1 - stops).astype(stop.dtype)
-    last = jnp.max(jnp.where(end > start + 1, stops, 0), initial=0)
+
+def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
+    is_few = stop.shape[-1] <= FEW_RANKS
+    start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
+    offset, sizes = _arithmetic.iota(stop) - start, end - start + 1
+    # Of few items, each is added; of many, those that can stop a user, in the first slots
+    # of their group: rounding would add up.
+    chances, stops = stop, sizes
+    if not is_few:
+        is_stop = (stop > 0).astype(jnp.int32)
+        through = _arithmetic.cumulative_count(is_stop)
+        through = through - _arithmetic.take(through - is_stop, start)
+        stops = _arithmetic.take(through, end)
+        target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
+        chances = _arithmetic.put(jnp.zeros_like(stop), target, stop)
+    index, blanks = (x.astype(stop.dtype) for x in (offset + 1, sizes - stops))
+    last = jnp.max(stops, initial=0)
+
+    def before(stopped: jax.Array) -> jax.Array:
+        return jnp.where(continues, _arithmetic.shifted(stopped, 1), 0)
 
     def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         number, stopped = state
         chance = _arithmetic.take(chances, jnp.minimum(start + number, end))
-        before = jnp.where(offset > 0, _arithmetic.shifted(stopped, 1), 0)
-        size = blanks + (number + 1).astype(stop.dtype)
-        added = _with_item(stopped, before, index, size, chance)
+        share = index / (blanks + (number + 1).astype(stop.dtype))
+        added = _with_item(stopped, before(stopped), share, chance)
         return number + 1, jnp.where(number < stops, added, stopped)
 
-    zeros = _mesh.match_varying(jnp.zeros_like(stop), (stop, start, end))
+    zeros = _mesh.match_varying(jnp.zeros_like(stop), (stop, continues))
     state = jnp.zeros_like(last), zeros
-    of_group = lax.while_loop(lambda state: state[0] < last, add, state)[1]
-    stopped = jnp.where(end > start + 1, of_group, stopped)
-    return _arithmetic.take(reached, start), stopped
+    stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    return _arithmetic.take(reached, start) * (stopped - before(stopped))
 
 
 # Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
@@ -186,22 +179,13 @@ def expected(
     """
     cuts = [layout.cut_of_items(k) for k in ks]
     means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
-    sums = [layout.sum(chances * x) for x in means]
-    stopped = jnp.stack(sums[len(ks) :], axis=-1)
-    return jnp.stack(sums[: len(ks)], axis=-1), 1 - stopped
+    sums = jnp.stack([layout.sum(chances * x) for x in means], axis=-1)
+    return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
 
 
 def at_rank(rank: jax.Array) -> RankMeans:
     """Returns the values at one rank each, a float."""
     return lambda rank_sums: [at_ranks(f, rank, k) for f, k in rank_sums]
-
-
-class _Ranks(NamedTuple):
-    """The ranks on both sides of the likeliest one, `[2, *lists, items]` each."""
-
-    weights: jax.Array
-    total: _arithmetic.Pair
-    sums: list[_arithmetic.Pair]
 
 
 def in_turn(
@@ -210,8 +194,7 @@ def in_turn(
     """Returns means over the ranks of the first, second, … of the items held of a group.
 
     Of t tied items, r are held. The item number i of these, counted from 0, is at the index
-    j with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i), which is followed
-    from its largest value in both directions.
+    j with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i).
 
     Args:
         above: `[*lists, items]` floats, as in `Place`.
@@ -224,38 +207,19 @@ def in_turn(
     first, above, tied, last = (x[None] for x in (index, above, tied, last))
     slope = (tied - 1) / jnp.maximum(end - start, 1)[None]
     likeliest = jnp.clip(jnp.floor(first * slope), first, last)
-    sign = np.array([1, -1], above.dtype).reshape(2, *(1,) * (above.ndim - 1))
+
+    def ratios(j: jax.Array) -> tuple[jax.Array, jax.Array]:
+        up = (j + 1) / (j + 1 - first) * (last - j) / jnp.maximum(tied - 1 - j, 1)
+        return up, (j - first) / jnp.maximum(j, 1) * (tied - j) / (last - j + 1)
+
+    def value(position_fn: PositionFn, k: Cut, j: jax.Array) -> jax.Array:
+        k = k[None] if isinstance(k, jax.Array) else k
+        return at_ranks(position_fn, above + (j + 1), k)
 
     def means(rank_sums: Sequence[RankSum]) -> list[jax.Array]:
-        cuts = [k[None] if isinstance(k, jax.Array) else k for _, k in rank_sums]
-        rank_sums = [(x[0], k) for x, k in zip(rank_sums, cuts, strict=True)]
-
-        def add(state: tuple[jax.Array, _Ranks]) -> tuple[jax.Array, _Ranks]:
-            distance, x = state
-            j = jnp.clip(likeliest + sign * distance, first, last)
-            # The likeliest rank itself counts once.
-            counted = jnp.where((sign > 0) | (distance > 0), x.weights, 0)
-            values = at_rank(above + (j + 1))(rank_sums)
-            sums = [
-                _arithmetic.plus(total, counted * value)
-                for total, value in zip(x.sums, values, strict=True)
-            ]
-            up = (j + 1) / (j + 1 - first) * (last - j) / jnp.maximum(tied - 1 - j, 1)
-            down = (j - first) / jnp.maximum(j, 1) * (tied - j) / (last - j + 1)
-            weights = x.weights * jnp.where(sign > 0, up, down)
-            return distance + 1, _Ranks(
-                weights, _arithmetic.plus(x.total, counted), sums
-            )
-
-        zeros = jnp.zeros_like(sign * likeliest)
-        zeros = _mesh.match_varying(zeros, (above, tied, last))
-        pair = (zeros, zeros)
-        ranks = _Ranks(zeros + 1, pair, [pair] * len(rank_sums))
-        state = jnp.zeros((), above.dtype), ranks
-        ranks = lax.while_loop(
-            lambda state: _mesh.unvmap_any(state[1].weights > _NEGLIGIBLE), add, state
-        )[1]
-        total = jnp.sum(sum(ranks.total), axis=0)
-        return [jnp.sum(sum(x), axis=0) / total for x in ranks.sums]
+        values = [partial(value, *x) for x in rank_sums]
+        return _arithmetic.means_from_likeliest(
+            likeliest, (first, last), ratios, values
+        )
 
     return means

@@ -27,16 +27,8 @@ def groups_of(
         exists: `[*lists, items]` bool, true before false.
         amounts: `[*lists, items]` each, to be added up.
     """
-    bit = _bits_of_slots(keys)
     ties = exists & (keys == _arithmetic.shifted(keys, 1))
-    # The first item starts a group, and the end of the list ends the last one.
-    edges = np.where(bit == 1, ~(_ALL >> (_BITS - keys.shape[-1])) | 1, 0)
-    starts = _added(jnp.where(ties, edges.astype(np.uint32), edges | bit))
-    # With the keys 9 7 7 7 4, groups start at 11001; of the second 7, the last start up to
-    # it is the second bit, and the next one behind it the last bit.
-    up_to_item = 2 * bit - 1
-    above = _BITS - 1 - lax.clz(starts & up_to_item)
-    behind = starts & ~up_to_item
+    above, behind = _run_of(ties)
     before_group = (jnp.uint32(1) << above) - 1
     in_group = before_group ^ ((behind & -behind) - 1)
     return (
@@ -45,6 +37,27 @@ def groups_of(
         tuple(_sum_at(before_group, x) for x in amounts),
         tuple(_sum_at(in_group, x) for x in amounts),
     )
+
+
+def bounds_of_runs(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the first and the last slot of each item's run, of at most 32 items.
+
+    As `bounds_of_runs` of tie groups, but without a loop, on any device.
+    """
+    start, behind = _run_of(continues)
+    return start.astype(jnp.int32), _count((behind & -behind) - 1) - 1
+
+
+def _run_of(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the start of each item's run, and the starts behind it, as bits."""
+    bit = _bits_of_slots(continues)
+    # The first item starts a run, and the end of the list ends the last one.
+    edges = np.where(bit == 1, ~(_ALL >> (_BITS - continues.shape[-1])) | 1, 0)
+    starts = _added(jnp.where(continues, edges.astype(np.uint32), edges | bit))
+    # With the keys 9 7 7 7 4, runs start at 11001; of the second 7, the last start up to
+    # it is the second bit, and the next one behind it the last bit.
+    up_to_item = 2 * bit - 1
+    return _BITS - 1 - lax.clz(starts & up_to_item), starts & ~up_to_item
 
 
 def _bits_of_slots(like: jax.Array) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
-from jax_rank_metrics import _mesh
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._types import Cut
 
@@ -20,54 +19,19 @@ def reaches_hits(place: Place, k: Cut, needed: jax.Array) -> jax.Array:
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     missing = needed.astype(place.above.dtype) - hits_above
     is_last = (missing > 0) & (missing <= hits_tied)
-    # Elsewhere, one item that is drawn for certain, which takes no step of a loop.
+    # Elsewhere, one item that is drawn for certain.
     counts = (missing, hits_tied, place.within(k), place.tied)
-    missing, hits, drawn, size = (jnp.where(is_last, x, 1) for x in counts)
-    return jnp.where(is_last, _chance(missing, hits, drawn, size) / hits, 0)
-
-
-def _chance(
-    needed: jax.Array, hits: jax.Array, drawn: jax.Array, size: jax.Array
-) -> jax.Array:
-    """Returns the chance that `drawn` of `size` items hold `needed` of its `hits`.
-
-    The hypergeometric chances of the numbers on both sides of the most likely one are
-    summed in proportion to it, so that all are at most 1 and none of weight underflows. A
-    sum from one end, or logarithms of factorials, would lose all digits of large groups.
-
-    Args:
-        needed: Floats that are whole numbers, as all others.
-        hits: How many of the items are relevant.
-        drawn: How many hold the ranks that are looked at.
-        size: The number of items.
-    """
+    missing, hits, drawn, size = [jnp.where(is_last, x, 1)[None] for x in counts]
+    # Of `size` items, the ranks up to k draw some, which hold a hypergeometric number n of
+    # its hits. A sum from one end, or logarithms of factorials, would lose all digits.
     spare = size - hits - drawn  # fewer than 0 where some hits must be drawn
-    min_hits, max_hits = jnp.maximum(-spare, 0), jnp.minimum(hits, drawn)
-    mode = jnp.clip(
-        jnp.floor((drawn + 1) * (hits + 1) / (size + 2)), min_hits, max_hits
-    )
-    # Beyond eight standard deviations nothing is left.
-    share = drawn / size
-    deviation = jnp.sqrt(hits * share * (1 - share))
-    steps = jnp.minimum(
-        jnp.maximum(mode - min_hits, max_hits - mode), 10 + 8 * deviation
-    )
-    num_steps = jnp.max(steps, initial=0)
+    bounds = jnp.maximum(-spare, 0), jnp.minimum(hits, drawn)
+    likeliest = jnp.clip(jnp.floor((drawn + 1) * (hits + 1) / (size + 2)), *bounds)
 
-    def add(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-        step, rising, falling, reached, total = state
-        up, down = mode + step, mode - step
-        rising *= jnp.maximum((hits - up + 1) * (drawn - up + 1), 0)
-        rising /= up * (spare + up)
-        falling *= jnp.maximum((down + 1) * (spare + down + 1), 0)
-        falling /= (hits - down) * (drawn - down)
-        total = total + (rising + falling)
-        reached = reached + jnp.where(up >= needed, rising, 0)
-        reached = reached + jnp.where(down >= needed, falling, 0)
-        return step + 1, rising, falling, reached, total
+    def ratios(n: jax.Array) -> tuple[jax.Array, jax.Array]:
+        up = (hits - n) * (drawn - n) / ((n + 1) * (spare + n + 1))
+        return up, n * (spare + n) / ((hits - n + 1) * (drawn - n + 1))
 
-    ones = _mesh.match_varying(jnp.ones_like(mode), (needed, mode))
-    reached = jnp.where(mode >= needed, ones, 0)
-    start = (jnp.ones_like(num_steps), ones, ones, reached, ones)
-    *_, reached, total = lax.while_loop(lambda state: state[0] <= num_steps, add, start)
-    return reached / total
+    functions = [lambda n: (n >= missing).astype(n.dtype)]
+    (chance,) = _arithmetic.means_from_likeliest(likeliest, bounds, ratios, functions)
+    return jnp.where(is_last, chance / hits[0], 0)

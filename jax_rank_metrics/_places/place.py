@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -63,16 +64,15 @@ class Place:
 
     @classmethod
     def of_counts(
-        cls,
-        above: jax.Array,
-        tied: jax.Array,
-        counted_above: tuple[jax.Array, ...],
-        counted_tied: tuple[jax.Array, ...],
-        place_sum: PlaceSum,
-        dtype: DTypeLike,
+        cls, counts: tuple[Any, ...], place_sum: PlaceSum, dtype: DTypeLike
     ) -> "Place":
-        """Returns places in floats of `dtype`, from counts in int32 or sums in floats."""
-        counts = above, tied, counted_above, counted_tied
+        """Returns places in floats of `dtype`.
+
+        Args:
+            counts: The first four attributes, as int32 or sums in floats.
+            place_sum: Sums a function over the ranks of places.
+            dtype: The dtype.
+        """
         floats = jax.tree.map(lambda x: x.astype(dtype), counts)
         above, tied, counted_above, counted_tied = floats
         # Slots without an item have no group; 1 keeps formulas from dividing by 0.

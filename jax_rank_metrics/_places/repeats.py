@@ -12,7 +12,7 @@ that of D_j shrinks beyond. So G is followed from both ends, G_0 = 1 and G_t' = 
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,14 +26,6 @@ from jax_rank_metrics._types import Cut, Number, PositionFn
 
 # What is divided by q is 0 where q is 0: one end is then followed to the other.
 _LEAST = 1e-30
-
-
-class _Ends(NamedTuple):
-    """The two ends from which G is followed, `[2, *lists, items]` each."""
-
-    sums: _arithmetic.Pair
-    worth: _arithmetic.Pair  # G of this index
-    change: jax.Array  # D, between this index and the one before
 
 
 def repeated(position_fn: PositionFn, q: Number) -> Callable[..., jax.Array]:
@@ -66,11 +58,10 @@ def _repeated(place: Place, k: Cut, *, position_fn: PositionFn, q: float) -> jax
         axes = range(place.tied.ndim, place.worth.ndim)
         is_read = jnp.any(place.worth != 0, axis=axes) & (place.within(k) > 0)
         is_read = is_read & (place.tied > 1) & (num_tied > 1)
-        add = partial(_sums_by_rank, position_fn, q)
         of_place = place.above, place.tied, place.within(k), num_tied
-        mean = jnp.where(
-            is_read, _where_read(add, is_read, *of_place) / place.tied, mean
-        )
+        add_ranks = partial(_sums_by_rank, position_fn, q)
+        sums = _where_read(add_ranks, is_read, *of_place)
+        mean = jnp.where(is_read, sums / place.tied, mean)
     return mean * _arithmetic.power(q, num_above)
 
 
@@ -116,13 +107,7 @@ def _where_read(
 
 
 def _sums_by_rank(
-    position_fn: PositionFn,
-    q: float,
-    is_read: jax.Array,
-    above: jax.Array,
-    tied: jax.Array,
-    within: jax.Array,
-    of_kind: jax.Array,
+    position_fn: PositionFn, q: float, is_read: jax.Array, *of_place: jax.Array
 ) -> jax.Array:
     """Sums position_fn(above + j + 1)·G_j over the ranks of places, from both ends.
 
@@ -130,14 +115,12 @@ def _sums_by_rank(
         position_fn: A function of ranks.
         q: The share of its worth that an item keeps for each above it.
         is_read: Which sums are read.
-        above: As in `Place`.
-        tied: As in `Place`.
-        within: How many of the ranks are summed, the first ones.
-        of_kind: How many of the tied items are of the kind.
+        *of_place: How many items are above each place, and how many tie; how many of its
+            ranks are summed, the first ones; and how many tied items are of the kind.
     """
     # [1, *lists, items]; what differs between the ends is [2, *lists, items].
-    above, tied, within, is_read = (x[None] for x in (above, tied, within, is_read))
-    last_index, lost = tied - 1, (1 - q) * jnp.maximum(of_kind[None] - 1, 0)
+    above, tied, within, of_kind, is_read = (x[None] for x in (*of_place, is_read))
+    last_index, lost = tied - 1, (1 - q) * jnp.maximum(of_kind - 1, 0)
 
     def of_ends(front: jax.Array | float, back: jax.Array | float) -> jax.Array:
         return jnp.concatenate([jnp.broadcast_to(x, tied.shape) for x in (front, back)])
@@ -152,20 +135,20 @@ def _sums_by_rank(
     before = np.where(sign < 0, q, 1).astype(tied.dtype)
     divisor = np.where(sign < 0, 1, max(q, _LEAST)).astype(tied.dtype)
 
-    def add(state: tuple[jax.Array, _Ends]) -> tuple[jax.Array, _Ends]:
-        i, x = state
-        worth, is_step, left = sum(x.worth), i < steps, jnp.maximum(last_index - i, 0)
+    def add(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        i, sums, worths, change = state  # G of this index, and D before it
+        worth, is_step, left = sum(worths), i < steps, jnp.maximum(last_index - i, 0)
         index = of_ends(i, left)
         terms = at_ranks(position_fn, above + (index + 1), None) * worth
         terms = jnp.where(is_step & (index < within), terms, 0)
-        change = (lost * worth - i * before * x.change) / jnp.maximum(left, 1)
+        change = (lost * worth - i * before * change) / jnp.maximum(left, 1)
         change = jnp.clip(change, 0, (1 - q) * worth) / divisor
         change = jnp.where(is_step, change, 0)
-        worths = _arithmetic.plus(x.worth, jnp.asarray(sign) * change)
-        return i + 1, _Ends(_arithmetic.plus(x.sums, terms), worths, change)
+        worths = _arithmetic.plus(worths, jnp.asarray(sign) * change)
+        return i + 1, _arithmetic.plus(sums, terms), worths, change
 
     zeros = _mesh.match_varying(jnp.zeros_like(steps), (above, steps, lost))
     worth = of_ends(1.0, _arithmetic.power(q, lost / (1 - q))) + zeros
-    start = jnp.zeros((), tied.dtype), _Ends((zeros, zeros), (worth, zeros), zeros)
-    ends = lax.while_loop(lambda x: _mesh.unvmap_any(x[0] < last), add, start)[1]
-    return jnp.sum(sum(ends.sums), axis=0)
+    start = jnp.zeros((), tied.dtype), (zeros, zeros), (worth, zeros), zeros
+    sums = lax.while_loop(lambda x: _mesh.unvmap_any(x[0] < last), add, start)[1]
+    return jnp.sum(sum(sums), axis=0)

@@ -124,8 +124,8 @@ def definite_place(
         place_sum = sum_of_one(above.astype(dtype))
     before = tuple(x.before for x in amounts if x.before is not None)
     counted_tied = tuple(x.addends for x in amounts)
-    tied = jnp.ones_like(above)
-    return Place.of_counts(above, tied, before, counted_tied, place_sum, dtype)
+    counts = above, jnp.ones_like(above), before, counted_tied
+    return Place.of_counts(counts, place_sum, dtype)
 
 
 def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
@@ -197,14 +197,8 @@ def of_runs(
         values = at_ranks(position_fn, rank, k)
         return _arithmetic.along_runs(continues, [values], [jnp.add])[1][0]
 
-    place = Place.of_counts(
-        num_above - offset,
-        offset + 1,
-        tuple(counted_above),
-        tuple(counted_tied),
-        place_sum,
-        values.dtype,
-    )
+    counts = num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
+    place = Place.of_counts(counts, place_sum, values.dtype)
     is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
     return place, jnp.where(is_last, values, 0)
 
@@ -233,8 +227,8 @@ def of_pairs(
     if not is_small:
         on_cpu = few_ranks_cpu.groups_of
         find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
-    above, tied, counted_above, counted_tied = find(keys, exists, tuple(amounts))
-    sum_on_cpu = sum_of_many(above, tied, size, dtype)
+    counts = find(keys, exists, tuple(amounts))
+    sum_on_cpu = sum_of_many(counts[0], counts[1], size, dtype)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         def sum_of_tied() -> jax.Array:
@@ -247,7 +241,7 @@ def of_pairs(
             cpu=lambda: sum_on_cpu(position_fn, k), default=sum_of_tied
         )
 
-    return Place.of_counts(above, tied, counted_above, counted_tied, place_sum, dtype)
+    return Place.of_counts(counts, place_sum, dtype)
 
 
 def _by_comparisons(

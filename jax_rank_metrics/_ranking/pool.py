@@ -14,12 +14,7 @@ from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.item_fns import (
-    ItemFn,
-    item_amounts,
-    item_predicate,
-    item_values,
-)
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_amounts, item_predicate
 from jax_rank_metrics._types import AxisNames
 
 
@@ -75,14 +70,6 @@ class Pool:
             amounts = item_amounts(item_fn, items, dtype)
             sums.append(layout.sum(amounts, amounts.ndim - items.exists.ndim))
         return layout.sum(items.exists), sums
-
-    def stops(self, stop_fn: ItemFn, dtype: DTypeLike) -> tuple[jax.Array, jax.Array]:
-        """Returns how surely the items with a rank stop a user, and which exist.
-
-        `[*lists, items]` each: floats, 0 where no item exists, and bools.
-        """
-        items = self.items.retrieved_items()
-        return item_values(stop_fn, items, dtype), items.exists
 
 
 @pytree()

@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from jax_rank_metrics._places.place import FEW_RANKS, Place, sum_of_many
 from jax_rank_metrics._places.soft_places import SoftScores
 from jax_rank_metrics._places.tie_groups import Amount, RankSum
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking.item_fns import ItemFn
+from jax_rank_metrics._ranking.item_fns import ItemFn, item_values
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 
@@ -120,16 +121,20 @@ class Ranked:
             self, keys=None, straddles=None, group=None, above=None, tied=None
         )
 
-    @property
-    def has_ties(self) -> jax.Array:
-        """Whether any of the items of a list tie, `[*lists]` bool."""
-        exists, keys = self.items.exists, self._tie_keys
-        is_tied = jnp.zeros_like(exists)
+    def has_ties(self, by_label: bool = False) -> jax.Array:
+        """Whether items of a list tie, one beyond a cut included, `[*lists]` bool.
+
+        Args:
+            by_label: Whether those that are known to have the same label do not count.
+        """
+        exists, labels = self.items.exists, self.items.labels
+        is_tied = self.continues if self.may_tie else jnp.zeros_like(exists)
         if self.tied is not None:
             is_tied = exists & (self.tied > 1)
-        elif keys is not None:
-            is_tied = exists[..., 1:] & (keys[..., 1:] == keys[..., :-1])
-        return jnp.any(is_tied, axis=-1)
+        elif by_label:
+            is_tied = is_tied & (labels != _arithmetic.shifted(labels, 1))
+        ties = jnp.any(is_tied, axis=-1)
+        return ties if self.straddles is None else ties | self.straddles
 
     @property
     def _tie_keys(self) -> jax.Array | None:
@@ -186,10 +191,11 @@ class Ranked:
             if amounts:
                 held, worth = self._places(worth, amounts, (), combine)
                 counted = held.counted_above, held.counted_tied
+            counts = self.above, self.tied, *counted
             # Groups may hold items that are not held here: three items may stand at the
             # ranks 5, 900 and 70,000, also in groups of that size.
             place_sum = sum_of_many(self.above, self.tied, self.ranks, dtype)
-            place = Place.of_counts(self.above, self.tied, *counted, place_sum, dtype)
+            place = Place.of_counts(counts, place_sum, dtype)
         else:
             place, worth = self._places(worth, amounts, rank_sums, combine)
             if group_size is not None:
@@ -213,11 +219,11 @@ class Ranked:
             exists, dtype = self.items.exists, worth.dtype
             return tie_groups.of_pairs(self._tie_keys, exists, of_items, dtype), worth
         return tie_groups.of_runs(
-            self.layout, self._continues, worth, amounts, rank_sums, combine
+            self.layout, self.continues, worth, amounts, rank_sums, combine
         )
 
     @property
-    def _continues(self) -> jax.Array:
+    def continues(self) -> jax.Array:
         """Whether each item ties with the one before it, `[*lists, held]`."""
         assert self._tie_keys is not None
         return tie_groups.continues_run(self.layout, self.items.exists, self._tie_keys)
@@ -254,11 +260,19 @@ class Ranked:
             in the group.
         """
         assert self.keys is not None and self.straddles is not None
-        stop, exists = self._read_group(pool, lambda x: x.stops(stop_fn, dtype))
-        lists = self.straddles[..., None]
-        layout, ranks = (self.group or pool).layout, self.keys.shape[-1]
-        # In a list that needs no group, nothing is added.
-        stopped = cascade.of_group(layout, jnp.where(lists, stop, 0), exists, ranks)
+        lists, layout = self.straddles[..., None], (self.group or pool).layout
+        add_up = partial(cascade.of_group, layout, self.keys.shape[-1])
+
+        def read(group: Pool) -> Any:
+            items = group.items.retrieved_items()
+            # In a list that needs no group, nothing is added.
+            stop = jnp.where(lists, item_values(stop_fn, items, dtype), 0)
+            group_items = stop, items.exists
+            return add_up(*group_items) if layout.has_whole_lists else group_items
+
+        stopped = self._read_group(pool, read)
+        if not layout.has_whole_lists:
+            stopped = add_up(*stopped)
         in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
         return stopped, in_group
 
@@ -387,7 +401,7 @@ class Ranked:
             exists = self.items.exists
             slots = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
             return slots, slots
-        return memo.once("bounds", lambda: tie_groups.bounds_of_runs(self._continues))
+        return memo.once("bounds", lambda: tie_groups.bounds_of_runs(self.continues))
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns how many items rank above each item's tie group, and how many it holds.

@@ -84,11 +84,11 @@ def _by_chance(
 
     def find() -> jax.Array:
         stop = item_values(stop_fn, ranks.items, data.dtype)
-        bounds = ranks.tie_bounds(data.memo) if ranks.may_tie else None
+        continues = ranks.continues if ranks.may_tie else None
         group = None
         if ranks.straddles is not None and ranks.keys is not None:
             group = ranks.group_stops(data.judged_pool(), stop_fn, data.dtype)
-        return cascade.stop_chances(ranks.layout, stop, bounds, group)
+        return cascade.stop_chances(ranks.layout, stop, continues, group)
 
     chances = data.memo.once(("stop chances", stop_fn, data.reading), find)
     rank_means = ranks.rank_means(data.memo, data.dtype)

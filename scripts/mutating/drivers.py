@@ -32,6 +32,13 @@ MUTANTS = (
         "tests/test_over_devices.py::test_queries_and_items_cut",
     ),
     Mutant(
+        "drivers warn of ties between items of one label",
+        "_ranking/ranked.py",
+        "elif by_label:",
+        "elif not by_label:",
+        "tests/test_evaluate_users.py::test_tied_items_differ_between_users[False-None]",
+    ),
+    Mutant(
         "parts are joined without the values of the last one",
         "_drivers/evaluation.py",
         '"items": np.concatenate([x.items for x in parts]),',

@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         "the last tie group on CPU has no end",
         "_places/few_ranks_cpu.py",
-        "~(_ALL >> (_BITS - keys.shape[-1])) | 1",
+        "~(_ALL >> (_BITS - continues.shape[-1])) | 1",
         "1",
         "tests/test_places.py::test_bits_of_integers_give_what_pairs_give",
     ),
@@ -57,6 +57,13 @@ MUTANTS = (
         "_places/cascade.py",
         "blanks + (number + 1)",
         "(number + 1)",
+        "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
+    ),
+    Mutant(
+        "a run among few items ends one item late",
+        "_places/few_ranks_cpu.py",
+        "_count((behind & -behind) - 1) - 1",
+        "_count((behind & -behind) - 1)",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
@@ -69,8 +76,8 @@ MUTANTS = (
     Mutant(
         "the second of two tied items stops a user as the first does",
         "_places/cascade.py",
-        "jnp.where(is_second, of_second, stop)",
-        "jnp.where(is_second, stop, stop)",
+        "jnp.where(continues, second, first)",
+        "jnp.where(continues, first, first)",
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
     Mutant(
@@ -82,7 +89,7 @@ MUTANTS = (
     ),
     Mutant(
         "the likeliest rank of a counted item counts twice",
-        "_places/cascade.py",
+        "_arithmetic.py",
         "(sign > 0) | (distance > 0)",
         "sign == sign",
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
@@ -90,15 +97,15 @@ MUTANTS = (
     Mutant(
         "as many hits as needed are too few",
         "_places/hit_counts.py",
-        "jnp.where(up >= needed,",
-        "jnp.where(up > needed,",
+        "(n >= missing)",
+        "(n > missing)",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "two hits are found by counting the first",
         "_formulas/first_hit.py",
-        'return options["at_least"] == 1',
-        "return True",
+        'lambda x: x["at_least"] == 1',
+        "lambda x: True",
         "jax_rank_metrics/_formulas/first_hit.py",
     ),
     Mutant(

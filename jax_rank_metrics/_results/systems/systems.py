@@ -76,6 +76,7 @@ class Record:
         is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
             metric; otherwise it ends in a key of a dict.
         was_asked_for: Whether a caller named the metric, unlike popularity beside it.
+        remarks: What was probably not intended, if an evaluation says so.
         signature: The signature of the metric at all cutoffs; "" if nothing holds it.
     """
 
@@ -88,6 +89,7 @@ class Record:
     state: Mean | None = None
     is_of_metric: bool = False
     was_asked_for: bool = True
+    remarks: tuple[str, ...] = ()
     signature: str = ""
 
     @functools.cached_property
@@ -591,6 +593,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 is_of_metric=True,
                 # No metric that a caller may name is called so.
                 was_asked_for=without_cutoff(key) not in ("popularity", "novelty"),
+                remarks=getattr(tree, "remarks", ()),
                 signature=getattr(tree, "signature", {}).get(key, ""),
             )
     elif is_of_lists and isinstance(tree, Mapping):

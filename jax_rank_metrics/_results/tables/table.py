@@ -4,6 +4,7 @@
 `marks_of` marks those that differ from a baseline beyond chance.
 """
 
+import itertools
 import math
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from jax_rank_metrics._calls.names import (
     warn_of_zeros,
 )
 from jax_rank_metrics._calls.signatures import by_label
+from jax_rank_metrics._check.remarks import TIED
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
@@ -324,6 +326,12 @@ def sheet_of_means(
     )
     warn_of_zeros(zeros, lower, of_states, stacklevel=4)
     check_lower(lower, [metric for x in collections for metric in x.metrics])
+    of_ties = dict.fromkeys(
+        f"{x.system}: {remark}" if x.system else remark
+        for x in itertools.chain(*by_collection.values())
+        for remark in x.remarks
+        if remark.startswith(TIED)
+    )
     # A run has the same letter in all collections.
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
     titles = {
@@ -349,7 +357,7 @@ def sheet_of_means(
         [(group, name or "mean") for group, name in headings],
         names,
         cells,
-        _note(collections, level),
+        "; ".join([_note(collections, level), *of_ties]),
         "; ".join(dict.fromkeys(x.marks.legend for x in collections if x.marks.legend)),
         _records(collections, is_by_collection),
     )
