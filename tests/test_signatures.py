@@ -206,6 +206,16 @@ def test_definitions_that_the_vectors_have_alone():
         assert signatures.fields(text)["ideal"] == choice
 
 
+def test_facts_about_a_number_are_no_choices():
+    facts = "|lists:43|undefined-lists:2|jrm:0.2.0"
+    text = "ndcg@10|gain:linear|ties:id-desc|duplicates:error|def:1"
+    assert signatures.fields(text + facts) == signatures.fields(text)
+    assert jrm.from_signature(text + facts).keywords == {
+        "gain_fn": jrm.linear_gain,
+        "k": 10,
+    }
+
+
 def test_a_metric_of_a_user():
     """Its options are fields, whatever they hold, and its default cutoff is named."""
 

@@ -69,6 +69,8 @@ _CHOICES = {
 }
 # Ties as `rank`, `join` and metrics call them.
 _TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
+# What a text may say beside choices: facts about one number.
+_FACTS = ("lists", "undefined-lists", "jrm")
 
 
 class Signature(str):
@@ -227,7 +229,8 @@ def fields(text: str) -> dict[str, str]:
     if not isinstance(text, str):
         raise TypeError(f"signature is {text!r}; pass a string")
     head, *parts = text.split("|")
-    choices = {x: y for x, _, y in (part.partition(":") for part in parts)}
+    pairs = [part.partition(":")[::2] for part in parts]
+    choices = {x: y for x, y in pairs if x not in _FACTS}
     if choices.get("def") != DEFINITION:
         raise ValueError(
             f"{text!r} is of def:{choices.get('def', 'none')}, and the definitions of this "
@@ -235,11 +238,15 @@ def fields(text: str) -> dict[str, str]:
         )
     bound = names.parse(head)
     name, at, cutoffs = _head(bound).partition("@")
-    results = {"metric": name} | ({bound.spec.at: cutoffs} if at else {})
-    results |= _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
-    if unknown := [x for x in choices if x not in results]:
-        raise ValueError(f"{text!r}: {unknown[0]} is no choice or option of {name}")
-    return results | choices
+    defaults = _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
+    for option, _ in pairs:
+        if option not in (*defaults, *_FACTS):
+            raise ValueError(f"{text!r}: {option} is no choice or option of {name}")
+        if [x for x, _ in pairs].count(option) > 1:
+            raise ValueError(f"{text!r} has {option} twice")
+    return (
+        {"metric": name} | ({bound.spec.at: cutoffs} if at else {}) | defaults | choices
+    )
 
 
 def by_label(signatures: Mapping[str, str]) -> dict[str, Signature]:

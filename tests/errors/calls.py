@@ -324,6 +324,8 @@ CASES = {
     "a function in a signature": (ValueError, "gain:custom is a function of a user, which no text holds; pass a functools.partial of jrm.ndcg", lambda: jrm.from_signature("ndcg|gain:custom|def:1")),
     "a field of no metric": (ValueError, "'ndcg|foo:1|def:1': foo is no choice or option of ndcg", lambda: jrm.from_signature("ndcg|foo:1|def:1")),
     "a definition of others": (ValueError, "ideal:full is a definition that the package does not have; with these options, it has ideal:judged", lambda: jrm.from_signature("ndcg|ideal:full|def:1")),
+    "a field that stands twice": (ValueError, "'ndcg|gain:linear|gain:exp2|def:1' has gain twice", lambda: jrm.from_signature("ndcg|gain:linear|gain:exp2|def:1")),
+    "the head of a signature as a field": (ValueError, "metric is no choice or option of ndcg", lambda: jrm.from_signature("ndcg|metric:ap|def:1")),
     "a field without a choice": (ValueError, "ties is ''; pass one of expected, input, ", lambda: jrm.from_signature("ndcg|ties|def:1")),
     "two values of an option": (ValueError, "k:none is a definition that the package does not have; with these options, it has k:3", lambda: jrm.from_signature("rbp|p:0.9,k=3|def:1")),
     "a signature of an unknown metric": (ValueError, "metric name 'ndgc': 'ndgc' is unknown; did you mean ndcg", lambda: jrm.from_signature("ndgc|def:1")),
