@@ -1,7 +1,7 @@
 """`jax-rank-metrics gate`: a run against a baseline, with a verdict as the exit code."""
 
-import dataclasses
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +23,9 @@ NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3
 VERDICTS = {NOT_WORSE: "not worse", WORSE: "worse", UNDECIDED: "cannot tell"}
 POWER = 0.9  # of the margin and the number of queries that a report names
 MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # of each metric and of each query, in tables
-FIELDS = ("baseline", "candidate", "difference", "low", "high")
-PLANS = ("queries", "power", "detectable", "needed")
+NUMBERS = (
+    "baseline candidate difference low high queries power detectable needed".split()
+)
 NOTE = (
     "Bounds are one-sided, at {:.4g} %; power is the share of equal runs that pass, "
     "90 % at the detectable margin and with the queries needed"
@@ -46,10 +47,9 @@ def verdicts(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.nd
         alpha: The probability of a false verdict.
     """
     low, _ = bounds(alpha)
-    is_worse, has_changed = np.zeros(np.shape(low), bool), True
-    while has_changed:  # Metrics that are not refuted yet share alpha.
-        refuted = bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1] < -margin
-        is_worse, has_changed = refuted, bool((refuted != is_worse).any())
+    is_worse = np.zeros(np.shape(low), bool)
+    for _ in low:  # Metrics that are not refuted yet share alpha.
+        is_worse = bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1] < -margin
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
 
 
@@ -74,12 +74,15 @@ def gate(options: Options) -> int:
     for label, lower in lowers.items():
         if lower is None or label not in run.lists:
             raise ValueError(f"-m {label} has no direction, or no values of queries")
-    values: Any = report.saved_values(path, run) if has_saved else {}
-    if floor is not None:  # A baseline that has this value in every query.
+    if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
-        values = dict.fromkeys(run.lists, floor)
-    if values:  # Of no documents that are known, so that none has moved.
-        lists = {x: _with_values(y, values[x]) for x, y in run.lists.items()}
+    if len(measured) == 1:  # Of no documents that are known, so that none has moved.
+        values: Any = dict.fromkeys(run.lists, floor)
+        values = report.saved_values(path, run) if has_saved else values
+        lists = {
+            x: PerList(0 * y.values + values[x], y.weights, y.defined | True)
+            for x, y in run.lists.items()
+        }
         measured.insert(0, (baseline, run._replace(lists=lists), joined))
     systems = {x: y.lists for x, y, _ in measured}
     documents = {x: y for x, _, y in measured}
@@ -89,25 +92,21 @@ def gate(options: Options) -> int:
         return compare(systems, test="t", level=1 - 2 * alpha, undefined="zero")
 
     def intervals(alpha: float) -> np.ndarray:
-        if floor is None:
-            return np.array([(x.low, x.high) for x in tests(alpha)])
-        # As `evaluate` has it: that of hits is Wilson's, which never has the width 0.
-        sums = [HostSums.of_lists(x, Mean) for x in run.lists.values()]
-        means = [x.estimates(1 - 2 * alpha, "auto")[0] for x in sums]
-        return np.array([(x.low, x.high) for x in means], np.float64) - floor
+        results: Any = tests(alpha)
+        if floor is not None:
+            # As `evaluate` has it: that of hits is Wilson's, which never has the width 0.
+            sums = [HostSums.of_lists(x, Mean) for x in run.lists.values()]
+            results = [x.estimates(1 - 2 * alpha, "auto")[0] for x in sums]
+        return np.array([(x.low, x.high) for x in results], np.float64) - (floor or 0.0)
 
-    def bounds(alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        is_lower = np.array([*lowers.values()])[:, None]
-        low, high = np.where(is_lower, -intervals(alpha)[:, ::-1], intervals(alpha)).T
-        return low, high
+    def bounds(alpha: float) -> np.ndarray:
+        signs = np.where([*lowers.values()], -1, 1)
+        return np.sort(signs[:, None] * intervals(alpha)).T
 
-    rows = tests(alpha).list_rows(documents, options.level)
-    by_metric = {x: [row for row in rows if row["metric"] == x] for x in lowers}
-    differences: dict[str, PerList] = {}
-    for label, of_label in by_metric.items():
-        pairs = [(x["difference"], x["weight"]) for x in of_label]
-        x: Any = np.reshape(pairs, (-1, 2)).T
-        differences[label] = PerList(x[0], x[1], x[1] > 0)
+    pairs: Any = {x.metric: x.values for x in tests(alpha)}
+    differences = {
+        x: PerList(y.b - y.a, y.weights, y.weights > 0) for x, y in pairs.items()
+    }
     plan: Any = {"level": 1 - alpha, "alternative": "greater"}
     detectable: Any = power.minimum_detectable(differences, POWER, **plan)
     if margin is None:
@@ -126,9 +125,11 @@ def gate(options: Options) -> int:
         numbers = mean - x.difference, mean, x.difference, *ends
         numbers += x.lists, shares[label], detectable[label], needed[label]
         findings.append({"metric": label, "verdict": VERDICTS[code]})
-        findings[-1] |= zip(FIELDS + PLANS, numbers, strict=True)
-        if options.signature:
-            findings[-1]["signature"] = run.signatures[label]
+        findings[-1] |= zip(NUMBERS, numbers, strict=True)
+    note = NOTE.format(100 - 100 * alpha)
+    table = _sheet(findings, ("metric", "verdict"), NUMBERS, note)
+    if options.signature:
+        table = table.with_signatures(run.signatures)
     code = WORSE if WORSE in codes else max(codes)
     verdict = VERDICTS[code]
     if options.undecided == "pass" and code == UNDECIDED:
@@ -136,36 +137,20 @@ def gate(options: Options) -> int:
     if options.save is not None:
         text = report.as_json({name: run}, Comparisons(()), per_query=True)
         options.save.write_text(text, "utf-8")
+    rows = tests(alpha).list_rows(documents, options.level)
     if options.format == "json":
         document = {"verdict": verdict, "exit_code": code, "margin": margin}
-        document |= {"alpha": alpha, "metrics": findings, "queries": rows}
+        document |= {"alpha": alpha, "metrics": table.records, "queries": rows}
         write_out(sheet.json_of(document))
-    else:
-        headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
-        worst = [x for label in lowers for x in by_metric[label][:MAX_QUERIES]]
-        sheets = _sheets(findings, [x for x in worst if x["difference"]], alpha)
-        as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
-        write_out("\n\n".join([headline, *map(as_text, sheets)]) + "\n")
+        return code
+    of_metrics = itertools.groupby(rows, lambda row: row["metric"])
+    decided = [y for _, x in of_metrics for y in [*x][:MAX_QUERIES] if y["difference"]]
+    columns = ("metric", "list", "missed", "gained"), ("a", "b", "difference")
+    sheets = [table, _sheet(decided, *columns, MOVES)] if decided else [table]
+    as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
+    headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
+    write_out("\n\n".join([headline, *map(as_text, sheets)]) + "\n")
     return code
-
-
-def _sheets(
-    findings: list[dict[str, Any]], decided: list[dict[str, Any]], alpha: float
-) -> list[sheet.Sheet]:
-    """Returns the table of metrics, and that of the queries that decided, if any did."""
-    texts = dict.fromkeys(x["signature"] for x in findings if "signature" in x)
-    note = "; ".join([NOTE.format(100 - 100 * alpha), *texts])
-    sheets = [_sheet(findings, ("metric", "verdict"), FIELDS + PLANS, note)]
-    if decided:
-        columns = ("metric", "list", "missed", "gained")
-        sheets.append(_sheet(decided, columns, ("a", "b", "difference"), MOVES))
-    return sheets
-
-
-def _with_values(lists: PerList, values: float | np.ndarray) -> PerList:
-    """Returns lists with other values, which are all defined."""
-    defined = lists.defined | True
-    return dataclasses.replace(lists, values=0 * lists.values + values, defined=defined)
 
 
 def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheet.Sheet:
@@ -173,7 +158,7 @@ def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheet.Sheet:
     names = [[_text(row[x]) for x in texts] for row in rows]
     cells = [[sheet.Cell(_text(row[x])) for x in numbers] for row in rows]
     headings = [("", x) for x in numbers]
-    return sheet.Sheet(texts, headings, names, cells, note, "", []).on_one_line()
+    return sheet.Sheet(texts, headings, names, cells, note, "", rows).on_one_line()
 
 
 def _text(x: Any) -> str:

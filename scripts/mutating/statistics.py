@@ -386,7 +386,7 @@ MUTANTS = (
     Mutant(
         "a gate that takes lower values for worse",
         "_command/gate.py",
-        "-intervals(alpha)[:, ::-1]",
+        "signs[:, None] * intervals(alpha)",
         "intervals(alpha)",
         "tests/test_gate.py::test_verdicts",
     ),
