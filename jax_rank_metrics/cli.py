@@ -295,7 +295,8 @@ def app() -> "typer.Typer":
         ] = None,
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
-        _require("the demo", "demo", "optax", "rich", "sklearn")
+        for library in ("optax", "rich", "sklearn"):
+            import_optional(library, "the demo", "demo")
         if devices is not None:
             # JAX allows this only before it has computed anything. Devices that wait for
             # each other each need a thread, and there may be more of them than cores.
@@ -311,35 +312,17 @@ def app() -> "typer.Typer":
     return commands
 
 
-def _require(purpose: str, extra: str, *libraries: str) -> None:
-    """Exits with one line on stderr if a library is not installed; `gate` with code 2.
-
-    Args:
-        purpose: The command that needs the libraries, as the message names it.
-        extra: The extra of this package that brings them.
-        libraries: Their names as modules.
-    """
-    for library in libraries:
-        try:
-            import_optional(library, purpose, extra)
-        except ModuleNotFoundError as error:
-            if sys.argv[1:2] == ["gate"]:
-                with _errors_as_lines(2):
-                    raise
-            sys.exit(str(error))
-
-
 def main() -> None:
     """Runs the command line."""
-    is_demo = sys.argv[1:2] == ["demo"]
-    extra = "demo" if is_demo else "trec"
-    _require("the demo" if is_demo else "the command line", extra, "typer")
+    is_demo, is_gate = (sys.argv[1:2] == [x] for x in ("demo", "gate"))
+    needed_by = ("the demo", "demo") if is_demo else ("the command line", "trec")
     if not is_demo:
         # A process that ends soon need not look for cycles among the objects of JAX,
         # neither while it runs nor at its end. That would take a quarter of its time.
         gc.disable()
     try:
-        with _errors_as_lines():
+        with _errors_as_lines(2 if is_gate else 1):
+            import_optional("typer", *needed_by)
             app()()
     finally:
         gc.freeze()

@@ -499,16 +499,22 @@ def test_wrong_usage_is_2():
         assert done.stderr.count("\n") <= 5
 
 
-def test_a_missing_library(monkeypatch):
-    """The message names the extra to install."""
-    monkeypatch.setitem(cli.sys.modules, "typer", None)
-    for words, extra in ((["demo"], "demo"), (["evaluate"], "trec")):
-        monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", *words])
-        with pytest.raises(SystemExit, match=rf"typer, which is not .*\[{extra}\]"):
-            cli.main()
-    monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", "gate"])
-    with pytest.raises(SystemExit, match="^2$"):
-        cli.main()
+def test_a_missing_library(monkeypatch, capsys):
+    """The message names the extra to install, and 1 is no exit code of `gate`."""
+    for missing, command, extra, code in (
+        ("typer", "demo", "demo", 1),
+        ("optax", "demo", "demo", 1),
+        ("typer", "evaluate", "trec", 1),
+        ("typer", "gate", "trec", 2),
+    ):
+        monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", command])
+        with monkeypatch.context() as patch:
+            patch.setitem(cli.sys.modules, missing, None)
+            with pytest.raises(SystemExit, match=f"^{code}$"):
+                cli.main()
+        line = capsys.readouterr().err
+        assert re.search(rf"{missing}, which is not .*\[{extra}\]", line), line
+        assert line.count("\n") == 1
 
 
 def test_a_defect_is_no_verdict(folder, monkeypatch):

@@ -24,8 +24,8 @@ Choices = Mapping[str, str]  # by option
 Answers = list[tuple[Json, float | None]]  # of tests
 
 # Options of which the arguments of a form say nothing.
-_UNSAYABLE = {"arrays": ["duplicates"], "documents": [], "queries": ["duplicates"]}
-_UNSAYABLE |= {"ranked": ["ties", "scores", "nan", "infinite"]}
+_UNSAYABLE = {"arrays": {"duplicates"}, "documents": set(), "queries": {"duplicates"}}
+_UNSAYABLE |= {"ranked": {"ties", "scores", "nan", "infinite"}}
 _MAX_EXAMPLES = 3  # of each mistake, that are shown
 
 
@@ -182,30 +182,24 @@ def conformance(
         if not _is_equal(answer, due):
             mistake = _mistake(test, answer, definition)
             failures.append(Failure(test["id"], answer, due, mistake))
-    num_equal = len(answers) - len(failures)
-    undecided = {
-        option: [x for x in names if count({**definition, option: x}) == num_equal]
-        for option, names in options.items()
-    }
-    undecided = {option: names for option, names in undecided.items() if len(names) > 1}
+    num_equal, undecided = count(definition), {}
+    for option, choices in options.items():
+        equal = [x for x in choices if count({**definition, option: x}) == num_equal]
+        undecided |= {option: equal} if len(equal) > 1 else {}
     return Conformance(metric, definition, undecided, tuple(failures), len(answers))
 
 
 @functools.cache
 def _vectors(name: str) -> Json:
     """Reads a file of the vectors: in the wheel, or beside the package in a checkout."""
-    package = Path(__file__).parent.parent
-    folders = [x / "conformance" / "v1" for x in (package, package.parent)]
-    folder = next(x for x in folders if x.is_dir())
-    return json.loads((folder / f"{name}.json").read_text(encoding="ascii"))
+    paths = [x / f"conformance/v1/{name}.json" for x in Path(__file__).parents[1:3]]
+    return json.loads(next(filter(Path.is_file, paths)).read_text("ascii"))
 
 
 def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
     """Returns the choices of options that a form can say, first that of definition 1."""
     headers = _vectors("lists")["metrics"]
-    if metric not in headers:
-        names = ", ".join(map(repr, headers))
-        raise ValueError(f"metric is {metric!r}; pass one of {names}")
+    _inputs.option("metric", metric, headers)
     options = dict(headers[metric]["options"])
     if form == "queries":
         options |= _vectors("means")["metrics"].get(metric, {}).get("options", {})
@@ -222,9 +216,7 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     if choices["metric"] != metric:
         raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
     for option, names in options.items():
-        if choices[option] not in names:
-            text = f"{option}:{choices[option]}; {option} may be {', '.join(names)}"
-            raise ValueError(f"signature says {text}")
+        _inputs.option(f"{option} of signature", choices[option], names)
     return {option: choices[option] for option in options}
 
 
@@ -236,8 +228,6 @@ def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
         qrels = {x["id"]: dict(x["qrels"]) for x in queries if "qrels" in x}
         run = {x["id"]: dict(_pairs(x["run"])) for x in queries if "run" in x}
         return (qrels, run) if queries else None
-    if "queries" in group:
-        return None
     sides = [_pairs(group[x]) for x in ("run", "other") if x in group]
     judged = group.get("subtopics", group.get("qrels"))
     if form == "arrays":
@@ -261,11 +251,10 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
     """Returns each test that a function can be called for, with its answer."""
     signature, answers, error = inspect.signature(function), [], None
     defaults = _vectors("lists")["metrics"][metric]["parameters"]
-    files = [_vectors(name)["groups"] for name in ("lists", "scores", "means")]
-    groups = [group for file in files for group in file]
+    names = ["lists", "scores"] + ["means"] * (form == "queries")
+    groups = [group for name in names for group in _vectors(name)["groups"]]
     for group, test in ((x, y) for x in groups for y in x["tests"]):
-        open_options = {option for entry in test["values"] for option in entry["when"]}
-        is_sayable = open_options.isdisjoint(_UNSAYABLE[form])
+        is_sayable = all(_UNSAYABLE[form].isdisjoint(x["when"]) for x in test["values"])
         arguments = _arguments(group, form)
         if test["metric"] != metric or arguments is None or not is_sayable:
             continue

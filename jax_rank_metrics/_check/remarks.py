@@ -353,11 +353,8 @@ def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
     starts = np.flatnonzero(np.diff(segment_ids, prepend=0))
     sizes, lengths = segment_ids[starts], np.diff(starts, append=segment_ids.size)
     num_lists = lengths // sizes
-    if len(sizes) > 2:
-        is_likely = np.median(num_lists) == 1
-    else:
-        is_likely = len(sizes) == 1 and num_lists[0] == num_segments
-    if (lengths % sizes).any() or not is_likely:
+    are_many = len(sizes) > 2 and np.median(num_lists) == 1
+    if (lengths % sizes).any() or not (are_many or [*num_lists] == [num_segments]):
         return []
     return [
         f"segment_ids are {sizes[0]} at the first {sizes[0]} items, and so on, as if they "

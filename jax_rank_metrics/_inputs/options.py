@@ -120,14 +120,15 @@ def index(name: str, value: object) -> int:
 
 
 @short_errors()
-def option(name: str, value: object, literal: object, alternative: str = "") -> None:
-    """Raises unless `value` is one of the choices of a `Literal`.
+def option(name: str, value: object, literal: Any, alternative: str = "") -> None:
+    """Raises unless `value` is one of the choices of a `Literal`, or of a collection.
 
     `alternative` opens the list of choices in the message, as "None or " does.
     """
-    if not isinstance(value, str) or value not in get_args(literal):
-        choices = ", ".join(get_args(literal))
-        raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
+    choices = get_args(literal) or literal
+    if not isinstance(value, str) or value not in choices:
+        text = f"{alternative}one of {', '.join(choices)}"
+        raise ValueError(f"{name} is {value!r}; pass {text}")
 
 
 @short_errors()

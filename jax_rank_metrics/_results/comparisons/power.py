@@ -204,8 +204,6 @@ def power_at(
 
     def power(pilot: _Pilot) -> float:
         error, freedom = pilot.over(pilot.lists)
-        if freedom <= 0:
-            return math.nan
         return test.power_at(difference / error, test.quantile(freedom), freedom)
 
     return _for_each(_pilots_of(differences), power)
