@@ -307,13 +307,10 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
     """Returns the fewest choices, of a known mistake if possible, that give an answer."""
+    entries = [*test.get("mistakes", ()), *test["values"]]
+    causes = [x["when"] for x in entries if _is_equal(answer, x["value"])]
     names = [
-        "|".join(
-            f"{option}:{' or '.join(choices)}"
-            for option, choices in entry["when"].items()
-            if definition.get(option) not in choices
-        )
-        for entry in (*test.get("mistakes", ()), *test["values"])
-        if _is_equal(answer, entry["value"])
+        [f"{x}:{' or '.join(y)}" for x, y in when.items() if definition.get(x) not in y]
+        for when in causes
     ]
-    return min(names, key=lambda name: name.count("|"), default="")
+    return "|".join(min(names, key=len, default=[]))

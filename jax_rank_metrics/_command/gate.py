@@ -100,7 +100,7 @@ def gate(options: Options) -> int:
         return np.array([(x.low, x.high) for x in results], np.float64) - (floor or 0.0)
 
     def bounds(alpha: float) -> np.ndarray:
-        signs = np.where([*lowers.values()], -1, 1)
+        signs = np.array([-1 if x else 1 for x in lowers.values()])
         return np.sort(signs[:, None] * intervals(alpha)).T
 
     pairs: Any = {x.metric: x.values for x in tests(alpha)}

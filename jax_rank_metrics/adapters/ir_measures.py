@@ -43,7 +43,7 @@ _REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
 # The names of measures are names of metrics. Where a measure means something else by its
 # name, `_name_of` sets options; these are parameters that are options by another name.
-_OPTIONS = {"p": "p", "alpha": "alpha", "T": "target", "rel": "rel"}
+_OPTIONS = dict(p="p", alpha="alpha", T="target", max_rel="max_label", rel="rel")
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
 
 Dicts = Mapping[str, Mapping[str, Any]]
@@ -192,14 +192,13 @@ def _name_of(measure: Any) -> str | None:
     if not any(metric == known.NAME for known in Provider.SUPPORTED_MEASURES):
         raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
     values = {option: _param(measure, name) for name, option in _OPTIONS.items()}
+    values["gain_fn"] = _GAINS.get(str(_param(measure, "dcg")))
     if _reads_subtopics(measure):  # whose judgements are of 0 and 1
         values["rel"] = None
     if metric == "P":
         values = {"denominator": "k"} | values
     elif metric == "SetP" and measure["relative"]:
         metric = "set_relative_P"
-    elif metric == "nDCG":
-        values["gain_fn"] = _GAINS[measure["dcg"]]
     elif metric == "NumRet" and values["rel"] is not None:
         metric = "num_relevant_retrieved"
     elif metric == "SetF":  # the square of what is called β elsewhere
@@ -207,11 +206,8 @@ def _name_of(measure: Any) -> str | None:
     elif metric == "NRBP":
         values["p"] = measure["beta"]
     elif metric == "SDCG":
-        metric = "dcg"
-        values["gain_fn"] = "linear_gain"
-    elif values["target"] is not None:
-        values["max_label"] = measure["max_rel"]
-    if metric == "BPM":
+        metric, values["max_label"] = "dcg", None
+    elif metric == "BPM":
         values["budget"], cutoff = cutoff, None
     options = ",".join(f"{x}={y}" for x, y in values.items() if y is not None)
     name = f"{metric}({options})" if options else metric
