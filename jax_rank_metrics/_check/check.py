@@ -194,6 +194,8 @@ def check(
     _inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else bind_all(metrics)
     in_order = [x.name for x in bounds if x.tie_reading == "order"]
+    passed = [name for name, value in arguments.items() if value is not None]
+    options = gain_fn, relevance_threshold
 
     def with_metrics(remarks: list[str]) -> list[str]:
         ties = [x for x in remarks if x.startswith(TIED)]
@@ -201,17 +203,14 @@ def check(
         return [x for x in remarks if x not in ties] + ends
 
     if isinstance(labels, (Joined, Evaluation)):
-        further_names = [
-            x for x in arguments if x != "labels" and arguments[x] is not None
-        ]
-        if further_names:
+        for name in passed[1:]:
             raise ValueError(
-                f"labels is a {type(labels).__name__}, which has all arrays, but "
-                f"{further_names[0]} is given; leave it out"
+                f"labels is a {type(labels).__name__}, which has all arrays, but {name} "
+                "is given; leave it out"
             )
         if isinstance(labels, Evaluation):
             return [*labels.remarks]
-        return with_metrics(_check_joined(labels, gain_fn, relevance_threshold))
+        return with_metrics(_check_joined(labels, *options))
     of_driver = {
         "seen": seen,
         "model": model,
@@ -224,44 +223,32 @@ def check(
     }
     of_driver = {name: x for name, x in of_driver.items() if x is not None}
     if relevant is not None:
-        further_names = [name for name in arguments if arguments[name] is not None]
-        if further_names:
+        for name in passed:
             raise ValueError(
-                f"relevant and {further_names[0]} are both given; pass the arguments of "
-                "one call"
+                f"relevant and {name} are both given; pass the arguments of one call"
             )
-        return with_metrics(
-            _check_driver(relevant, of_driver, gain_fn, relevance_threshold)
-        )
+        return with_metrics(_check_driver(relevant, of_driver, *options))
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
     for partner, names in _COMPANIONS.items():
         for name in names:
-            if arguments[partner] is None and arguments[name] is not None:
+            if partner not in passed and name in passed:
                 raise ValueError(f"{name} is given but {partner} is None; pass both")
     if labels is None and relevant_ids is None:
         raise ValueError("labels and relevant_ids are both None; pass one of them")
     remarks: list[str] = []
     if labels is not None:
-        remarks += _check_labels(
-            (labels, scores, mask, weights),
-            (segment_ids, num_segments),
-            gain_fn,
-            relevance_threshold,
-        )
+        arrays, packing = (labels, scores, mask, weights), (segment_ids, num_segments)
+        remarks += _check_labels(arrays, packing, *options)
     if retrieved_ids is not None:
         padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
         if padded is not None:
             retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
             relevant_labels = padded.relevant_labels
     if relevant_ids is not None:
-        remarks += _check_ids(
-            (retrieved_ids, relevant_ids, relevant_labels, exclude_ids),
-            scores if labels is None else None,
-            num_items,
-            gain_fn,
-            relevance_threshold,
-        )
+        ids = retrieved_ids, relevant_ids, relevant_labels, exclude_ids
+        of_ids = scores if labels is None else None
+        remarks += _check_ids(ids, of_ids, num_items, *options)
     return with_metrics(remarks)
 
 

@@ -140,28 +140,19 @@ def _read(
 
 
 def note_all(runs: report.Runs) -> None:
-    """Notes what was probably not intended, and which queries count, and as what."""
-    _note_remarks(runs)
-    _note_skipped_queries(runs)
-    _note_zeros(runs)
+    """Notes on stderr what was probably not intended, and how the means count queries.
 
-
-def _note_remarks(runs: report.Runs) -> None:
-    """Notes what `join` warns of: once, with the first run of which it is true."""
+    What `join` warns of is noted once, with the first run of which it is true. Other notes
+    are of runs whose means leave out judged queries, and of how many; of means that cannot
+    be compared, as their runs leave out different queries; and of metrics that are better
+    when lower, and count undefined queries as 0.
+    """
     first_runs: dict[str, str] = {}
     for name, run in runs.items():
         for remark in run.remarks:
             first_runs.setdefault(remark, name)
     for remark, name in first_runs.items():
         note(f"{name}: {remark}")
-
-
-def _note_skipped_queries(runs: report.Runs) -> None:
-    """Notes the runs whose means leave out judged queries, and how many of them.
-
-    Another note says that means cannot be compared, if runs leave out different queries.
-    Both go to stderr. There are none if nothing is left out.
-    """
     for name, run in runs.items():
         if run.num_skipped:
             note(
@@ -170,20 +161,16 @@ def _note_skipped_queries(runs: report.Runs) -> None:
             )
     if not report.cover_same_queries(runs):
         note("the runs cover different queries: their means cannot be compared")
-
-
-def _note_zeros(runs: report.Runs) -> None:
-    """Notes metrics that are better when lower, and count undefined queries as 0."""
-    notes = {
+    zeros = dict.fromkeys(
         f"{label}: lower is better, and {undefined} of {queries} queries in which it is "
-        "undefined count as 0, as if they were best": None
+        "undefined count as 0, as if they were best"
         for run in runs.values()
         for label, lists in run.lists.items()
         if direction_of((label,))
         for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
         if undefined
-    }
-    for text in notes:
+    )
+    for text in zeros:
         note(text)
 
 
