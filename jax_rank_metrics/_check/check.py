@@ -319,18 +319,10 @@ def _check_driver(
         arrays = None, ids[part], labels[part], excluded_ids
         mask = arguments.get("item_mask")
         mask = _inputs.boolean("item_mask", mask, "items", scores.shape[-1:])
-        remarks += [
-            x
-            for x in _check_ids(
-                arrays,
-                scores,
-                None,
-                *options,
-                skips_infinite=of_users,
-                item_mask=None if mask is None else np.asarray(mask),
-            )
-            if x not in remarks and not x.startswith((ALL_EXCLUDED, "none of"))
-        ]
+        mask = None if mask is None else np.asarray(mask)
+        of_scores = _check_ids(arrays, scores, None, *options, of_users, mask)
+        known = *remarks, ALL_EXCLUDED, "none of"
+        remarks += [x for x in of_scores if not x.startswith(known)]
     return remarks
 
 
@@ -425,11 +417,10 @@ def _check_labels(
         shape=shape,
         exact_scores=exact_scores,
     )
-    packed = segment_ids is not None
     remarks = remark_on_lists(lists, threshold)
     if num_segments is not None:
         remarks += remark_on_segments(np.asarray(segment_ids), num_segments)
-    remarks += remark_on_padding(grades, unmasked, packed)
+    remarks += remark_on_padding(grades, unmasked, segment_ids is not None)
     return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
 
 
@@ -479,14 +470,9 @@ def _check_ids(
     Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
-    _inputs.same_index(
-        of_lists=_inputs.frames_among(
-            retrieved_ids=raw_retrieved,
-            relevant_ids=raw_relevant,
-            exclude_ids=raw_excluded,
-            scores=raw_scores,
-        )
-    )
+    further = {"retrieved_ids": raw_retrieved, "exclude_ids": raw_excluded}
+    of_lists = {"relevant_ids": raw_relevant, **further, "scores": raw_scores}
+    _inputs.same_index(of_lists=_inputs.frames_among(**of_lists))
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
         raw_relevant, raw_labels, None
     )
@@ -503,10 +489,7 @@ def _check_ids(
             )
         num_items = scores.shape[-1]
     ids = {"relevant_ids": np.asarray(relevant_ids)}
-    for name, raw_ids in (
-        ("retrieved_ids", raw_retrieved),
-        ("exclude_ids", raw_excluded),
-    ):
+    for name, raw_ids in further.items():
         if raw_ids is not None:
             array = _inputs.ids(name, raw_ids)
             _inputs.same_lists(name, array, "relevant_ids", relevant_ids)
@@ -517,10 +500,7 @@ def _check_ids(
         for name, values in ids.items():
             _raise_where(values >= count, name, values, cure)
     # From here on, all leading axes are flattened into one.
-    rows = {
-        name: values.reshape(math.prod(shape), values.shape[-1])
-        for name, values in ids.items()
-    }
+    rows = {x: y.reshape(math.prod(shape), y.shape[-1]) for x, y in ids.items()}
     relevant_rows = rows["relevant_ids"]
     _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
     relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0

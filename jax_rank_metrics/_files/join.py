@@ -105,9 +105,7 @@ def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool
     elif is_mapping or isinstance(data, (list, tuple)) or _inputs.is_series(data):
         queries, docs = _inputs.ragged_lists(name, data, is_ordered=value == "score")
         columns = {"query_id": range(len(docs)) if queries is None else queries}
-        columns["doc_id"] = (
-            pl.Series(docs, dtype=pl.List(pl.Null)) if not docs else docs
-        )
+        columns["doc_id"] = docs or pl.Series(docs, dtype=pl.List(pl.Null))
     elif isinstance(data, _Frame):
         names = [*data.columns]
         _check_names(name, names)

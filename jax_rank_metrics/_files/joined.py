@@ -164,19 +164,13 @@ class Joined:
         """
         columns = self.columns
         if metrics is not None:
-            read_columns = {
-                name
-                for bound in bind_all(metrics)
-                for name in (*bound.spec.columns, *bound.spec.optional_columns)
-            }
-            columns = {name: x for name, x in columns.items() if name in read_columns}
-        names = ("labels", "scores", "mask", "retrieved", "list_weights")
-        arrays = {name: getattr(self, name) for name in names}
-        return arrays | {
-            "segment_ids": self.segment_ids,
-            "num_segments": self.num_segments,
-            "columns": columns,
-        }
+            specs = [bound.spec for bound in bind_all(metrics)]
+            read = {x for y in specs for x in (*y.columns, *y.optional_columns)}
+            columns = {name: x for name, x in columns.items() if name in read}
+        names = (
+            "labels scores mask retrieved list_weights segment_ids num_segments".split()
+        )
+        return {name: getattr(self, name) for name in names} | {"columns": columns}
 
     def measure(
         self, metrics: Metrics, list_weights: ListWeights | None = None

@@ -187,14 +187,10 @@ def sides_of_frames(
     if "exact" in run.columns and ties == "trec":
         labels = np.zeros(run.height)
         labels[run_row[is_same]] = judged_rows.values[judged_row[is_same]]
-        at, exact = list_ids[1] >= 0, run["exact"].to_numpy()
-        collided = collides(
-            list_ids[1][at],
-            retrieved.values[at],
-            exact[at],
-            np.maximum(labels, 0)[at],
-            len(queries),
-        )
+        exact, labels = run["exact"].to_numpy(), np.maximum(labels, 0)
+        arrays = list_ids[1], retrieved.values, exact, labels
+        at = list_ids[1] >= 0
+        collided = collides(*(x[at] for x in arrays), num_lists=len(queries))
     return Sides(
         queries,
         unjudged,
