@@ -101,7 +101,8 @@ def gate(options: Options) -> int:
 
     def bounds(alpha: float) -> np.ndarray:
         signs = np.array([-1 if x else 1 for x in lowers.values()])
-        return np.sort(signs[:, None] * intervals(alpha)).T
+        ends = signs[:, None] * intervals(alpha)
+        return np.stack([ends.min(1), ends.max(1)])
 
     pairs: Any = {x.metric: x.values for x in tests(alpha)}
     differences = {

@@ -167,9 +167,8 @@ class Joined:
             specs = [bound.spec for bound in bind_all(metrics)]
             read = {x for y in specs for x in (*y.columns, *y.optional_columns)}
             columns = {name: x for name, x in columns.items() if name in read}
-        names = (
-            "labels scores mask retrieved list_weights segment_ids num_segments".split()
-        )
+        names = ("labels", "scores", "mask", "retrieved", "list_weights")
+        names += ("segment_ids", "num_segments")
         return {name: getattr(self, name) for name in names} | {"columns": columns}
 
     def measure(

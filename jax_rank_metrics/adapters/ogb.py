@@ -177,9 +177,9 @@ class Evaluator:
             mask = np.pad(mask, ((0, 0), (1, 0)), constant_values=True)
         values = measure((_HITS, _MRR), rank_scores(scores, first, item_mask=mask))
         hits, reciprocal_ranks = values[_HITS], values[_MRR]
-        rest = reciprocal_ranks.weights, reciprocal_ranks.defined
+        weighting = reciprocal_ranks.weights, reciprocal_ranks.defined
         at = zip((1, 3, 10), hits.values.T, strict=True)
-        self.lists = {f"hits@{k}": PerList(x, *rest, is_share=True) for k, x in at}
+        self.lists = {f"hits@{k}": PerList(x, *weighting, is_share=True) for k, x in at}
         self.lists["mrr"] = reciprocal_ranks
         return {
             f"{name}_list": jnp.asarray(lists.values, jnp.float32)
