@@ -135,6 +135,7 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     indices = jnp.arange(len(users))
-    batch = QueryBatch(indices, users, None, relevant_ids, labels, seen_ids)
+    lists = {"listed_ids": relevant_ids, "labels": labels, "excluded_ids": seen_ids}
+    batch = QueryBatch(indices, users, None, **lists)
     plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
     return step.measure_queries(plan, step.CatalogArrays(items), batch)
