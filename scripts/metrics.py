@@ -130,7 +130,7 @@ What a metric does with ties, unless you ask for another policy or pass a key:
   labels, and the same in every list. Where ties matter, pass a `key`: it draws the order
   of each list anew, so that the mean over many lists is that over orders. (`evaluate_users`
   takes another order for each user in any case.) Drivers and their tables say where that
-  is, and so does `jrm.check(labels, scores, metrics=…)`.
+  is, and so do the command `evaluate` and `jrm.check(labels, scores, metrics=…)`.
 - *own rule*: the metric defines itself what ties mean, under every policy.
 
 `ties="best"` and `"worst"` put tied items in the order of their labels. Without item

@@ -120,6 +120,18 @@ def test_signatures_on_request(folder):
     assert "def:1" not in printed(*words[:4])
 
 
+def test_ties_that_a_metric_reads_in_one_order(folder):
+    """A note tells, unless ids order them."""
+    (folder / "tied.txt").write_text(
+        "q1 Q0 a 1 0.5 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 1 0.9 t\n"
+    )
+    words = ("qrels.txt", "tied.txt", "-m", "11pt_avg")
+    note = "tied: items tie for 1 of 2 lists, as in list 0, and 11pt_avg has no formula"
+    assert note in invoke(*words).stderr
+    assert not invoke(*words, "--trec").stderr
+    assert not invoke("qrels.txt", "good.txt", *words[2:]).stderr
+
+
 def test_formats(folder):
     """Every format holds the same means."""
     runs = ("good.txt", "bad.txt", *METRICS)

@@ -75,6 +75,7 @@ def test_digest():
     assert sum(path.stat().st_size for path in files) <= 350_000
 
 
+@pytest.mark.long
 def test_generator_gives_the_committed_bytes(tmp_path):
     command = [sys.executable, FOLDER / "generate.py", tmp_path]
     subprocess.run(command, check=True)
@@ -152,7 +153,10 @@ def rank_few(rows, ties):
 
 
 PATHS = {"rank": rank_lists, "packed": rank_packed, "rank_scores": rank_few}
-DEFAULT = [("rank", "expected"), ("packed", "stable"), ("rank_scores", "worst")]
+DEFAULT = [
+    ("rank", "expected"),
+    *long_rows(("packed", "stable"), ("rank_scores", "worst")),
+]
 EVERY = [(path, ties) for path in PATHS for ties in POLICIES if path != "packed"]
 EVERY.append(("packed", "expected"))  # its programs compile slowly
 
@@ -510,13 +514,9 @@ def test_subtopics_of_ids(choice, repeats):
     )
 
 
-JOINED_TOPICS = [
-    ("id-desc", "removed"),
-    *long_rows(("id-desc", "zero"), ("expected", "removed"), ("expected", "zero")),
-]
-
-
-@pytest.mark.parametrize("ties, unjudged", JOINED_TOPICS)
+@pytest.mark.long
+@pytest.mark.parametrize("ties", ["id-desc", "expected"])
+@pytest.mark.parametrize("unjudged", ["removed", "zero"])
 def test_joined_subtopics(ties, unjudged):
     rows = [*rows_of_topics((ties,), unjudged=unjudged)]
     judged = [

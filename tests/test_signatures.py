@@ -302,6 +302,7 @@ def test_joined():
         assert (fields["duplicates"], fields["queries"]) == (word, "listed")
 
 
+@pytest.mark.long
 def test_golden_values():
     """Values of definition 1 of every metric of the package are those that are frozen."""
     frozen = json.loads(golden.FILE.read_text())

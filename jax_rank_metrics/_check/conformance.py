@@ -93,12 +93,7 @@ class Conformance:
             lines.append(f"  {option}:{choice}  {meaning} ({status}; {source})")
         lines += [] if self.differences else ["  definition 1"]
         if self.undecided:
-            options = _options(self.metric)
-            names = [
-                x if len(y) == len(options[x]) else f"{x} ({', '.join(y)})"
-                for x, y in self.undecided.items()
-            ]
-            lines.append(f"Not told by the answers: {'; '.join(names)}")
+            lines.append(f"Not told by the answers: {', '.join(self.undecided)}")
         for mistake in dict.fromkeys(x.mistake for x in self.failures):
             failures = [x for x in self.failures if x.mistake == mistake]
             lines.append(f"{len(failures)} as {mistake or 'no definition'}:")

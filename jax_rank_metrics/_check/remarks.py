@@ -237,7 +237,7 @@ def read_in_one_order(names: Iterable[str]) -> str:
     """Ends the remark that items tie, with the metrics that read them in one order."""
     return (
         f", and {', '.join(names)} has no formula for the mean over their orders: one "
-        "order by a hash was read; pass a key, which draws an order for each"
+        "order by a hash was read; a key= draws one for each"
     )
 
 
