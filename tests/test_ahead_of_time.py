@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._places import place
@@ -50,7 +49,8 @@ def device_counts():
     jax.monitoring.clear_event_listeners()
 
 
-@pytest.mark.parametrize("kind", [*long(AxisType.Auto), AxisType.Explicit])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
 def test_tracing_compiles_nothing_for_the_mesh(kind, device_counts):
     """Tables of ranks are computed on a device of this process, whatever mesh is set.
 

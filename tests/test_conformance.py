@@ -362,6 +362,7 @@ def has_places(ask):
     return ask.metric != "err" and not hits_divide(ask)
 
 
+@pytest.mark.long
 def test_joined(tmp_path):
     groups = joinable()
 
@@ -670,6 +671,7 @@ def test_means():
     assert compare_means(lambda ask: ask.is_reference) > 100
 
 
+@pytest.mark.long
 def test_pooled_means():
     """Ratios of sums over lists are those of `over`."""
     divisors = {"recall": "relevant", "precision": "retrieved"}

@@ -80,7 +80,13 @@ def check_source(source, problem, ks, k, ties, cases=EVERY):
     [
         pytest.param("sharded", None, CORE, id="core"),
         *(
-            pytest.param(source, None, BY_CHANCE, id=f"stops by chance-{source}")
+            pytest.param(
+                source,
+                None,
+                BY_CHANCE,
+                id=f"stops by chance-{source}",
+                marks=pytest.mark.long,
+            )
             for source in ("packed", "sharded")
         ),
         *(

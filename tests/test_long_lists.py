@@ -57,6 +57,7 @@ def test_large_terms_leave_the_sums_before_them():
     np.testing.assert_array_equal(sums[:-1], np.arange(1, 100) / 4)
 
 
+@pytest.mark.long
 def test_few_relevant_items_are_counted(rng, monkeypatch):
     """Outside of jit, a CPU counts the places of few relevant items, and sorts nothing."""
     shape, counted = (3, 4200), []
@@ -173,6 +174,7 @@ def test_subnormal_scores_of_long_lists(rng):
         np.testing.assert_array_equal(mean_rank, 53)
 
 
+@pytest.mark.long
 def test_stops_by_chance_in_long_lists(rng):
     """Means over all orders: of whole and cut lists, pairs, and counted places."""
     scores = rng.integers(0, 8, (3, 400)).astype(np.float32)

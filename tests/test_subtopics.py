@@ -75,6 +75,7 @@ def test_the_ends_of_alpha(three_items):
         np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_equal_gains_of_packed_lists(rng):
     """Of items that gain the same, the greedy order takes the first, whatever its rank."""
     topics, scores = rng.random((6, 20, 4)) < 0.3, rng.random((6, 20))
@@ -93,6 +94,7 @@ def test_equal_gains_of_packed_lists(rng):
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_tied_items_of_long_lists(rng):
     """Means over all orders, with one group, groups of unequal size, and hardly any."""
     scores = rng.integers(0, 8, (3, 500)).astype(np.float32)
