@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from derive import adapter
+
 FOLDER = Path(__file__).parent
 ENVIRONMENTS = FOLDER.parent / "build" / "libraries"
 ANSWERS = FOLDER / "answers"
@@ -221,13 +223,13 @@ def answer(function, group, test, defaults):
 
 def answers_of(name):
     """Asks a library, in its environment, and returns what is recorded."""
-    adapter = importlib.import_module(f"libraries.{module_of(name)}")
+    module = importlib.import_module(f"libraries.{adapter(name).stem}")
     answers, errors = {}, {}
     for path in sorted((FOLDER / "v1").glob("[lms]*.json")):
         vectors = json.loads(path.read_text(encoding="ascii"))
         for group in vectors["groups"]:
             for test in group["tests"]:
-                function = adapter.METRICS.get(test["metric"])
+                function = module.METRICS.get(test["metric"])
                 defaults = vectors["metrics"][test["metric"]]["parameters"]
                 if function is None:
                     continue
@@ -248,11 +250,6 @@ def answers_of(name):
         "answers": answers,
         "errors": errors,
     }
-
-
-def module_of(name):
-    """Returns the module of an adapter."""
-    return name.lower().replace("-", "_")
 
 
 def ask(name):
@@ -277,7 +274,7 @@ def main():
             record = answers_of(names[1])
         ANSWERS.mkdir(exist_ok=True)
         text = json.dumps(record, indent=0, ensure_ascii=True)
-        (ANSWERS / f"{module_of(names[1])}.json").write_text(text + "\n")
+        (ANSWERS / f"{adapter(names[1]).stem}.json").write_text(text + "\n")
         return
     for name in names:
         ask(name)

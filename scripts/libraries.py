@@ -53,7 +53,7 @@ METRICS = {
 HERE = {
     "gain: linear": "`gain_fn=jrm.linear_gain`",
     "discount: ln": "`discount_fn=jrm.log_discount(math.e)`",
-    "discount: jk2002": "the discount 1/log2(max(rank, 2))",
+    "discount: jk2002": "`discount_fn=jrm.log2_rank_discount`",
     "discount: reciprocal": "`discount_fn=jrm.reciprocal_discount`",
     "ideal: full": "`dcg@k` over the sum of k discounts",
     "denominator: attainable": '`denominator="attainable"`',

@@ -8,6 +8,7 @@ import functools
 import itertools
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,10 @@ import numpy as np
 import jax_rank_metrics as jrm
 
 FOLDER = Path(__file__).parent.parent / "conformance"
+sys.path.insert(0, str(FOLDER))
+
+from derive import held as held_entry  # noqa: E402
+from derive import is_equal  # noqa: E402
 
 DATA = {
     name: json.loads((FOLDER / f"v1/{name}.json").read_text(encoding="ascii"))
@@ -196,15 +201,6 @@ def cutoffs_of(groups, keep=lambda ask: True, largest=math.inf):
     return {ask: ks and tuple(ks) for ask, ks in cutoffs.items()}
 
 
-def held_entry(test, mine):
-    """Returns the entry all of whose options contain mine."""
-    entries = [
-        x for x in test["values"] if all(mine[y] in z for y, z in x["when"].items())
-    ]
-    assert len(entries) == 1, (test["id"], mine)
-    return entries[0]
-
-
 def number(score):
     """Reads a score, which is a string where JSON has no number."""
     return float(score)
@@ -340,10 +336,3 @@ def failures(rows, lists, cutoffs, is_sayable=lambda test, ask, row: True):
                     if not is_equal(answer, due):
                         lines.append(f"{test['id']} {mine}: {answer} and not {due}")
     return num_compared, lines
-
-
-def is_equal(answer, due):
-    """Whether an answer is the value of an entry, as the README says."""
-    if answer is None or due is None:
-        return answer is due
-    return abs(answer - due) <= 1e-6 * max(1, abs(due))
