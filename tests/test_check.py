@@ -292,6 +292,11 @@ def test_ties_that_a_metric_reads_in_one_order():
         [remark] = check(metrics=("ndcg", "inst"))
         assert remark.startswith(text)
     assert not jrm.check(labels[1], scores[1], metrics="inst")
+    tied = {"q": {"a": 2, "b": 2, "c": 1}}
+    [remark] = jrm.check(jrm.join({"q": {"a": 1}}, tied), metrics="inst")
+    assert remark.startswith("items tie for 1 of 1 lists")
+    # Documents that tie are ordered by their ids.
+    assert not jrm.check(jrm.join({"q": {"a": 1}}, tied, ties="trec"), metrics="inst")
     with pytest.raises(ValueError, match="metrics is empty"):
         jrm.check(labels, scores, metrics=())
 

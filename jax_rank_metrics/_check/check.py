@@ -1,8 +1,8 @@
 """`jrm.check`: finds values that are legal, but probably not intended."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._check.remarks import (
     ALL_EXCLUDED,
-    TIED,
     FlatLists,
-    read_in_one_order,
     remark_on_excluded,
     remark_on_grades,
     remark_on_lists,
@@ -40,6 +38,7 @@ from jax_rank_metrics._drivers.scorers import read_vectors
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._gains import exponential_gain, gains_of
 from jax_rank_metrics._items import label_dtype
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
@@ -70,6 +69,20 @@ _COMPANIONS = {
 }
 _NUMBERS = "pass numbers, or mask the item"
 _gains_of = jax.jit(gains_of, static_argnums=0)  # in one program, as in metrics
+
+
+class _Options(NamedTuple):
+    """Options of `check` beside the data.
+
+    Attributes:
+        gain_fn: The gain function.
+        threshold: The smallest relevant label.
+        in_order: The names of metrics that read tied items in one order by a hash.
+    """
+
+    gain_fn: Gain
+    threshold: Number
+    in_order: Sequence[str]
 
 
 def check(
@@ -195,13 +208,7 @@ def check(
     bounds = () if metrics is None else bind_all(metrics)
     in_order = [x.name for x in bounds if x.tie_reading == "order"]
     passed = [name for name, value in arguments.items() if value is not None]
-    options = gain_fn, relevance_threshold
-
-    def with_metrics(remarks: list[str]) -> list[str]:
-        ties = [x for x in remarks if x.startswith(TIED)]
-        ends = [x + read_in_one_order(in_order) for x in ties if in_order]
-        return [x for x in remarks if x not in ties] + ends
-
+    options = _Options(gain_fn, relevance_threshold, in_order)
     if isinstance(labels, (Joined, Evaluation)):
         for name in passed[1:]:
             raise ValueError(
@@ -210,7 +217,10 @@ def check(
             )
         if isinstance(labels, Evaluation):
             return [*labels.remarks]
-        return with_metrics(_check_joined(labels, *options))
+        _check_gains(gain_fn, labels.labels, labels.mask)
+        lists: Any = lists_of_joined(labels, relevance_threshold, bounds)
+        of_scores = remark_on_scores(lists, lists.scores)
+        return [*labels.remarks_at(relevance_threshold), *of_scores]
     of_driver = {
         "seen": seen,
         "model": model,
@@ -227,7 +237,7 @@ def check(
             raise ValueError(
                 f"relevant and {name} are both given; pass the arguments of one call"
             )
-        return with_metrics(_check_driver(relevant, of_driver, *options))
+        return _check_driver(relevant, of_driver, options)
     for name in of_driver:
         raise ValueError(f"{name} is given but relevant is None; pass both")
     for partner, names in _COMPANIONS.items():
@@ -239,7 +249,7 @@ def check(
     remarks: list[str] = []
     if labels is not None:
         arrays, packing = (labels, scores, mask, weights), (segment_ids, num_segments)
-        remarks += _check_labels(arrays, packing, *options)
+        remarks += _check_labels(arrays, packing, options)
     if retrieved_ids is not None:
         padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
         if padded is not None:
@@ -248,23 +258,21 @@ def check(
     if relevant_ids is not None:
         ids = retrieved_ids, relevant_ids, relevant_labels, exclude_ids
         of_ids = scores if labels is None else None
-        remarks += _check_ids(ids, of_ids, num_items, *options)
-    return with_metrics(remarks)
+        remarks += _check_ids(ids, of_ids, num_items, options)
+    return remarks
 
 
 def _check_driver(
     raw_relevant: RawInteractions,
     arguments: Mapping[str, Any],
-    gain_fn: Gain,
-    threshold: Number,
+    options: _Options,
 ) -> list[str]:
     """Checks the arguments of `evaluate_users` or `evaluate_embeddings`.
 
     Args:
         raw_relevant: The argument `relevant` of either.
         arguments: Others by name; those of `evaluate_embeddings` if queries are there.
-        gain_fn: See `check`.
-        threshold: The smallest relevant label.
+        options: Those of `check`.
     """
     of_users = "queries" not in arguments and "items" not in arguments
     unit, name = (USER, "seen") if of_users else (QUERY, "exclude")
@@ -298,8 +306,7 @@ def _check_driver(
         relevant.check_items(num_items)
     ids, labels = _padded(rows)
     excluded_ids = None if excluded_rows is None else _padded(excluded_rows)[0]
-    options = gain_fn, threshold
-    remarks = _check_ids((None, ids, labels, excluded_ids), None, num_items, *options)
+    remarks = _check_ids((None, ids, labels, excluded_ids), None, num_items, options)
     if of_users:
         # The driver says the same of what was seen, in words that suit its arguments.
         remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
@@ -320,7 +327,7 @@ def _check_driver(
         mask = arguments.get("item_mask")
         mask = _inputs.boolean("item_mask", mask, "items", scores.shape[-1:])
         mask = None if mask is None else np.asarray(mask)
-        of_scores = _check_ids(arrays, scores, None, *options, of_users, mask)
+        of_scores = _check_ids(arrays, scores, None, options, of_users, mask)
         known = *remarks, ALL_EXCLUDED, "none of"
         remarks += [x for x in of_scores if not x.startswith(known)]
     return remarks
@@ -336,33 +343,31 @@ def _padded(rows: SparseRows) -> tuple[np.ndarray, np.ndarray]:
     return ids, values
 
 
-def _check_joined(joined: Joined, gain_fn: Gain, threshold: Number) -> list[str]:
-    """Returns the remarks of `join`, and those on the documents of the run."""
-    arrays = joined.arguments()
-    labels, retrieved = arrays["labels"], arrays["retrieved"]
-    _check_gains(gain_fn, labels, arrays["mask"])
-    lists = FlatLists(
+def lists_of_joined(
+    joined: Joined, threshold: Number, metrics: Sequence[Bound]
+) -> FlatLists:
+    """Returns the documents of the run, which some metrics read."""
+    labels, retrieved = joined.labels, joined.retrieved
+    return FlatLists(
         labels=labels.astype(np.float64),
-        scores=(scores := arrays["scores"].astype(np.float64)),
+        scores=joined.scores.astype(np.float64),
         exists=retrieved,
         relevant=retrieved & (labels >= labels.dtype.type(threshold)),
-        list_numbers=np.where(retrieved, arrays["segment_ids"], 0),
+        list_numbers=np.where(retrieved, joined.segment_ids, 0),
         shape=(joined.num_segments,),
+        in_order=[x.name for x in metrics if joined.reads_hash(x)],
     )
-    return [*joined.remarks_at(threshold), *remark_on_scores(lists, scores)]
 
 
 def _check_labels(
     arrays: tuple[object, object, object, object],
     packing: tuple[object, object],
-    gain_fn: Gain,
-    threshold: Number,
+    options: _Options,
 ) -> list[str]:
     """Raises on impossible values in arguments of `rank`, and returns the remarks.
 
     `arrays` holds labels, scores, mask and weights, and `packing` the segment ids and
-    their number, all as the caller passed them. `threshold` is the smallest relevant
-    label.
+    their number, all as the caller passed them.
     """
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
     of_items = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
@@ -382,7 +387,7 @@ def _check_labels(
         _inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
     least_relevant = _inputs.rounded_threshold(
-        threshold, label_dtype(labels, np.float64)
+        options.threshold, label_dtype(labels, np.float64)
     )
 
     unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
@@ -406,7 +411,7 @@ def _check_labels(
     score_values = None
     if scores is not None:
         score_values = _checked_scores(scores, exists).reshape(-1)
-    _check_gains(gain_fn, values, exists)
+    _check_gains(options.gain_fn, values, exists)
 
     lists = FlatLists(
         labels=grades.reshape(-1),
@@ -416,8 +421,9 @@ def _check_labels(
         list_numbers=list_numbers.reshape(-1),
         shape=shape,
         exact_scores=exact_scores,
+        in_order=options.in_order,
     )
-    remarks = remark_on_lists(lists, threshold)
+    remarks = remark_on_lists(lists, options.threshold)
     if num_segments is not None:
         remarks += remark_on_segments(np.asarray(segment_ids), num_segments)
     remarks += remark_on_padding(grades, unmasked, segment_ids is not None)
@@ -456,8 +462,7 @@ def _check_ids(
     arrays: tuple[object, object, object, object],
     raw_scores: object,
     num_items: object,
-    gain_fn: Gain,
-    threshold: Number,
+    options: _Options,
     skips_infinite: bool = False,
     item_mask: np.ndarray | None = None,
 ) -> list[str]:
@@ -509,16 +514,17 @@ def _check_ids(
         labels = np.asarray(relevant_labels)
         grades = labels.astype(np.float64)
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
-        _check_gains(gain_fn, labels, exists & (grades >= 0))
+        _check_gains(options.gain_fn, labels, exists & (grades >= 0))
         least_relevant = _inputs.rounded_threshold(
-            threshold, label_dtype(relevant_labels, np.float64)
+            options.threshold, label_dtype(relevant_labels, np.float64)
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 
     remarks: list[str] = []
     if relevant_labels is not None and not relevant.any():
         graded = grades[exists & (grades >= 0)]
-        remarks += remark_on_grades(graded.size, graded.max(initial=0), threshold)
+        largest = graded.max(initial=0)
+        remarks += remark_on_grades(graded.size, largest, options.threshold)
     exclude_rows = rows.get("exclude_ids")
     if exclude_rows is not None:
         remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
@@ -537,7 +543,7 @@ def _check_ids(
         if skips_infinite:
             exists &= ~np.isneginf(values).reshape(exists.shape)
         remarks += _remarks_on_catalog_scores(
-            values, exact_scores, relevant_rows, relevant, exists
+            values, exact_scores, relevant_rows, relevant, exists, options.in_order
         )
     return remarks
 
@@ -548,6 +554,7 @@ def _remarks_on_catalog_scores(
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
     exists: np.ndarray,
+    in_order: Sequence[str],
 ) -> list[str]:
     """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
     *shape, _ = scores.shape
@@ -564,6 +571,7 @@ def _remarks_on_catalog_scores(
         list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
         shape=tuple(shape),
         exact_scores=exact_scores,
+        in_order=in_order,
     )
     return remark_on_scores(lists, values)
 

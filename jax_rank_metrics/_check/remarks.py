@@ -5,7 +5,7 @@ be an unlikely explanation of what the remark says.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class FlatLists(NamedTuple):
             numbered together.
         shape: The leading axes, whose product is the number of lists.
         exact_scores: `[items]`, the scores as they were passed, if metrics round them.
+        in_order: The names of metrics that read tied items in one order by a hash.
     """
 
     labels: np.ndarray
@@ -39,6 +40,7 @@ class FlatLists(NamedTuple):
     list_numbers: np.ndarray
     shape: tuple[int, ...]
     exact_scores: np.ndarray | None = None
+    in_order: Sequence[str] = ()
 
     def count_items(self, items: np.ndarray) -> np.ndarray:
         """Counts in each list the items for which a bool array is True; `[lists]`."""
@@ -86,7 +88,7 @@ def remark_on_scores(lists: FlatLists, scores: np.ndarray) -> list[str]:
         *_infinite(lists, scores),
         *_colliding(lists, scores),
         *_constant(lists, exact_scores),
-        *_tied(lists, exact_scores),
+        *remark_on_ties(lists, exact_scores),
         *_reversed(lists, scores),
     ]
 
@@ -227,17 +229,19 @@ def _colliding(lists: FlatLists, scores: np.ndarray) -> list[str]:
     return [colliding_scores(where, "float32", cure)] if where else []
 
 
-def _tied(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Begins the remark of `read_in_one_order` where items of different labels tie."""
+def remark_on_ties(lists: FlatLists, scores: np.ndarray) -> list[str]:
+    """Remarks if items of different labels tie, and a metric reads them in one order."""
+    if not lists.in_order:
+        return []
     where = _where_labels_collide(lists, scores, lists.labels)
-    return [f"{TIED} {where}"] if where else []
+    return [read_in_one_order(where, lists.in_order)] if where else []
 
 
-def read_in_one_order(names: Iterable[str]) -> str:
-    """Ends the remark that items tie, with the metrics that read them in one order."""
+def read_in_one_order(where: str, names: Sequence[str]) -> str:
+    """Returns the remark that items tie somewhere, and metrics read them in one order."""
     return (
-        f", and {', '.join(names)} has no formula for the mean over their orders: one "
-        "order by a hash was read; a key= draws one for each"
+        f"{TIED} {where}, and {', '.join(names)} has no formula for the mean over their "
+        "orders: one order by a hash was read; a key= draws one for each"
     )
 
 

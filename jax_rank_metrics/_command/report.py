@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._calls.signatures import Signature, by_label
-from jax_rank_metrics._check.check import check
-from jax_rank_metrics._check.remarks import TIED
+from jax_rank_metrics._check.check import lists_of_joined
+from jax_rank_metrics._check.remarks import remark_on_ties
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
@@ -89,11 +89,10 @@ def measure(
     # Of no metric with a threshold, 0: nothing lies below it.
     options = [dict(metric.bound.options) for metric in metrics]
     threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
-    signatures = joined.signature(bounds) if metrics else {}
     remarks = joined.remarks_at(threshold)
-    if hashed := [x for x in bounds if signatures[x.name].fields["ties"] == "hash"]:
-        of_ties = check(joined, metrics=hashed)
-        remarks += tuple(x for x in of_ties if x.startswith(TIED))
+    if any(map(joined.reads_hash, bounds)):
+        documents: Any = lists_of_joined(joined, threshold, bounds)
+        remarks += (*remark_on_ties(documents, documents.scores),)
     return Run(
         lists,
         means,
@@ -101,7 +100,7 @@ def measure(
         is_counted,
         int((joined.list_weights == 0).sum()),
         remarks,
-        by_label(signatures),
+        by_label(joined.signature(bounds)) if metrics else {},
     )
 
 

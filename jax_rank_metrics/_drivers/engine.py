@@ -17,7 +17,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
 from jax_rank_metrics._calls.signatures import Signature, signature
-from jax_rank_metrics._check.remarks import TIED, read_in_one_order, remark_on_grades
+from jax_rank_metrics._check.remarks import read_in_one_order, remark_on_grades
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -254,8 +254,9 @@ def run(
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
     if num_tied:
-        hashed = read_in_one_order(x.name for x in bounds if job.plan.reads_hash(x))
-        texts.append(f"{TIED} {num_tied} of {num_queries} {job.unit[1]}{hashed}")
+        where = f"{num_tied} of {num_queries} {job.unit[1]}"
+        hashed = [x.name for x in bounds if job.plan.reads_hash(x)]
+        texts.append(read_in_one_order(where, hashed))
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(

@@ -112,6 +112,10 @@ class Joined:
         of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
         return (*self._remarks, *of_grades)
 
+    def reads_hash(self, bound: Bound) -> bool:
+        """Whether a metric reads tied documents in an order by hash."""
+        return self._ties != "trec" and bound.tie_reading == "order"
+
     @property
     def labels(self) -> np.ndarray:
         """`[items]` int32, or float32 if a relevance is not an integer: the relevance.
