@@ -396,6 +396,13 @@ def power_of_two_below(x: jax.Array) -> jax.Array:
     return lax.bitcast_convert_type(bits, x.dtype)
 
 
+def mix(x: jax.Array) -> jax.Array:
+    """Hashes uint32 bijectively: different values have different hashes."""
+    for _ in range(2):  # xor-shift-multiply, by an odd number
+        x = (x ^ (x >> 16)) * jnp.uint32(0x45D9F3B)
+    return x ^ (x >> 16)
+
+
 def integer_like(dtype: DTypeLike) -> jnp.dtype:
     """Returns the signed integer dtype as wide as a float dtype."""
     return jnp.dtype({4: jnp.int32, 8: jnp.int64}[jnp.dtype(dtype).itemsize])

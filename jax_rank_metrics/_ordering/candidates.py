@@ -57,8 +57,8 @@ class Candidates:
             return tuple(~key if policy.is_worst else key for key in keys)
         bits = self.ids.astype(jnp.uint32)
         if policy.seeds is not None:
-            bits = _keys.mix(bits ^ policy.seeds[..., :1]) + policy.seeds[..., 1:]
-        hashes = _keys.mix(bits) >> (32 - HASH_BITS)
+            bits = _arithmetic.mix(bits ^ policy.seeds[..., :1]) + policy.seeds[..., 1:]
+        hashes = _arithmetic.mix(bits) >> (32 - HASH_BITS)
         return (hashes.astype(jnp.int32),)
 
 

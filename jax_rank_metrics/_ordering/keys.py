@@ -8,10 +8,6 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering.policy import HASH_BITS
 
-# Multiplier of the xor-shift-multiply hash of 32-bit integers, which is bijective:
-# hashes of different indices differ.
-_MULTIPLIER = 0x45D9F3B
-
 _FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
 
 # The keys ±1 and ±2 of the floats next to 0 share a digit on either side; see `digit`.
@@ -183,11 +179,4 @@ def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
 def seeds_of(ids: jax.Array) -> jax.Array:
     """Returns `[*lists, 2]` uint32, by which hashes differ between lists of these ids."""
     ids = ids.astype(jnp.uint32)
-    return jnp.stack([mix(ids), mix(~ids)], axis=-1)
-
-
-def mix(x: jax.Array) -> jax.Array:
-    """Hashes uint32 bijectively: different values have different hashes."""
-    for _ in range(2):
-        x = (x ^ (x >> 16)) * jnp.uint32(_MULTIPLIER)
-    return x ^ (x >> 16)
+    return jnp.stack([_arithmetic.mix(ids), _arithmetic.mix(~ids)], axis=-1)

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
+from jax_rank_metrics._arithmetic import mix
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.inference.p_values import Outcome
 from jax_rank_metrics._results.inference.resample import (
     BITS,

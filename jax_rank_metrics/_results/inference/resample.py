@@ -23,7 +23,7 @@ import numpy as np
 from jax import lax, random
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._ordering.keys import mix
+from jax_rank_metrics._arithmetic import mix
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._types import Key
 
