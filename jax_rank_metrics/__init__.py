@@ -29,8 +29,9 @@ one ranking. The arguments that metrics share are documented in `rank`; `metric`
 formula of yours into a metric.
 
 The packages are named after the steps above: `_inputs`, `_ordering`, `_layouts`,
-`_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_calls` holds
-what users call, and `_check` is `jrm.check`. The docstring of each package explains it.
+`_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_names` reads the
+names of metrics, `_calls` holds what users call, and `_check` is `jrm.check`. The docstring
+of each package explains it.
 `_drivers` and `_files` feed whole evaluations into these calls, and `adapters` brings
 them into other frameworks.
 """

@@ -21,8 +21,8 @@ from jax_rank_metrics._choices import (
 )
 from jax_rank_metrics._command import arguments
 from jax_rank_metrics._command.arguments import Format, Options, note, write_out
+from jax_rank_metrics._names.trec import FAMILIES, SETS
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._trec import FAMILIES, SETS
 
 if TYPE_CHECKING:
     import typer
@@ -57,9 +57,10 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
 
 def _metric_names(incomplete: str) -> list[str]:
     """Returns the names of metrics that begin with a prefix, for shell completion."""
-    from jax_rank_metrics._calls.names import NAMES
+    from jax_rank_metrics import _formulas as _formulas  # registers the metrics
+    from jax_rank_metrics._names.facts import metric_names
 
-    names = [*NAMES, *FAMILIES, *SETS]
+    names = [*metric_names(), *FAMILIES, *SETS]
     return sorted(name for name in names if name.startswith(incomplete))
 
 

@@ -20,6 +20,7 @@ placed yourself with `bbox_inches="tight"`.
 [[0.25, 0.75, 1.0]]
 """
 
+from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics._results.plots.list_plots import differences as differences
 from jax_rank_metrics._results.plots.list_plots import distribution as distribution
 from jax_rank_metrics._results.plots.mean_plots import at_cutoffs as at_cutoffs

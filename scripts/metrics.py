@@ -41,6 +41,7 @@ from jax_rank_metrics._formulas import (
     user_models,
 )
 from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._names.facts import FACTS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -184,7 +185,7 @@ def names(metric: Any) -> str:
     aliases = [name for name in known if name != metric.__name__]
     texts = [f"`{metric.__name__}`"]
     for name in aliases:
-        preset = metric.spec.presets.get(name, {})
+        preset = FACTS[name].preset
         meaning = ", ".join(f"{key}={value}" for key, value in preset.items())
         texts.append(f"`{name}`" + (f" (`{meaning}`)" if meaning else ""))
     return ", ".join(texts)

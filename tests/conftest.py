@@ -149,10 +149,11 @@ def rng(request):
 def metric_names(monkeypatch):
     """The names of metrics; those that a test adds vanish when it ends."""
     from jax_rank_metrics._metrics.metric import NAMES
+    from jax_rank_metrics._names.facts import FACTS
 
     known = dict(NAMES)
     monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._names.facts.FACTS", dict(FACTS))
     return known
 
 

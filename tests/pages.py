@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jax_rank_metrics._calls import names as names_module
 from jax_rank_metrics._metrics import metric as metric_module
+from jax_rank_metrics._names import facts
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("**/*.md"))
@@ -50,9 +50,9 @@ def wrong_examples(page):
         "\n".join(blocks(page)), {}, page.stem, None, 0
     )
     assert test.examples
-    names, report = dict(metric_module.NAMES), []
+    report = []
     with pytest.MonkeyPatch.context() as patch:
-        for module in (metric_module, names_module):
-            patch.setattr(module, "NAMES", names)
+        for module, table in ((metric_module, "NAMES"), (facts, "FACTS")):
+            patch.setattr(module, table, dict(getattr(module, table)))
         doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
     return "".join(report)

@@ -17,7 +17,7 @@ from jax_rank_metrics import cli
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command import request
 from jax_rank_metrics._command.arguments import DEFAULT, members, run_names
-from jax_rank_metrics._trec import NOT_MEASURED, OFFICIAL
+from jax_rank_metrics._names.trec import NOT_MEASURED, OFFICIAL
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
 RUNS = {

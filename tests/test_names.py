@@ -10,6 +10,7 @@ import pytest
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._metrics import metric as metric_module
+from jax_rank_metrics._names import directions, facts, grammar
 
 LABELS = np.array([[3, 0, 1, 2], [0, 0, 1, 0]], np.int32)
 SCORES = np.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]], np.float32)
@@ -119,7 +120,7 @@ DIRECTIONS = {
 def test_direction(lower):
     """Every name of a result says whether lower values are better; unknown ones do not."""
     for name in DIRECTIONS[lower]:
-        assert names.lower_is_better(name) is lower, name
+        assert directions.is_lower_better((name,)) is lower, name
 
 
 def test_names_that_stand_for_options(metric_names):
@@ -133,9 +134,9 @@ def test_names_that_stand_for_options(metric_names):
     bound = names.parse("Gap-Ratio@1,5")
     assert dict(bound.options) == {"k": (1, 5), "kind": "ratio"}
     assert names.parse("distance").options == (("k", None), ("kind", "difference"))
-    assert names.lower_is_better("gap@5") is True
-    assert names.lower_is_better("gap(kind=ratio)@1,5[0]") is False
-    assert names.lower_is_better("gap_ratio@1") is False
+    assert directions.is_lower_better(("gap@5",)) is True
+    assert directions.is_lower_better(("gap(kind=ratio)@1,5[0]",)) is False
+    assert directions.is_lower_better(("gap_ratio@1",)) is False
     with pytest.raises(ValueError, match="gives kind twice"):
         names.parse("gap_ratio(kind=difference)")
 
@@ -168,18 +169,15 @@ def test_flat_names_every_cutoff():
 
 def test_functions_in_answers_exist():
     """Each function that an answer names is public, and no metric has its name."""
-    for name, where in names._ELSEWHERE.items():
-        assert name not in names.NAMES
+    for name, where in grammar._ELSEWHERE.items():
+        assert name not in facts.metric_names()
         [function] = re.findall(r"jrm\.(\w+)", where.format(name))
         assert callable(getattr(jrm, function))
         assert function == name or callable(getattr(jrm.Exposure, name))
 
 
-def test_names_mean_what_was_registered_last(monkeypatch):
+def test_names_mean_what_was_registered_last(metric_names, monkeypatch):
     """A cell of a notebook that runs again replaces its metric, whose name was read."""
-    monkeypatch.setattr(metric_module, "NAMES", registered := dict(names.NAMES))
-    monkeypatch.setattr(names, "NAMES", registered)
-
     for _ in range(2):
 
         @jrm.metric()
@@ -189,6 +187,6 @@ def test_names_mean_what_was_registered_last(monkeypatch):
         assert names.parse("read_twice").spec is read_twice.spec
         assert names.parse("read_twice") is names.parse("read_twice")
     monkeypatch.undo()
-    names._parsed.cache_clear()
+    metric_module._parsed.cache_clear()
     with pytest.raises(ValueError, match="'read_twice' is unknown"):
         names.parse("read_twice")

@@ -24,11 +24,12 @@ METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 # Each layer imports only from those before it: first what serves every step, then the
 # steps in the order of the data. Inside a package, imports must not form a cycle.
 LAYERS = """
-    _choices _trec _optional _messages _pytree _share _mesh _types _while_tracing _shards
-    _by_options _arithmetic _gains _group_amounts _one_off _inputs _items _check _ordering
-    _layouts _places _states _ranking _sources _metrics _formulas _calls
+    _choices _optional _messages _pytree _share _mesh _types _while_tracing _shards
+    _by_options _arithmetic _gains _group_amounts _one_off _inputs _items _names _states
     _results.sheet _results.inference _results.systems
-    _results.comparisons _results.tables _results.plots _results _drivers _files
+    _results.comparisons _results.tables _results.plots _results
+    _check _ordering _layouts _places _states.exposure _states.group_exposure _states.pooled
+    _ranking _sources _metrics _formulas _calls _drivers _files
     _check.drivers _check.check _check.conformance plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()
 
@@ -70,21 +71,39 @@ def imports(name):
                 yield target.removeprefix("jax_rank_metrics").removeprefix(".")
 
 
+@functools.cache
+def targets_of(name):
+    """Returns the modules of the package that a module imports."""
+    targets = set()
+    for target in imports(name):
+        while target not in modules() and "." in target:
+            target = target.rpartition(".")[0]
+        targets.add(target if target in modules() else "__init__")
+    return targets
+
+
 def test_imports_point_one_way():
     """Modules import only from layers before their own."""
-    names, graph = modules().keys(), {}
-    for name in names:
+    graph = {}
+    for name in modules():
         graph[name] = set()
-        for target in imports(name):
-            while target not in names and "." in target:
-                target = target.rpartition(".")[0]
-            target = target if target in names else "__init__"
+        for target in targets_of(name):
             importer, imported = (LAYERS.index(layer(x)) for x in (name, target))
             assert imported <= importer, (name, target)
             # A package may re-export from its own modules.
             if target != name and not f"{target}.".startswith(f"{name}."):
                 graph[name].add(target)
     graphlib.TopologicalSorter(graph).prepare()  # raises where modules go in a circle
+
+
+@pytest.mark.parametrize("name", ["cli", "compat", "plots", "testing"])
+def test_public_modules_register_the_metrics(name):
+    """Each of them, imported by itself, knows the facts that the metrics register."""
+    closure, new = set(), {name}
+    while new:
+        closure |= new
+        new = set().union(*map(targets_of, new)) - closure
+    assert "_formulas" in closure or "_names.facts" not in closure
 
 
 def test_only_one_module_sorts():

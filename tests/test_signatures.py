@@ -19,6 +19,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._calls import names, signatures
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._names.facts import FACTS
 
 METRICS_BY_NAME = {
     metric.__name__: metric
@@ -238,7 +239,7 @@ def test_a_metric_of_a_user():
             assert jrm.from_signature(text).keywords == options
             assert jrm.from_signature(text.long).keywords == options
     finally:
-        del NAMES["signed"]
+        del NAMES["signed"], FACTS["signed"]
 
 
 TEXTS = {x: jrm.signature("recall@1,2", ties=x) for x in ("input", "worst")}

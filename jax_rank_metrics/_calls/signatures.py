@@ -2,15 +2,13 @@
 
 import functools
 import math
-from collections.abc import Mapping
 
-from jax_rank_metrics import _gains, _trec
+from jax_rank_metrics import _gains
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._messages import short_errors
-from jax_rank_metrics._metrics.metric import Metric
+from jax_rank_metrics._metrics.metric import NAMES, Metric
 from jax_rank_metrics._metrics.spec import THRESHOLD, Bound, Spec
 from jax_rank_metrics._share import share
-from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.mean import GeometricMean, Mean
 
 # The version of all definitions; CHANGELOG.md says when one has changed.
@@ -207,7 +205,7 @@ def from_signature(text: str) -> functools.partial[Mean]:
                 f"these options, it has {option}:{choice}"
             )
     options = {x: y for x, y in bound.options if y != spec.options[x]}
-    return functools.partial(names.NAMES[spec.name.lower()], **options)
+    return functools.partial(NAMES[spec.name.lower()], **options)
 
 
 @short_errors()
@@ -247,27 +245,6 @@ def fields(text: str) -> dict[str, str]:
     return (
         {"metric": name} | ({bound.spec.at: cutoffs} if at else {}) | defaults | choices
     )
-
-
-def by_label(signatures: Mapping[str, str]) -> dict[str, Signature]:
-    """Returns the signature of each cutoff of metrics, by the label of its value.
-
-    >>> signatures = by_label({"recall@1,5": "recall@1,5|rel:2|def:1", "mine": "ap|def:1"})
-    >>> for label, text in signatures.items():
-    ...     print(label, text)
-    recall@1 recall@1|rel:2|def:1
-    recall@5 recall@5|rel:2|def:1
-    mine ap|def:1
-    """
-    results: dict[str, Signature] = {}
-    for name, text in signatures.items():
-        head, bar, choices = text.partition("|")
-        metric, at, cutoffs = head.partition("@")
-        ks = cutoffs.split(",")
-        labels = cutoff_names(name, len(ks)) if len(ks) > 1 else _trec.value_names(name)
-        texts = [Signature(f"{metric}{at}{k}{bar}{choices}") for k in ks]
-        results |= zip(labels or [name], texts, strict=True)
-    return results
 
 
 def _options_by_word(spec: Spec) -> dict[str, str]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from jax_rank_metrics._inputs import first_index, repeated
 from jax_rank_metrics._inputs.list_ids import IDS_OF_SIZES
+from jax_rank_metrics._states.remarks import TIED
 from jax_rank_metrics._types import Number
 
 ALL_EXCLUDED = "every relevant id is excluded in"
-TIED = "items tie for"
 
 
 class FlatLists(NamedTuple):

@@ -21,8 +21,8 @@ from jax_rank_metrics._choices import (
     Unjudged,
 )
 from jax_rank_metrics._messages import short
+from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES, SETS
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES, SETS
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._calls.names import direction_of
 from jax_rank_metrics._command import measuring, report, request
 from jax_rank_metrics._command.arguments import Options, write_out
+from jax_rank_metrics._names import directions
 from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons import power
 from jax_rank_metrics._results.comparisons.compare import compare
@@ -70,7 +70,7 @@ def gate(options: Options) -> int:
     measuring.note_all(runs)
     report.check_values_per_query(runs, "gate")
     name, run, joined = measured[-1]
-    lowers = {label: direction_of((label,)) for label in run.means}
+    lowers = {label: directions.is_lower_better((label,)) for label in run.means}
     for label, lower in lowers.items():
         if lower is None or label not in run.lists:
             raise ValueError(f"-m {label} has no direction, or no values of queries")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from jax_rank_metrics._calls.names import direction_of
 from jax_rank_metrics._command import report, request
 from jax_rank_metrics._command.arguments import (
     STDIN,
@@ -22,9 +21,10 @@ from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._messages import arguments_as
+from jax_rank_metrics._names import directions
+from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.systems import Record
-from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES
 
 T = TypeVar("T")
 
@@ -166,7 +166,7 @@ def note_all(runs: report.Runs) -> None:
         "undefined count as 0, as if they were best"
         for run in runs.values()
         for label, lists in run.lists.items()
-        if direction_of((label,))
+        if directions.is_lower_better((label,))
         for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
         if undefined
     )

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._calls.signatures import Signature, by_label
+from jax_rank_metrics._calls.signatures import Signature
 from jax_rank_metrics._check.check import lists_of_joined
 from jax_rank_metrics._check.remarks import remark_on_ties
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
+from jax_rank_metrics._names.cutoff_names import by_label, cutoff_of
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.plots.verdict_plots import ROW
 from jax_rank_metrics._results.tables.table import Format, table
-from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.mean import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList

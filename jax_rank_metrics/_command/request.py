@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics import _gains, _trec
-from jax_rank_metrics._calls.names import name_and_options, parse
+from jax_rank_metrics import _gains
 from jax_rank_metrics._command.arguments import metric_names
 from jax_rank_metrics._files.joined import COLUMNS
 from jax_rank_metrics._files.sides import TOPICS
+from jax_rank_metrics._metrics.metric import parse
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._names import grammar
+from jax_rank_metrics._names import trec as _trec
+from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._states.per_list import PerList
 
 COUNTS = (
@@ -111,7 +113,7 @@ def _with_options(
     True
     """
     spec, options = bound.spec, dict(bound.options)
-    _, typed = name_and_options(bound.name)
+    _, typed = grammar.name_and_options(bound.name)
     if spec.name == "residual":  # what the call sets are options of its metric
         of = options["of"] if isinstance(options["of"], Bound) else parse(options["of"])
         options["of"] = _with_options(of, trec, level, has_cutoff)

@@ -15,7 +15,6 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
-from jax_rank_metrics._calls.names import lower_is_better, remark_on_zeros
 from jax_rank_metrics._calls.signatures import Signature, signature
 from jax_rank_metrics._check.remarks import read_in_one_order, remark_on_grades
 from jax_rank_metrics._drivers import step
@@ -26,6 +25,7 @@ from jax_rank_metrics._drivers.job import Job
 from jax_rank_metrics._drivers.scorers import Embeddings
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._names import directions
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._sources.attributes import negative_labels
@@ -308,9 +308,9 @@ def _remarks(
         counts = [
             ((name,), (int(states[name].undefined), int(states[name].lists)))
             for name in known
-            if lower_is_better(name)
+            if directions.is_lower_better((name,))
         ]
-        remarks += remark_on_zeros(counts)
+        remarks += directions.remark_on_zeros(counts)
     return remarks
 
 

@@ -90,7 +90,5 @@ _AMOUNTS_OF_LISTS = Spec(
     optional_columns=(),
     order_free=False,
     at="k",
-    lower_is_better=None,
-    presets={},
     linear_in=("groups",),
 )

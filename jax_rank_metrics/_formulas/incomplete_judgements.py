@@ -20,6 +20,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._metrics.metric import NAMES, metric
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._names import facts
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, with_labels
 from jax_rank_metrics._states.mean import Mean
@@ -223,8 +224,7 @@ def residual(
 def _linear_metric(of: object) -> Bound:
     """Returns the metric that `residual` reads, with its options."""
     if isinstance(of, str) and of.lower() in NAMES:
-        spec = NAMES[of.lower()].spec
-        of = spec.bind((), spec.presets.get(of.lower(), {}))
+        of = NAMES[of.lower()].spec.bind((), facts.facts_of(of).preset)
     if not isinstance(of, Bound) or not of.spec.linear:
         known = {metric.spec.name for metric in NAMES.values() if metric.spec.linear}
         name = of.name if isinstance(of, Bound) else repr(of)

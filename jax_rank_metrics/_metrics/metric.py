@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec
 
 from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._messages import short, short_errors
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound, Spec
+from jax_rank_metrics._names import facts, grammar, trec
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
 from jax_rank_metrics._ranking.ranking import Ranking
-from jax_rank_metrics._share import share
 from jax_rank_metrics._sources.list_arguments import ListOptions, ScoredLists, checked
-from jax_rank_metrics._states.cutoff_names import DEFAULT_CUTOFFS
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import Mean, kind_of_mean
 from jax_rank_metrics._states.per_list import PerList
 
 P = ParamSpec("P")
@@ -211,8 +211,41 @@ def _form(
 # Every registered name, in lower case.
 NAMES: dict[str, Metric[...]] = {}
 
-# Called when a name gets a metric, which may be another one than before.
-AFTER_REGISTRATION: list[Callable[[], None]] = []
+
+def parse(text: object) -> Bound:
+    """Returns the metric that a name stands for, bound to the options in the name.
+
+    >>> parse("mrr(rel=2)@1,5").options
+    (('k', (1, 5)), ('rank', None), ('relevance_threshold', 2))
+    >>> parse("recall.5,10").k  # as trec_eval writes it
+    (5, 10)
+
+    Raises:
+        ValueError: if the text is not a name, or the value of an option is not a literal.
+        TypeError: if it is not a string, or the metric has no such option.
+    """
+    if not isinstance(text, str):
+        message = f"metrics holds {text!r}; pass names, or a dict of names to metrics"
+        raise TypeError(short(message))
+    return _parsed(text)
+
+
+@functools.lru_cache(maxsize=1024)
+@short_errors()
+def _parsed(text: str) -> Bound:
+    """Returns what `parse` does, once until another metric is registered."""
+    name, options = grammar.read(text)
+    try:
+        bound = NAMES[name].spec.bind(
+            (),
+            {
+                option: parse(value) if isinstance(value, grammar.MetricName) else value
+                for option, value in options
+            },
+        )
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"metric name {text!r}: {error}") from error
+    return bound._replace(name=text, state=kind_of_mean(name))
 
 
 def metric(
@@ -308,27 +341,41 @@ def metric(
             optional_columns=tuple(optional_columns),
             order_free=order_free,
             at=at,
-            lower_is_better=lower_is_better,
             is_share=is_share,
-            presets=names if isinstance(names, Mapping) else {},
             linear=linear,
             linear_in=tuple(linear_in),
             order_columns=tuple(order_columns),
         )
         registered: Metric[P] = Metric(spec)
-        _register((name, *names), registered)
-        cutoffs = spec.options.get(at)
-        if isinstance(cutoffs, tuple):
-            texts = tuple(str(k) if isinstance(k, share) else f"{k:g}" for k in cutoffs)
-            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), texts))
+        presets = names if isinstance(names, Mapping) else dict.fromkeys(names, {})
+        _register(
+            registered,
+            {
+                alias: facts.Facts(
+                    is_metric=True,
+                    lower_is_better=lower_is_better,
+                    mean="geometric" if alias in trec.GEOMETRIC else "lists",
+                    options=spec.options,
+                    preset=preset,
+                    at=at,
+                )
+                for alias, preset in {name: {}, **presets}.items()
+            },
+        )
         return registered
 
     return register
 
 
-def _register(names: Sequence[str], registered: Metric[...]) -> None:
-    """Adds a metric to `NAMES`; raises if a different metric has one of the names."""
-    for name in names:
+def _register(
+    registered: Metric[...], facts_by_name: Mapping[str, facts.Facts]
+) -> None:
+    """Adds a metric and what is known of each of its names to the registries.
+
+    Raises:
+        ValueError: if a different metric has one of the names.
+    """
+    for name in facts_by_name:
         known = NAMES.get(name.lower(), registered)
         origins = {
             (metric.__module__, metric.__qualname__) for metric in (known, registered)
@@ -337,6 +384,6 @@ def _register(names: Sequence[str], registered: Metric[...]) -> None:
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
-    NAMES.update((name.lower(), registered) for name in names)
-    for forget in AFTER_REGISTRATION:
-        forget()
+    for name, known in facts_by_name.items():
+        NAMES[name.lower()], facts.FACTS[name.lower()] = registered, known
+    _parsed.cache_clear()

@@ -44,9 +44,6 @@ class Spec:
     # It reads no order: see `metric`; or a function of the options.
     order_free: bool | Callable[[dict[str, Any]], bool]
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
-    # None if neither direction is better, as for a count; or a function of the options.
-    lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None]
-    presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
     linear_in: tuple[str, ...] = ()  # columns; see `metric`
     order_columns: tuple[str, ...] = ()  # beside these, it reads one order

@@ -36,6 +36,6 @@ Files, each of which imports only those before it:
 - `pooled.py`: counts of all items by bin of their scores, and their states.
 - `group_exposure.py`: the sums of groups of items, made of such values.
 - `on_host.py`: the same numbers in NumPy, for tables.
-- `cutoff_names.py`: the names of the values at several cutoffs.
+- `remarks.py`: words of remarks by which tables know them.
 - `merging.py`: operations on many states at once, held in any pytree or by name.
 """

@@ -9,6 +9,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from jax_rank_metrics import _inputs, _shards
+from jax_rank_metrics._names import facts
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical, sums_by_group
@@ -372,6 +373,19 @@ def _compute(state: Mean) -> jax.Array:
 @jax.jit
 def _sample_size(state: Mean) -> jax.Array:
     return state._moments().sample_size(state.lists, state.sums.high.dtype)[0]
+
+
+# The kinds of means, by the words that facts about metrics have for them.
+STATES: dict[str, type[Mean]] = {"lists": Mean, "geometric": GeometricMean}
+
+
+def kind_of_mean(name: str) -> type[Mean]:
+    """The state that a metric of this name is aggregated into.
+
+    >>> kind_of_mean("gm_map(rel=2)").__name__, kind_of_mean("mine@5").__name__
+    ('GeometricMean', 'Mean')
+    """
+    return STATES[facts.facts_of(name).mean]
 
 
 @jax.jit

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._states.double_floats import (
     FloatPair,
     canonical,

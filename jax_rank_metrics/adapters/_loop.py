@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, bind_all, name_and_options
+from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._formulas.one_list import pooled_average_precision, pooled_roc_auc
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._names import grammar
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
@@ -105,7 +106,7 @@ def _pooled_metric(value: object) -> _PooledMetric | None:
     """Returns a metric of all items as named or passed; None for any other metric."""
     function, options = value, dict[str, Any]()
     if isinstance(value, str):
-        name, options = name_and_options(value)
+        name, options = grammar.name_and_options(value)
         function = _POOLED.get(name)
         if function is not None and "@" in value:
             raise ValueError(f"metric name {value!r}: no cutoff applies; leave out @")

@@ -19,11 +19,11 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._command.request import metrics_of
 from jax_rank_metrics._files.join import join_dicts
+from jax_rank_metrics._names.trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
 
 import_optional("polars", __name__, "trec")
 

@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "unknown names without a suggestion",
-        "_calls/names.py",
+        "_names/grammar.py",
         "n=3, cutoff=0.6",
         "n=3, cutoff=0.99",
         "tests/test_errors.py::test_bad_calls[errors.calls: unknown metric]",

@@ -9,6 +9,7 @@ import numpy as np
 import jax_rank_metrics as jrm
 from errors.calls import IDS, S, Y, cut, packed, sharded
 from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._names.facts import FACTS
 from jax_rank_metrics._ranking import Memo, data_of, with_labels
 
 ONES, RISING = np.ones(3, np.float32), np.arange(3, dtype=np.float32)
@@ -83,13 +84,14 @@ def FORMULA(values_of):
     def own(ranking, *, k=None):
         return values_of(ranking, ranking.cutoffs(k))
 
-    known = dict(NAMES)
+    names, known = dict(NAMES), dict(FACTS)
     try:
         metric = jrm.metric()(own)
         jax.eval_shape(lambda: metric.of(jrm.rank_retrieved(ONES), k=1))
     finally:
-        NAMES.clear()
-        NAMES.update(known)
+        for table, before in ((NAMES, names), (FACTS, known)):
+            table.clear()
+            table.update(before)
 
 
 CASES = {

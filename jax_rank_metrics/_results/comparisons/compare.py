@@ -7,15 +7,9 @@ from typing import Any
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import (
-    check_lower,
-    direction_of,
-    is_metric_name,
-    warn_of_zeros,
-)
-from jax_rank_metrics._calls.signatures import Signature, by_label
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._names import cutoff_names, directions, facts
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.outcomes import (
     Question,
@@ -42,7 +36,6 @@ from jax_rank_metrics._results.systems.systems import (
     paths_text,
     read,
 )
-from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
 
@@ -302,13 +295,13 @@ def compare(
     lists = in_one_order([x.lists for x in records], ids_of_records)
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
-    check_lower(lower, [name for record in records for name in record.path])
+    directions.check_lower(lower, [name for record in records for name in record.path])
     of_judge: list[Record] = []
     if judge is not None:
         of_judge = _records_of_judge(judge, records, b is not None)
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
-        warn_of_zeros(zeros, lower)
+        directions.warn_of_zeros(zeros, lower)
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
         judge_lists = in_one_order([x.lists for x in of_judge])
@@ -420,7 +413,7 @@ def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
             raise ValueError(
                 f"a holds {number} system; pass b, or a dict of two or more systems"
             )
-        if all(map(is_metric_name, tree)):
+        if all(map(facts.is_metric_name, tree)):
             raise ValueError(
                 f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
                 "dict of systems, each with its metrics"
@@ -484,7 +477,7 @@ def _subjects_of(
     numbers: dict[tuple[Path, str | None], int] = {}
     return [
         Subject(
-            direction_of(a.path, lower),
+            directions.is_lower_better(a.path, lower),
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
             a.was_asked_for and b.was_asked_for,
@@ -493,7 +486,7 @@ def _subjects_of(
                 "baseline": a.system if has_name_of_a else None,
                 "system": b.system,
                 "metric": label,
-                "cutoff": label and cutoff_text(label),
+                "cutoff": label and cutoff_names.cutoff_text(label),
                 "signature": signatures.get(label or ""),
             },
         )
@@ -503,10 +496,10 @@ def _subjects_of(
     ]
 
 
-def _signatures_of(a: Record, b: Record) -> dict[str, Signature]:
+def _signatures_of(a: Record, b: Record) -> dict[str, str]:
     """Returns the signature that two records share, by label; none of geometric means.
 
     What is compared are values of lists, of which no geometric mean is taken.
     """
     is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
-    return by_label({a.metric or "": a.signature}) if is_shared else {}
+    return cutoff_names.by_label({a.metric or "": a.signature}) if is_shared else {}

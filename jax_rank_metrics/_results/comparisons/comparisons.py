@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from jax_rank_metrics._names.cutoff_names import without_cutoff
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.lists import ListPairs
 from jax_rank_metrics._results.inference.judges import PredictionPowered
@@ -19,7 +20,6 @@ from jax_rank_metrics._results.sheet import (
 )
 from jax_rank_metrics._results.systems.list_values import listing
 from jax_rank_metrics._results.systems.seeds import SeedSummary
-from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:
     import pandas as pd

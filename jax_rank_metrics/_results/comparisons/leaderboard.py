@@ -9,14 +9,8 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import (
-    check_lower,
-    direction_of,
-    is_metric_name,
-    kind_of_mean,
-    warn_of_zeros,
-)
 from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._names import directions, facts
 from jax_rank_metrics._results.comparisons import standings
 from jax_rank_metrics._results.comparisons.standings import (
     Leaderboard,
@@ -59,7 +53,7 @@ from jax_rank_metrics._results.systems.systems import (
 )
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.list_arrays import ROUNDING, differ
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import Mean, kind_of_mean
 from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._types import Key, Number, Undefined
 
@@ -196,8 +190,8 @@ def leaderboard(
     _inputs.check_undefined(undefined)
     name, tasks = _read_tasks(systems, metric, tasks_first)
     path = [] if name is None else [name]
-    check_lower(lower, path)
-    direction = direction_of(path, lower)
+    directions.check_lower(lower, path)
+    direction = directions.is_lower_better(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {name} is better; it has no order")
     if name is not None and kind_of_mean(name) is not Mean:
@@ -211,7 +205,7 @@ def leaderboard(
     records = [x for of_task in tasks.values() for x in of_task.values()]
     lists = [x.lists for x in records if not isinstance(x.source, Bootstrap)]
     if undefined is None:
-        warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
+        directions.warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
     check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
@@ -334,7 +328,7 @@ def _by_task(
     are_of_metrics = not tasks_first and (
         metric in keys
         or any(x.is_of_metric for x in records.values())
-        or all(map(is_metric_name, keys))
+        or all(map(facts.is_metric_name, keys))
     )
     are_tasks = len(keys) == len(records) and not are_of_metrics
     by_task: dict[Hashable, dict[str | None, Record]] = {}

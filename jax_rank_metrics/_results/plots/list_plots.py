@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._calls.names import is_lower_better
+from jax_rank_metrics._names.directions import is_lower_better
 from jax_rank_metrics._results.comparisons.comparisons import Comparison, p_text
 from jax_rank_metrics._results.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._results.plots import drawing
@@ -102,7 +102,7 @@ def differences(
     counts = list_differences.weights[:, 0] > 0
     if not counts.any():
         raise ValueError("a and b have no list that counts")
-    direction = is_lower_better(metric or "", lower)
+    direction = is_lower_better((metric,), lower)
     question = Question(random.key(0), 100_000, checked_level(level))
     (comparison,) = compared(list_differences, [Subject(direction)], question)
     ax = drawing.axes(ax)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._names.cutoff_names import cutoff_names, cutoff_of
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text
 from jax_rank_metrics._results.systems.systems import Values
@@ -20,7 +21,6 @@ from jax_rank_metrics._results.tables.estimates import (
     estimates_of,
     read_collections,
 )
-from jax_rank_metrics._states.cutoff_names import cutoff_names, cutoff_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number

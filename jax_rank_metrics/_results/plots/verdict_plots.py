@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import is_metric_name
+from jax_rank_metrics._names.cutoff_names import without_cutoff
+from jax_rank_metrics._names.facts import is_metric_name
 from jax_rank_metrics._results.comparisons.comparisons import (
     CORRECTION_NAMES,
     Comparison,
@@ -20,7 +21,6 @@ from jax_rank_metrics._results.comparisons.comparisons import (
 )
 from jax_rank_metrics._results.comparisons.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import warn_of_zeros
+from jax_rank_metrics._names import directions
 from jax_rank_metrics._results.inference.judges import JudgedLists, PredictionPowered
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.list_values import (
@@ -97,7 +97,7 @@ def prediction_powered(
     pairs = judged_records(human, judge)
     if undefined is None:
         zeros = [(x.path, x.lists.zero_counts()) for pair in pairs for x in pair]
-        warn_of_zeros(zeros)
+        directions.warn_of_zeros(zeros)
     return nested(
         {
             of_people.keys: _powered(of_people, of_judge, clusters, undefined)

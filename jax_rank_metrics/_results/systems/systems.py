@@ -20,9 +20,10 @@ from jax import random
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import is_metric_name
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._names.cutoff_names import cutoff_names, without_cutoff
+from jax_rank_metrics._names.facts import is_metric_name
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.resample import draws_of_seeds
 from jax_rank_metrics._results.sheet import count_text
@@ -38,7 +39,6 @@ from jax_rank_metrics._results.systems.list_values import (
     weights_differ,
 )
 from jax_rank_metrics._results.systems.seeds import Interval, iqm_interval
-from jax_rank_metrics._states.cutoff_names import cutoff_names, without_cutoff
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.mean import Mean

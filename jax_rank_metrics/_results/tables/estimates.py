@@ -5,8 +5,8 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import kind_of_mean
 from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._results.inference.judges import PredictionPowered
 from jax_rank_metrics._results.inference.p_values import student_reach
 from jax_rank_metrics._results.inference.weighted_means import (
@@ -15,9 +15,8 @@ from jax_rank_metrics._results.inference.weighted_means import (
 )
 from jax_rank_metrics._results.systems.list_values import ListValues, is_by_list
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
-from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.intervals import checked_level
-from jax_rank_metrics._states.mean import GeometricMean, Mean
+from jax_rank_metrics._states.mean import GeometricMean, Mean, kind_of_mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, stacked_shape

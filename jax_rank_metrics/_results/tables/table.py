@@ -11,17 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import (
-    Lower,
-    check_lower,
-    is_lower_better,
-    kind_of_mean,
-    warn_of_zeros,
-)
-from jax_rank_metrics._calls.signatures import by_label
-from jax_rank_metrics._check.remarks import TIED
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._names import cutoff_names, directions
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparisons import (
     Comparison,
@@ -52,7 +44,8 @@ from jax_rank_metrics._results.tables.estimates import (
     read_collections,
     run_of,
 )
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import Mean, kind_of_mean
+from jax_rank_metrics._states.remarks import TIED
 from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -90,7 +83,7 @@ def table(
     level: Number = 0.95,
     method: IntervalMethod = "auto",
     digits: int = 3,
-    lower: Lower = (),
+    lower: directions.Lower = (),
     rows: Rows | None = None,
     caption: str | None = None,
     label: str | None = None,
@@ -210,7 +203,7 @@ def table(
             by_run=None if rows is None else rows == "runs",
         )
     if signatures:
-        sheet = sheet.with_signatures(by_label(signatures))
+        sheet = sheet.with_signatures(cutoff_names.by_label(signatures))
     # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
     if format == "latex":
@@ -276,7 +269,7 @@ def sheet_of_means(
     level: Number = 0.95,
     method: IntervalMethod = "auto",
     digits: int = 3,
-    lower: Lower = (),
+    lower: directions.Lower = (),
     by_run: bool | None = None,
 ) -> Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
@@ -324,8 +317,8 @@ def sheet_of_means(
     of_states = any(
         isinstance(x.source, Mean) for y in by_collection.values() for x in y
     )
-    warn_of_zeros(zeros, lower, of_states, stacklevel=4)
-    check_lower(lower, [metric for x in collections for metric in x.metrics])
+    directions.warn_of_zeros(zeros, lower, of_states, stacklevel=4)
+    directions.check_lower(lower, [metric for x in collections for metric in x.metrics])
     of_ties = dict.fromkeys(
         f"{x.system}: {remark}" if x.system else remark
         for x in itertools.chain(*by_collection.values())
@@ -378,14 +371,14 @@ def _zero_counts(record: Record) -> tuple[int, int]:
 def _best(
     runs: Estimates,
     metrics: Iterable[str],
-    lower: Lower,
+    lower: directions.Lower,
     digits: int,
 ) -> dict[str, str]:
     """The best mean of each metric, as it is printed; empty for a single run."""
     best = {}
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
-        lower_is_better = is_lower_better(metric, lower)
+        lower_is_better = directions.is_lower_better((metric,), lower)
         # Beside a mean that is NaN or overflows, none is known to be the best.
         is_known = bool(means) and all(map(math.isfinite, means))
         if len(runs) > 1 and is_known and lower_is_better is not None:

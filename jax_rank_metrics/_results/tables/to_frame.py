@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._inputs import first_index, kind_of
+from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in, record_of
 from jax_rank_metrics._results.comparisons.standings import Leaderboard
@@ -21,7 +22,6 @@ from jax_rank_metrics._results.systems.systems import (
     read,
 )
 from jax_rank_metrics._results.tables.table import sheet_of_means
-from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.merging import StatesByName
 from jax_rank_metrics._states.state import State
 

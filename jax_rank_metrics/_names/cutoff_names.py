@@ -1,11 +1,12 @@
 """The names of the values that a metric has at several cutoffs."""
 
 import re
+from collections.abc import Mapping
+from typing import TypeVar
 
-from jax_rank_metrics import _trec
+from jax_rank_metrics._names import facts, trec
 
-# Cutoffs, as text, of metrics whose names may leave them out: standard recall levels.
-DEFAULT_CUTOFFS: dict[str, tuple[str, ...]] = {}
+T = TypeVar("T", bound=str)
 
 
 def cutoff_names(name: str, count: int) -> list[str]:
@@ -14,14 +15,13 @@ def cutoff_names(name: str, count: int) -> list[str]:
     >>> cutoff_names("recall@1,5", 2), cutoff_names("P.1,5", 2), cutoff_names("mine", 2)
     (['recall@1', 'recall@5'], ['P_1', 'P_5'], ['mine[0]', 'mine[1]'])
     """
-    if len(of_family := _trec.value_names(name)) == count:
+    if len(of_family := trec.value_names(name)) == count:
         return of_family
     head, at, tail = name.rpartition("@")
-    if not at and name.lower() in DEFAULT_CUTOFFS:
-        head, at = name, "@"
-        tail = ",".join(DEFAULT_CUTOFFS[name.lower()])
     ks = [k.strip() for k in tail.split(",")]
-    if at and len(ks) == count:
+    if not at:
+        head, ks = name, facts.FACTS.get(name.lower(), facts.Facts()).cutoffs
+    if len(ks) == count:
         return [f"{head}@{k}" for k in ks]
     return [f"{name}[{index}]" for index in range(count)]
 
@@ -35,7 +35,7 @@ def cutoff_of(name: str) -> tuple[str, int] | None:
     metric, at, k = name.rpartition("@")
     if at and k.isdecimal():
         return metric, int(k)
-    return _trec.cutoff_of(name)
+    return trec.cutoff_of(name)
 
 
 def without_cutoff(name: str) -> str:
@@ -60,3 +60,24 @@ def cutoff_text(name: str) -> int | str | None:
         return cutoff
     number = name.rpartition("[")[2].removesuffix("]")
     return int(number) if name.endswith("]") and number.isdecimal() else None
+
+
+def by_label(signatures: Mapping[str, T]) -> dict[str, T]:
+    """Returns the signature of each cutoff of metrics, by the label of its value.
+
+    >>> signatures = by_label({"recall@1,5": "recall@1,5|rel:2|def:1", "mine": "ap|def:1"})
+    >>> for label, text in signatures.items():
+    ...     print(label, text)
+    recall@1 recall@1|rel:2|def:1
+    recall@5 recall@5|rel:2|def:1
+    mine ap|def:1
+    """
+    results: dict[str, T] = {}
+    for name, text in signatures.items():
+        head, bar, choices = text.partition("|")
+        metric, at, cutoffs = head.partition("@")
+        ks = cutoffs.split(",")
+        labels = cutoff_names(name, len(ks)) if len(ks) > 1 else trec.value_names(name)
+        texts = [type(text)(f"{metric}{at}{k}{bar}{choices}") for k in ks]
+        results |= zip(labels or [name], texts, strict=True)
+    return results

@@ -62,6 +62,8 @@ SETS = {
 }
 # Members of sets that mean something else here, and are no families.
 _IN_FULL = {"ndcg": "ndcg(gain_fn=linear_gain)", "rbp": "rbp(p=0.9)"}
+# Whose means are geometric.
+GEOMETRIC = ("gm_map", "gm_bpref")
 NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "yaap")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}

@@ -1,0 +1,74 @@
+"""The registry of facts about metrics by their names; `jrm.metric` fills it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from jax_rank_metrics._names import trec
+from jax_rank_metrics._share import share
+
+
+class Facts(NamedTuple):
+    """Facts about a metric by its name; the defaults hold for names that are unknown.
+
+    Attributes:
+        is_metric: Whether it is a metric of labels and scores.
+        lower_is_better: None if neither direction is better, as for a count; or a function
+            of the options that returns this.
+        mean: What its values are aggregated into, in the word of signatures: "lists" for a
+            `Mean`, "geometric" for a `GeometricMean`.
+        options: Its options, with their defaults.
+        preset: The options that the name stands for.
+        at: The option that @ sets in the name.
+    """
+
+    is_metric: bool = False
+    lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False
+    mean: str = "lists"
+    options: Mapping[str, Any] = {}
+    preset: Mapping[str, Any] = {}
+    at: str = "k"
+
+    @property
+    def cutoffs(self) -> tuple[str, ...]:
+        """The cutoffs of a name that leaves them out, as text; () if it has one value."""
+        ks = self.options.get(self.at)
+        if not isinstance(ks, tuple):
+            return ()
+        return tuple(str(k) if isinstance(k, share) else f"{k:g}" for k in ks)
+
+
+# By name, in lower case. The first are functions, whose results are named after them.
+FACTS = {
+    **dict.fromkeys(
+        ("popularity", "popularity_lift", "novelty"), Facts(lower_is_better=None)
+    ),
+    "miscalibration": Facts(lower_is_better=True),
+}
+
+
+def facts_of(name: str) -> Facts:
+    """Returns what is known of the metric that a name is of, as typed or as in results.
+
+    >>> facts_of("gm_map(rel=2)").mean, facts_of("Fall-out@10").lower_is_better
+    ('geometric', True)
+    >>> facts_of("mine@5") == Facts()
+    True
+    """
+    return FACTS.get(trec.metric_part(name), Facts())
+
+
+def is_metric_name(key: object) -> bool:
+    """Whether a key of a dict names a metric of this package, as typed or as in results.
+
+    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
+    caller has made up do not.
+
+    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
+    [True, True, True, False]
+    """
+    return isinstance(key, str) and facts_of(key).is_metric
+
+
+def metric_names() -> list[str]:
+    """Returns the names of all metrics of labels and scores, in lower case."""
+    return [name for name, facts in FACTS.items() if facts.is_metric]

@@ -1,0 +1,3 @@
+"""Words by which tables know a remark on values among others."""
+
+TIED = "items tie for"
