@@ -14,6 +14,7 @@ from jax_rank_metrics._metrics.spec import Bound, Spec
 from jax_rank_metrics._names import facts, grammar, trec
 from jax_rank_metrics._places.soft_places import sigmoid_ranks
 from jax_rank_metrics._ranking.ranking import Ranking
+from jax_rank_metrics._share import share
 from jax_rank_metrics._sources.list_arguments import ListOptions, ScoredLists, checked
 from jax_rank_metrics._states.mean import Mean, kind_of_mean
 from jax_rank_metrics._states.per_list import PerList
@@ -348,6 +349,9 @@ def metric(
         )
         registered: Metric[P] = Metric(spec)
         presets = names if isinstance(names, Mapping) else dict.fromkeys(names, {})
+        ks = spec.options.get(at)
+        ks = ks if isinstance(ks, tuple) else ()
+        texts = [str(k) if isinstance(k, share) else f"{k:g}" for k in ks]
         _register(
             registered,
             {
@@ -358,6 +362,7 @@ def metric(
                     options=spec.options,
                     preset=preset,
                     at=at,
+                    cutoffs=(*texts,),
                 )
                 for alias, preset in {name: {}, **presets}.items()
             },
@@ -384,6 +389,6 @@ def _register(
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
-    for name, known in facts_by_name.items():
-        NAMES[name.lower()], facts.FACTS[name.lower()] = registered, known
+    NAMES.update((name.lower(), registered) for name in facts_by_name)
+    facts.FACTS.update((name.lower(), x) for name, x in facts_by_name.items())
     _parsed.cache_clear()

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._names import trec
-from jax_rank_metrics._share import share
 
 
 class Facts(NamedTuple):
@@ -19,6 +18,7 @@ class Facts(NamedTuple):
         options: Its options, with their defaults.
         preset: The options that the name stands for.
         at: The option that @ sets in the name.
+        cutoffs: Those of a name that leaves them out, as text; () if it has one value.
     """
 
     is_metric: bool = False
@@ -27,14 +27,7 @@ class Facts(NamedTuple):
     options: Mapping[str, Any] = {}
     preset: Mapping[str, Any] = {}
     at: str = "k"
-
-    @property
-    def cutoffs(self) -> tuple[str, ...]:
-        """The cutoffs of a name that leaves them out, as text; () if it has one value."""
-        ks = self.options.get(self.at)
-        if not isinstance(ks, tuple):
-            return ()
-        return tuple(str(k) if isinstance(k, share) else f"{k:g}" for k in ks)
+    cutoffs: tuple[str, ...] = ()
 
 
 # By name, in lower case. The first are functions, whose results are named after them.
