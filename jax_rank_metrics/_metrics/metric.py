@@ -390,5 +390,5 @@ def _register(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
     NAMES.update((name.lower(), registered) for name in facts_by_name)
-    facts.FACTS.update((name.lower(), x) for name, x in facts_by_name.items())
+    facts.FACTS.update((name.lower(), known) for name, known in facts_by_name.items())
     _parsed.cache_clear()

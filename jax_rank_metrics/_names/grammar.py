@@ -116,7 +116,7 @@ def read(text: str) -> tuple[str, list[tuple[str, object]]]:
             *options_in(f"({family.options})"),
             *options_in(match["options"]),
         ]
-        texts = [x for x in (typed, match["k"]) if x is not None]
+        texts = [cutoffs for cutoffs in (typed, match["k"]) if cutoffs is not None]
         if family.cutoffs and not texts and known.at not in dict(options):
             texts = [",".join(family.cutoffs)]
         options += [(known.at, cutoffs_in(cutoffs, known.at)) for cutoffs in texts]

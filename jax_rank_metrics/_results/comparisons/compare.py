@@ -246,10 +246,10 @@ def compare(
     >>> f"{compare(a, b, alternative='greater', margin=0.05).only.p:.3f}"
     '0.062'
     >>> systems = {"old": a, "new": b, "odd": [0.1, 0.5, 0.5, 0.2]}
-    >>> {x.system: x.p_corrected for x in compare(systems)}
+    >>> {row.system: row.p_corrected for row in compare(systems)}
     {'new': 0.5, 'odd': 1.0}
-    >>> for x in compare(systems, pairs="all"):
-    ...     print(x.baseline, x.system, f"{x.difference:+.2f}")
+    >>> for row in compare(systems, pairs="all"):
+    ...     print(row.baseline, row.system, f"{row.difference:+.2f}")
     old new +0.15
     old odd +0.00
     new odd -0.15
@@ -292,7 +292,7 @@ def compare(
     records, couples = _records_of_pairs(a, b, pairs)
     # [a, b, a, b, …], all in the order of the first a.
     ids_of_records = None if ids is None else [*ids] * len(couples)
-    lists = in_one_order([x.lists for x in records], ids_of_records)
+    lists = in_one_order([record.lists for record in records], ids_of_records)
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     directions.check_lower(lower, [name for record in records for name in record.path])
@@ -304,7 +304,7 @@ def compare(
         directions.warn_of_zeros(zeros, lower)
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
-        judge_lists = in_one_order([x.lists for x in of_judge])
+        judge_lists = in_one_order([record.lists for record in of_judge])
         differences, cluster_indices = beside_judge(
             lists, differences, judge_lists, clusters, undefined
         )
@@ -354,7 +354,7 @@ def _records_of_pairs(
                     f"baselines among {listing(list(named))}"
                 )
             baselines = len(set(pairs))
-            systems = list({x: named[x] for x in (*pairs, *named)}.values())
+            systems = list({name: named[name] for name in (*pairs, *named)}.values())
     # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
     records: list[Record] = []
     couples: list[tuple[int, int]] = []
@@ -439,16 +439,16 @@ def _baseline_and(
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
     of_a, of_b = read(a, names[0]), read(b, names[1])
-    if len({x.system for x in of_a}) > 1:
+    if len({record.system for record in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
-    baseline = {x.path: x for x in of_a}
+    baseline = {record.path: record for record in of_a}
     keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
     systems = by_system(
         named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
     )
-    if any(x.keys() != baseline.keys() for x in systems.values()):
+    if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
         raise ValueError(
             f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
             f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "

@@ -288,7 +288,7 @@ def sheet_of_means(
     is_by_collection = None not in by_collection
     baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
     if is_by_collection and isinstance(compare, Comparisons):
-        tasks = dict.fromkeys(x.task for x in compare)
+        tasks = dict.fromkeys(row.task for row in compare)
         compare = {task: compare.select(task=task) for task in tasks}
     if is_by_collection and isinstance(compare, Mapping):
         baselines = compare
@@ -298,8 +298,8 @@ def sheet_of_means(
             f"collection: {listing(list(by_collection))}"
         )
     of_pairs = any(
-        is_of_names(x) or (isinstance(x, Comparisons) and x.are_of_pairs)
-        for x in baselines.values()
+        is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
+        for side in baselines.values()
     )
     means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
@@ -313,16 +313,16 @@ def sheet_of_means(
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
         title = "" if name is None else str(name)
         collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
-        zeros += [((x.metric,), _zero_counts(x)) for x in records]
+        zeros += [((record.metric,), _zero_counts(record)) for record in records]
     of_states = any(
         isinstance(x.source, Mean) for y in by_collection.values() for x in y
     )
     directions.warn_of_zeros(zeros, lower, of_states, stacklevel=4)
     directions.check_lower(lower, [metric for x in collections for metric in x.metrics])
     of_ties = dict.fromkeys(
-        f"{x.system}: {remark}" if x.system else remark
-        for x in itertools.chain(*by_collection.values())
-        for remark in x.remarks
+        f"{record.system}: {remark}" if record.system else remark
+        for record in itertools.chain(*by_collection.values())
+        for remark in record.remarks
         if remark.startswith(TIED)
     )
     # A run has the same letter in all collections.
@@ -341,9 +341,9 @@ def sheet_of_means(
     else:
         name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
         headings = [("", titles[run]) for run in runs]
-        rows = [(x, metric) for x in collections for metric in x.metrics]
+        rows = [(part, metric) for part in collections for metric in part.metrics]
         # A single collection has no name, so that rows have that of the metric alone.
-        names = [[x.name, metric][not is_by_collection :] for x, metric in rows]
+        names = [[part.name, metric][not is_by_collection :] for part, metric in rows]
         cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
     return Sheet(
         name_headings,
@@ -435,9 +435,9 @@ def _records(
     # Columns that would be empty in all rows are left out.
     columns = {
         "collection": is_by_collection,
-        "marks": any(x.marks.legend for x in collections),
+        "marks": any(part.marks.legend for part in collections),
         **{
-            field: any(x[field] is not None for x in records)
+            field: any(record[field] is not None for record in records)
             for field in ("seeds", "other_lists")
         },
     }
@@ -482,13 +482,13 @@ def marks_of(
         )
     # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
-    for x in comparisons:
-        sides: list[Any] = [x.baseline, x.system] if of_pairs else [x.system]
-        metric = x.metric or ""
+    for row in comparisons:
+        sides: list[Any] = [row.baseline, row.system] if of_pairs else [row.system]
+        metric = row.metric or ""
         if all(metric in means.get(run, ()) for run in sides):
-            in_table[tuple(sides) if of_pairs else x.system, metric] = x
+            in_table[tuple(sides) if of_pairs else row.system, metric] = row
     if not in_table:
-        cells = listing([(x.system, x.metric) for x in comparisons])
+        cells = listing([(row.system, row.metric) for row in comparisons])
         raise ValueError(
             f"compare holds comparisons of {cells}, and none of them is a run and a metric "
             "of the results"
@@ -507,7 +507,7 @@ def marks_of(
             _check_values(comparison, metric, baseline, run, means)
     # Comparisons may be with a run that the table leaves out.
     baseline = baseline or "the baseline"
-    differing = {cell: DAGGER for cell, x in in_table.items() if is_significant(x)}
+    differing = {cell: DAGGER for cell, row in in_table.items() if is_significant(row)}
     legend = f"{DAGGER} {_relation(in_table, baseline)}"
     return Marks(differing, {}, f"{legend} {_how(in_table)}")
 
@@ -588,7 +588,7 @@ def _with_baselines(
 ) -> Comparisons:
     """Compares all runs with some of them."""
     runs = dict.fromkeys(map(run_of, records))
-    unknown = [x for x in baselines if x not in runs or len(runs) < 2]
+    unknown = [name for name in baselines if name not in runs or len(runs) < 2]
     if unknown or not baselines:
         known = "which are " + listing(list(runs))
         if "" in runs:
