@@ -129,13 +129,13 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     import jax.numpy as jnp
 
     from jax_rank_metrics._calls.names import bind_all
-    from jax_rank_metrics._drivers import step
+    from jax_rank_metrics._drivers import programs
     from jax_rank_metrics._drivers.batches import QueryBatch
-    from jax_rank_metrics._drivers.job import Plan
+    from jax_rank_metrics._drivers.job import Options
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     indices = jnp.arange(len(users))
     lists = {"listed_ids": relevant_ids, "labels": labels, "excluded_ids": seen_ids}
     batch = QueryBatch(indices, users, None, **lists)
-    plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
-    return step.measure_queries(plan, step.CatalogArrays(items), batch)
+    options = Options(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
+    return programs.measure_catalog(options, programs.CatalogArrays(items), batch)

@@ -20,7 +20,7 @@ from jax_rank_metrics._choices import (
     Unjudged,
 )
 from jax_rank_metrics._command import arguments
-from jax_rank_metrics._command.arguments import Format, Options, note, write_out
+from jax_rank_metrics._command.arguments import CommandOptions, Format, note, write_out
 from jax_rank_metrics._names.trec import FAMILIES, SETS
 from jax_rank_metrics._optional import import_optional
 
@@ -229,8 +229,8 @@ def app() -> "typer.Typer":
         ] = None,
     ) -> None:
         """Measure runs against judgements."""
-        # The locals are exactly the parameters, and `Options` has a field for each.
-        options = Options(**locals())
+        # The locals are exactly the parameters, and `CommandOptions` has a field for each.
+        options = CommandOptions(**locals())
         with _errors_as_lines():
             arguments.check(options)
             from jax_rank_metrics._command import measuring
@@ -263,7 +263,7 @@ def app() -> "typer.Typer":
         """
         limits = locals()
         with _errors_as_lines(2):
-            options = Options(**limits.pop("words"), **limits)
+            options = CommandOptions(**limits.pop("words"), **limits)
             arguments.check_gate(options)
             from jax_rank_metrics._command import gate as judging
 
@@ -271,7 +271,7 @@ def app() -> "typer.Typer":
 
     # The options of files and metrics are declared once, above.
     declared = inspect.signature(evaluate).parameters.values()
-    shared = [x for x in declared if x.name not in Options._field_defaults]
+    shared = [x for x in declared if x.name not in CommandOptions._field_defaults]
     *limits, _ = inspect.signature(gate).parameters.values()
     gate.__signature__ = inspect.Signature([*shared, *limits])  # type: ignore[attr-defined]
     commands.command()(gate)

@@ -12,7 +12,7 @@ from evaluations import check_same
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import batches, step
+from jax_rank_metrics._drivers import batches, programs
 
 USERS, ITEMS, DIMS, K = 11, 40, 4, 5
 METRICS = ("ndcg@3", "recall@1,5")
@@ -34,7 +34,7 @@ def data():
 def test_measures_of_recommendations(data, rng):
     """Exposure, popularity and novelty are those of the items; groups have their users."""
     queries, items, labels, seen = data
-    done, programs = [], step.program()._cache_size()
+    done, num_programs = [], programs.compiled()._cache_size()
     evaluation = jrm.evaluate_users(
         METRICS,
         (queries, items),
@@ -44,7 +44,7 @@ def test_measures_of_recommendations(data, rng):
         batch_size=4,
         progress=lambda *x: done.append(x),
     )
-    assert step.program()._cache_size() == programs + 1
+    assert programs.compiled()._cache_size() == num_programs + 1
     assert done == [(4, USERS), (8, USERS), (11, USERS)]
     scores = np.where(seen, -np.inf, queries @ items.T)
     np.testing.assert_array_equal(evaluation.items, np.argsort(-scores)[:, :K])
@@ -145,8 +145,8 @@ def test_users_of_many_ids_share_batches():
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
     everybody = np.arange(len(lengths))[None]
-    work = batches.Work(num_items=50_000, num_blocks=30, counts_places=False)
-    parts = list(batches.make_batches(lengths, 1024, work, everybody))
+    cost = batches.Cost(num_items=50_000, num_blocks=30, counts_places=False)
+    parts = list(batches.make_batches(lengths, 1024, cost, everybody))
     rows = np.concatenate([part.indices for part in parts])
     assert np.bincount(rows[rows >= 0]).tolist() == [1] * 5000
     for part in parts:
@@ -158,22 +158,22 @@ def test_users_of_many_ids_share_batches():
     assert levels == [narrow] * 4 + [wide]
     # A few users take little time at any width.
     small = batches.make_batches(
-        lengths[:100], 10, work._replace(num_blocks=1), everybody[:, :100]
+        lengths[:100], 10, cost._replace(num_blocks=1), everybody[:, :100]
     )
     assert {part.widths for part in small} == {wide}
     # Places of many relevant items take longer than a top-k that finds these.
     lengths[[7, 70, 700]] = (100, 300)
     wide = (256, 1024)
     for counts_places, expected in ((False, {wide}), (True, {narrow, wide})):
-        work = batches.Work(1000, 1, counts_places)
-        parts = batches.make_batches(lengths[:1000], 500, work, everybody[:, :1000])
+        cost = batches.Cost(1000, 1, counts_places)
+        parts = batches.make_batches(lengths[:1000], 500, cost, everybody[:, :1000])
         assert {part.widths for part in parts} == expected
 
 
 @pytest.mark.long
 def test_data_of_any_size_share_programs(rng, compilations):
     """Twenty calls with other numbers of users and of ids compile a few programs."""
-    programs = step.program()._cache_size()
+    num_programs = programs.compiled()._cache_size()
     scores = rng.normal(size=(600, 100)).astype(np.float32)
     for num_users in rng.integers(1, 600, 20):
         max_length = rng.integers(1, 40)
@@ -185,7 +185,7 @@ def test_data_of_any_size_share_programs(rng, compilations):
             seen=[row[row.size // 2 + 1 :] for row in lists],
         )
         evaluation.by(np.arange(num_users) % 2)
-    assert 1 <= step.program()._cache_size() - programs <= 5
+    assert 1 <= programs.compiled()._cache_size() - num_programs <= 5
     assert 1 <= len(compilations) <= 5 + 10  # and ten that convert or copy an array
 
 

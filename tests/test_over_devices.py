@@ -14,7 +14,7 @@ from sources import make_mesh, put
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers import programs
 
 USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "mrr")
@@ -54,19 +54,19 @@ def data():
 def texts(monkeypatch):
     """The texts of the programs that devices run for a batch, while they run."""
     of_programs, compiled = [], {}
-    program = step.program()
+    jitted = programs.compiled()
 
-    def call(task, plan, devices, *arrays):
+    def call(devices, program, options, *arrays):
         if devices.mesh is None:
-            return program(task, plan, devices, *arrays)
+            return jitted(devices, program, options, *arrays)
         shapes = tuple(np.shape(x) for x in jax.tree.leaves(arrays))
         if shapes not in compiled:
-            lowered = program.lower(task, plan, devices, *arrays)
+            lowered = jitted.lower(devices, program, options, *arrays)
             compiled[shapes] = lowered.compile()
             of_programs.append(compiled[shapes])
-        return compiled[shapes](*arrays[1:])
+        return compiled[shapes](*arrays)
 
-    monkeypatch.setattr(step, "program", lambda: call)
+    monkeypatch.setattr(programs, "compiled", lambda: call)
     return of_programs
 
 

@@ -38,7 +38,7 @@ DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 _NOT_OF_NDEVAL = ("alpha-DCG", "nERR-IA", "nNRBP")
 
 
-class Options(NamedTuple):
+class CommandOptions(NamedTuple):
     """The arguments and options of the command, as `cli` declares them."""
 
     qrels: Path
@@ -144,7 +144,7 @@ def write_out(text: str) -> None:
         file.write(data)
 
 
-def check(options: Options) -> None:
+def check(options: CommandOptions) -> None:
     """Checks options against each other and against the files that are there.
 
     Raises:
@@ -166,7 +166,7 @@ def check(options: Options) -> None:
             _check_file(path, options.words)
 
 
-def check_gate(options: Options) -> None:
+def check_gate(options: CommandOptions) -> None:
     """Checks the options of `gate`; raises as `check` does."""
     runs = 2 if options.at_least is None else 1
     if not options.words or len(options.runs) != runs:
@@ -192,7 +192,7 @@ def _check_file(path: Path, words: Sequence[str]) -> None:
         ) from error
 
 
-def _check_choices(options: Options) -> None:
+def _check_choices(options: CommandOptions) -> None:
     """Raises ValueError if options contradict each other, or a number is out of range."""
     format = options.format
     for is_set, option, formats in (

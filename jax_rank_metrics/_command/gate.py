@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._command import measuring, report, request
-from jax_rank_metrics._command.arguments import Options, write_out
+from jax_rank_metrics._command.arguments import CommandOptions, write_out
 from jax_rank_metrics._names import directions
 from jax_rank_metrics._results import sheet
 from jax_rank_metrics._results.comparisons import power
@@ -53,7 +53,7 @@ def verdicts(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.nd
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
 
 
-def gate(options: Options) -> int:
+def gate(options: CommandOptions) -> int:
     """Measures a candidate and its baseline, prints the verdict, and returns its code.
 
     Raises:

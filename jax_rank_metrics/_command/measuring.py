@@ -9,7 +9,7 @@ from typing import TypeVar
 from jax_rank_metrics._command import report, request
 from jax_rank_metrics._command.arguments import (
     STDIN,
-    Options,
+    CommandOptions,
     members,
     note,
     write_out,
@@ -29,7 +29,7 @@ from jax_rank_metrics._results.systems.systems import Record
 T = TypeVar("T")
 
 
-def evaluate(options: Options) -> None:
+def evaluate(options: CommandOptions) -> None:
     """Reads judgements and runs, measures the runs, and prints the results.
 
     Args:
@@ -70,7 +70,7 @@ def evaluate(options: Options) -> None:
 
 
 def measured(
-    options: Options, metrics: list[request.RequestedMetric], first: int = 0
+    options: CommandOptions, metrics: list[request.RequestedMetric], first: int = 0
 ) -> Iterator[tuple[str, report.Run, Joined]]:
     """Reads, joins and measures runs from the first, with a progress bar on a terminal.
 
@@ -118,7 +118,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 
 
 def _read(
-    options: Options, path: Path, value: Value
+    options: CommandOptions, path: Path, value: Value
 ) -> "tuple[pl.DataFrame, str | None]":
     """Reads judgements or a run, by their options; see `read`."""
     format: str | None = options.qrels_format

@@ -6,31 +6,31 @@ a `PerList [10,000]`, and `items [10,000, k]`; of links, one for each side. In t
 a call:
 
     evaluate_users.py, evaluate_embeddings.py, evaluate_links.py
-                     the public functions read arguments on the host, make a `Job` and `run`
-                     it
+                     the public functions read arguments on the host, make an
+                     `EvaluationJob` and `run` it
     devices.py       one device, or those of a mesh: how they hold queries and items
     interactions.py  ids in any form, checked, as sparse rows `[queries, items]`
     judgements.py    those that are relevant, excluded or candidates, by ids or attributes
     scorers.py       `ScoreSource`: `Embeddings`, `Scores`, `Sparse` or `LateInteraction`,
                      which give the rows of a batch
-    job.py           all of these in one `Job`, which divides queries into batches and
-                     makes the arrays of each; its `Plan` has the options that all batches
-                     share, static: metrics, k, ties, the size of blocks
+    job.py           all of these in one `EvaluationJob`, which divides queries into batches
+                     and makes the arrays of each; its `Options` are those of all programs,
+                     static: metrics, k, ties, the size of blocks
     batches.py       which queries share a batch, and their ids padded to few widths
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values
-    step.py          `run_batch`, the way into a program: ranks a batch, and lets metrics
-                     read it
+    programs.py      what runs on devices: functions `(options, catalog, queries, state)`
+                     that rank a batch and let metrics read it; `run_batch` starts one
     nan_causes.py    what made a score that is not a number, for messages
     evaluation.py    the result
 
 A `Batch` is 1,024 indices of queries, −1 for padding, and two widths: of their excluded and
 of their listed ids. Queries with many ids share batches, so that others are not padded to
 their width. On a mesh, each part of the devices adds equally many queries, those whose rows
-it holds. `Job.arrays` makes a `QueryBatch` of it.
+it holds. `EvaluationJob.arrays` makes a `QueryBatch` of it.
 
 A program returns a `BatchResult`: values and ids, never a score, gathered from all devices;
-or the `Pass` that the next part of the items goes on from. Where a metric reads whole lists
-and first items are returned too, it makes two rankings: the first ranks, and the places of
-relevant items; `Plan` says which of them a metric reads.
+or the `StreamState` that the next part of the items goes on from. If a metric reads whole
+lists and first items are returned too, a batch has two rankings: the first ranks, and the
+places of relevant items; `Options` says which of them a metric reads.
 """

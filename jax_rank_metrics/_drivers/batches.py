@@ -54,7 +54,7 @@ def _members_of(parts: np.ndarray, levels: np.ndarray, level: int) -> list[np.nd
 
 def _padded(members: list[np.ndarray]) -> np.ndarray:
     """Returns the queries of each part as an array `[parts, slots]`; −1 for padding."""
-    order = np.full((len(members), max(x.size for x in members)), -1)
+    order = np.full((len(members), max(row.size for row in members)), -1)
     for row, queries in zip(order, members, strict=True):
         row[: queries.size] = queries
     return order
@@ -89,8 +89,7 @@ class QueryBatch(NamedTuple):
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
         items: `[queries, listed, …]`, the rows of listed items; None where all items have
             a rank.
-        kinds: `[queries, listed]`, 2 for judged items that are no candidates and have no
-            rank, 3 for those that are candidates, and 1 for other candidates; or None.
+        membership: `[queries, listed]` int8, the `Membership` of listed items; or None.
     """
 
     indices: Array
@@ -102,10 +101,10 @@ class QueryBatch(NamedTuple):
     excluded_ids: Array | None = None
     attributes: Arrays = None
     items: Array | None = None
-    kinds: Array | None = None
+    membership: Array | None = None
 
 
-class Work(NamedTuple):
+class Cost(NamedTuple):
     """The numbers on which it depends how long a user takes.
 
     Attributes:
@@ -155,7 +154,7 @@ def batch_size_for(num_users: int, batch_size: int, row_size: int = 0) -> int:
 
 
 def make_batches(
-    lengths: np.ndarray, size: int, work: Work, parts: np.ndarray
+    lengths: np.ndarray, size: int, cost: Cost, parts: np.ndarray
 ) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
@@ -174,7 +173,7 @@ def make_batches(
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
         size: The number of users in a batch, a multiple of the number of parts.
-        work: The cost model: what a batch costs by its size and widths.
+        cost: The cost model: what a batch costs by its size and widths.
         parts: `[parts, slots]`, the users of each part, from `query_parts`.
     """
     # Lengths [300, 5] exceed the limits (256, 16) and none further, which makes level 1;
@@ -194,14 +193,14 @@ def make_batches(
         widths = (padded_width(max(num_seen, NARROW[0])), padded_width(num_relevant))
         wider_level = min(widths_of, default=None)
         if wider_level is not None:
-            saved = work.duration(widths_of[wider_level]) - work.duration(widths)
+            saved = cost.duration(widths_of[wider_level]) - cost.duration(widths)
             if np.count_nonzero(up_to_level) * saved < WORTH_A_PROGRAM:
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
     # Every part begins with its users of the lowest level, so that no early batch is wide.
     of_levels = [_members_of(parts, levels, level) for level in np.unique(levels)]
-    order = _padded([np.concatenate(x) for x in zip(*of_levels, strict=True)])
+    order = _padded([np.concatenate(part) for part in zip(*of_levels, strict=True)])
     return _cut(order, size, lambda users: widths_of[int(levels[users].max())])
 
 

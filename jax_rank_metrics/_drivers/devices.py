@@ -97,7 +97,7 @@ class Devices:
             return tree
         # The tree may have None, or several arrays, where there is one spec.
         return jax.tree.map(
-            lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
+            lambda spec, part: jax.tree.map(lambda array: self.put(array, spec), part),
             specs,
             tree,
         )

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,11 +18,11 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.signatures import Signature, signature
 from jax_rank_metrics._check.remarks import read_in_one_order, remark_on_grades
-from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers import programs
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import QUERY, USER
-from jax_rank_metrics._drivers.job import Job
+from jax_rank_metrics._drivers.job import EvaluationJob
 from jax_rank_metrics._drivers.scorers import Embeddings
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._metrics.spec import Bound
@@ -55,7 +56,7 @@ _WHY_UNDEFINED = {
 Progress = Callable[[int, int], object]
 
 # Batches and their results, fetched to the host.
-Results = Iterator[tuple[Batch, step.BatchResult]]
+Results = Iterator[tuple[Batch, programs.BatchResult]]
 
 
 class Values(NamedTuple):
@@ -73,7 +74,8 @@ class Values(NamedTuple):
     def zeros(cls, num_queries: int, k: int, like: "Values") -> "Values":
         """Returns room for the values of all queries, of which a batch tells the kinds."""
         lists = jax.tree.map(
-            lambda x: np.zeros((num_queries, *x.shape[1:]), x.dtype), like.lists
+            lambda rows: np.zeros((num_queries, *rows.shape[1:]), rows.dtype),
+            like.lists,
         )
         return cls(lists, np.full((num_queries, k), -1, np.int32))
 
@@ -101,17 +103,20 @@ class Values(NamedTuple):
             num_metrics: How many of the lists are those of metrics.
         """
         # The values keep `undefined`, so that `compare` counts such queries as means do.
-        lists = [dataclasses.replace(x, undefined=undefined) for x in self.lists]
+        lists = [
+            dataclasses.replace(values, undefined=undefined) for values in self.lists
+        ]
         if weights is not None:
-            lists = [weighed_by(x, weights.astype(np.float32)) for x in lists]
+            weights = weights.astype(np.float32)
+            lists = [weighed_by(values, weights) for values in lists]
         if undefined != "skip":
             return Values(lists, self.items)
-        defined = [x.defined for x in lists[:num_metrics]]
+        defined = [values.defined for values in lists[:num_metrics]]
         # Of ratios [queries, cutoffs] become [queries], as all others are.
-        defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
+        defined = [array.any(tuple(range(1, array.ndim))) for array in defined]
         is_counted = functools.reduce(operator.or_, defined)
         lists[num_metrics:] = [
-            undefined_unless(x, is_counted) for x in lists[num_metrics:]
+            undefined_unless(values, is_counted) for values in lists[num_metrics:]
         ]
         return Values(lists, where_kept(is_counted, self.items, -1))
 
@@ -158,12 +163,12 @@ class Sums(NamedTuple):
         if other is None:
             return self
         of_means = [
-            x._replace(
-                sums=x.sums + y.sums,
-                lists=x.lists + y.lists,
-                undefined=x.undefined + y.undefined,
+            mean._replace(
+                sums=mean.sums + added.sums,
+                lists=mean.lists + added.lists,
+                undefined=mean.undefined + added.undefined,
             )
-            for x, y in zip(self.of_means, other.of_means, strict=True)
+            for mean, added in zip(self.of_means, other.of_means, strict=True)
         ]
         counts = None if self.counts is None else self.counts + other.counts
         is_defined = self.is_defined | other.is_defined
@@ -171,8 +176,8 @@ class Sums(NamedTuple):
 
 
 def run(
-    job: Job,
-    catalog: step.CatalogArrays,
+    job: EvaluationJob,
+    catalog: programs.CatalogArrays,
     batches: list[Batch],
     undefined: Undefined,
     progress: bool | Progress,
@@ -194,14 +199,15 @@ def run(
 
     Returns:
         The evaluation; how often each item was found, of users; and which queries have an
-        item with a score of −∞, if the plan asks.
+        item with a score of −∞, if the options ask.
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
             cannot read its relevant items; if a metric has the name of a mean that is
             measured beside it.
     """
-    bounds, added = job.plan.bounds, [*step.measures_of_ids(job.plan, catalog)]
+    options = job.options
+    bounds, added = options.bounds, [*programs.measures_of_ids(options, catalog)]
     names = [*(bound.name for bound in bounds), *added]
     if shared := [name for name in added if names.count(name) > 1]:
         raise ValueError(
@@ -212,23 +218,21 @@ def run(
     kinds = [bound.state for bound in bounds] + [Mean] * len(added)
     names_of_queries, num_queries = job.ids[0].of_rows(job.rows), job.rows.size
     all_weights = _inputs.weights_of_lists(list_weights, names_of_queries, job.unit[1])
-    num_items = job.scorer.num_items or MAX_ITEMS
-    num_counted = num_items if job.unit == USER else None
+    num_counted = job.scorer.num_items if job.unit == USER else None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     values, sums, has_inf, num_tied = None, None, np.zeros(num_queries, bool), 0
     with reporting(progress, job.unit[1]) as report:
-        if isinstance(job.scorer.items, HostBlocks):
-            results = _over_parts(job, catalog, job.scorer.items, batches, mask, report)
-        else:
-            results = _over_batches(job, catalog, num_items, batches, mask, report)
-        for batch, result in results:
+        in_parts = isinstance(job.scorer.items, HostBlocks)
+        measured = _over_parts if in_parts else _over_batches
+        for batch, result in measured(job, catalog, batches, mask, report):
             is_query = batch.indices >= 0
             indices, faults = batch.indices[is_query], result.faults[is_query]
             if faults.any():
-                index, fault = min(x for x in zip(indices, faults, strict=True) if x[1])
-                raise ValueError(_message(job, int(index), step.Fault(fault), mask))
+                at = faults > 0
+                index, fault = min(zip(indices[at], faults[at], strict=True))
+                raise ValueError(_message(job, int(index), programs.Fault(fault), mask))
             of_batch = jax.tree.map(
-                lambda x, rows=is_query: x[rows],
+                lambda array, rows=is_query: array[rows],
                 Values(result.lists, np.asarray(result.items)),
             )
             if result.has_ties is not None:
@@ -237,25 +241,25 @@ def run(
                 has_inf[indices] = result.has_inf[is_query]
             if keeps_lists:
                 if values is None:
-                    values = Values.zeros(num_queries, job.plan.k, of_batch)
+                    values = Values.zeros(num_queries, options.k, of_batch)
                 values.write(indices, of_batch)
             else:
                 weights = None if all_weights is None else all_weights[indices]
                 of_batch = of_batch.counted(undefined, weights, len(bounds))
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
-    lists, items = {}, np.zeros((0, job.plan.k), np.int32)
+    lists, items = {}, np.zeros((0, options.k), np.int32)
     if values is not None:
         items = values.items  # also those of queries that count in no mean
         values = values.counted(undefined, all_weights, len(bounds))
         sums = Sums.of(values, kinds, num_counted)
         lists = dict(zip(names, values.lists, strict=True))
     assert sums is not None  # there is a query
-    states = [x.state() for x in sums.of_means]
+    states = [of_mean.state() for of_mean in sums.of_means]
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
     if num_tied:
         where = f"{num_tied} of {num_queries} {job.unit[1]}"
-        hashed = [x.name for x in bounds if job.plan.reads_hash(x)]
+        hashed = [bound.name for bound in bounds if options.reads_hash(bound)]
         texts.append(read_in_one_order(where, hashed))
     for text in texts:
         warnings.warn(text, stacklevel=3)
@@ -272,35 +276,40 @@ def run(
     if sums.counts is not None:
         counts = jnp.asarray(sums.counts, jnp.int32)
         tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
-        exposure = Exposure(job.plan.k, counts, tally)
+        exposure = Exposure(options.k, counts, tally)
     return evaluation, exposure, has_inf
 
 
-def _signatures(job: Job, undefined: Undefined) -> dict[str, Signature]:
+def _signatures(job: EvaluationJob, undefined: Undefined) -> dict[str, Signature]:
     """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
-    plan, scores = job.plan, jax.dtypes.canonicalize_dtype(float).name
+    options, scores = job.options, jax.dtypes.canonicalize_dtype(float).name
     choices = {"negative": "error", "undefined": undefined, "nan": "error"}
-    choices |= {"infinite": "unretrieved" if plan.skips_inf else "ranked"}
+    choices |= {"infinite": "unretrieved" if options.skips_inf else "ranked"}
     results = {}
-    for x in plan.bounds:
+    for bound in options.bounds:
         # What users are shown is ordered by a hash that differs between them.
-        ties = "user-hash" if job.unit == USER and plan.reads_hash(x) else plan.ties
-        results[x.name] = signature(x, ties=ties, scores=scores, **choices)
+        is_hashed = job.unit == USER and options.reads_hash(bound)
+        ties = "user-hash" if is_hashed else options.ties
+        results[bound.name] = signature(bound, ties=ties, scores=scores, **choices)
     return results
 
 
 def _remarks(
-    job: Job, undefined: Undefined, states: dict[str, Mean], is_defined: np.ndarray
+    job: EvaluationJob,
+    undefined: Undefined,
+    states: dict[str, Mean],
+    is_defined: np.ndarray,
 ) -> list[str]:
     """Returns what was probably not intended, as the states of all queries show."""
     # Metrics come first in all states, and added measures after them.
-    bounds = job.plan.bounds
-    known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
-    unknown, remarks = [x for x in bounds if x.name not in known], []
+    bounds = job.options.bounds
+    known = [bound.name for bound in itertools.compress(bounds, is_defined)]
+    unknown, remarks = [bound for bound in bounds if bound.name not in known], []
     if job.unit in _WHY_UNDEFINED and unknown:
         remarks.append(
             f"metrics are undefined for every one of {job.rows.size} {job.unit[1]}: "
-            f"{', '.join(x.name for x in unknown)}; {_why_undefined(job, unknown)}; "
+            f"{', '.join(bound.name for bound in unknown)}; "
+            f"{_why_undefined(job, unknown)}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause"
         )
     # Where lower is better, users who count 0 look like the best ones.
@@ -314,27 +323,30 @@ def _remarks(
     return remarks
 
 
-def _why_undefined(job: Job, bounds: Iterable[Bound]) -> str:
+def _why_undefined(job: EvaluationJob, bounds: Iterable[Bound]) -> str:
     """Returns why metrics are undefined for all queries: their thresholds, or what is."""
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
     labels = job.judgements.relevant.data
-    thresholds = [dict(x.options).get("relevance_threshold") or 0 for x in bounds]
+    name = "relevance_threshold"
+    thresholds = [dict(bound.options).get(name) or 0 for bound in bounds]
     largest, threshold = labels.max(initial=0), max(thresholds)
     if remarks := remark_on_grades(labels.size, largest, threshold):
         return remarks[0]
     return _WHY_UNDEFINED[job.unit].format(labels.size, largest)
 
 
-def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -> str:
+def _message(
+    job: EvaluationJob, index: int, fault: programs.Fault, mask: np.ndarray | None
+) -> str:
     """Returns the message for a query with a fault."""
     row = int(job.rows[index])
     name = job.scorer.query_name(job.unit, row)
-    if fault == step.Fault.NAN:
+    if fault == programs.Fault.NAN:
         return job.scorer.nan_message(name, row, mask)
-    if fault == step.Fault.NEGATIVE:
+    if fault == programs.Fault.NEGATIVE:
         return negative_labels(name)
-    if fault == step.Fault.GAINS:
+    if fault == programs.Fault.GAINS:
         return overflow_message(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
@@ -344,26 +356,27 @@ def _message(job: Job, index: int, fault: step.Fault, mask: np.ndarray | None) -
 
 
 def _over_batches(
-    job: Job,
-    catalog: step.CatalogArrays,
-    num_items: int,
+    job: EvaluationJob,
+    catalog: programs.CatalogArrays,
     batches: list[Batch],
     mask: np.ndarray | None,
     report: Progress,
 ) -> Results:
     """Measures each batch as a whole; see `run`."""
-    devices, num_done = job.devices, 0
-    if job.judgements.kinds is not None:
+    devices, num_items, num_done = job.devices, job.scorer.num_items or 0, 0
+    program = programs.measure_catalog
+    if job.judgements.membership is not None:
         # Each batch brings the embeddings of its own candidates; the program has no items.
-        catalog, num_items = catalog._replace(item_mask=None), 0
+        program, num_items = programs.measure_candidates, 0
+        catalog = catalog._replace(item_mask=None)
     elif isinstance(job.scorer, Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
-    catalog = step.put_catalog(devices, catalog, num_items)
-    run_batch = functools.partial(step.run_batch, job.plan, devices)
+    catalog = programs.put_catalog(devices, catalog, num_items)
+    run_batch = functools.partial(programs.run_batch, devices, program, job.options)
     started = (
-        (batch, run_batch("whole", catalog, job.arrays(number, batch, mask)))
+        (batch, run_batch(catalog, job.arrays(number, batch, mask)))
         for number, batch in enumerate(batches)
     )
     for batch, result in _started_ahead(started, BATCHES_AHEAD):
@@ -373,9 +386,8 @@ def _over_batches(
 
 
 def _over_parts(
-    job: Job,
-    catalog: step.CatalogArrays,
-    blocks: HostBlocks,
+    job: EvaluationJob,
+    catalog: programs.CatalogArrays,
     batches: list[Batch],
     mask: np.ndarray | None,
     report: Progress,
@@ -386,46 +398,54 @@ def _over_parts(
     that have been read is reported as that share of queries, where the number of items is
     known; and all queries at the end.
     """
-    plan, devices, num_queries = job.plan, job.devices, job.rows.size
-    run_batch = functools.partial(step.run_batch, plan, devices)
-    num_rounds = 2 if plan.whole_list_metrics else 1
+    options, devices, num_queries = job.options, job.devices, job.rows.size
+    blocks, run_batch = job.scorer.items, functools.partial(programs.run_batch, devices)
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
 
-    def put(part: Part) -> step.CatalogArrays:
+    def put(part: Part) -> programs.CatalogArrays:
         of_part = catalog._replace(
             items=_inputs.real("items", part.items),
             item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
             attributes=jax.tree.map(part.cut, catalog.attributes),
+            first_id=np.asarray(part.first_id, np.int32),
         )
-        return step.put_catalog(devices, of_part, 0)
+        return programs.put_catalog(devices, of_part, 0)
 
     # Programs begin and end with some part of the items, of which they read the shape.
     last_part = put(Part(blocks.example, np.ones(1, bool), 0))
     num_items = blocks.num_items
-    states = [run_batch("start", last_part, x, num_items=num_items) for x in arrays]
-    for number, task in enumerate(("extend", "count")[:num_rounds]):
-        if task == "count":
+    known = options._replace(num_items=num_items)
+    states = [
+        run_batch(programs.start, known, last_part, queries) for queries in arrays
+    ]
+    rounds = (programs.extend, programs.count)[: 2 if options.whole_list_metrics else 1]
+    for number, program in enumerate(rounds):
+        if program is programs.count:
             # From 0 on, how many items score above each relevant one: [batch, relevant].
-            states = [x._replace(counts=Outranking.zeros(x.keys.shape)) for x in states]
-        for part in blocks.parts(plan.block_size):
+            states = [
+                state._replace(counts=Outranking.zeros(state.keys.shape))
+                for state in states
+            ]
+        for part in blocks.parts(options.block_size):
             last_part, previous = put(part), states
             states = [
-                run_batch(task, last_part, x, part.first_id, state)
-                for x, state in zip(arrays, states, strict=True)
+                run_batch(program, options, last_part, queries, state)
+                for queries, state in zip(arrays, states, strict=True)
             ]
             # The device works on a part while the host reads the next one, and no more.
             jax.block_until_ready(previous)
             if num_items is not None:
                 num_read = min(part.first_id + len(part.exists), num_items)
-                share = (number + num_read / num_items) / num_rounds
+                share = (number + num_read / num_items) / len(rounds)
                 report(int(share * num_queries), num_queries)
         # An iterator may have had fewer items than an id says.
         assert blocks.num_items is not None
         job.judgements.check_known_items(blocks.num_items)
     report(num_queries, num_queries)
-    for batch, x, state in zip(batches, arrays, states, strict=True):
-        finished = run_batch("finish", last_part, x, 0, state, blocks.num_items)
-        yield batch, jax.device_get(finished)
+    known = options._replace(num_items=blocks.num_items)
+    for batch, queries, state in zip(batches, arrays, states, strict=True):
+        result = run_batch(programs.finish, known, last_part, queries, state)
+        yield batch, jax.device_get(result)
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:

@@ -10,20 +10,21 @@ from jax.sharding import Mesh
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._check.remarks import infinite_scores
-from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers import programs
 from jax_rank_metrics._drivers.devices import Devices, read_devices
 from jax_rank_metrics._drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions, Vocabulary
 from jax_rank_metrics._drivers.job import (
-    Job,
-    Plan,
+    EvaluationJob,
+    Options,
     block_size_for,
-    make_plan,
+    make_options,
     read_groups,
 )
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
+    Membership,
     attributes_of_items,
     global_arguments,
     read_judgements,
@@ -215,7 +216,7 @@ def evaluate_embeddings(
     Evaluation(precision@1 0.250, 4 queries)
     """
     _inputs.option("undefined", undefined, _types.Undefined)
-    plan, key = make_plan(metrics, k, block_size, ties, key)
+    options, key = make_options(metrics, k, block_size, ties, key)
     ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
     item_mask, item_groups = ids[1].ordered(
         item_mask=item_mask, item_groups=item_groups
@@ -238,20 +239,20 @@ def evaluate_embeddings(
         relevant, candidates, exclude, exclude_self, shape, devices, ids
     )
     if isinstance(scorer.items, HostBlocks):
-        _refuse_unreadable(plan, devices, judgements, scorer.items)
+        _refuse_unreadable(options, devices, judgements, scorer.items)
     # Labels by attributes may need all items in one block, which ids never do.
-    block_size = block_size or block_size_for(plan, judgements, num_items)
-    plan = plan._replace(label_fn=judgements.label_fn, block_size=block_size)
-    catalog = step.CatalogArrays(
+    block_size = block_size or block_size_for(options, judgements, num_items)
+    options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
+    catalog = programs.CatalogArrays(
         item_mask=_inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, plan, num_items),
+        groups=read_groups(item_groups, options, num_items),
     )
     scorer.check(block_size, catalog.item_mask)
     remarks = _infinite_scores(scorer, judgements, catalog, block_size)
     rows = np.arange(num_queries)
-    job = Job(plan, scorer, judgements, rows, ids, QUERY, batch_size, key)
+    job = EvaluationJob(options, scorer, judgements, rows, ids, QUERY, batch_size, key)
     batches = job.batches(num_items)
     evaluation, *_ = run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
@@ -260,7 +261,7 @@ def evaluate_embeddings(
 
 
 def _refuse_unreadable(
-    plan: Plan, devices: Devices, judgements: Judgements, blocks: HostBlocks
+    options: Options, devices: Devices, judgements: Judgements, blocks: HostBlocks
 ) -> None:
     """Raises `ValueError` where blocks cannot be read as a call needs them."""
     if devices.items_axis is not None:
@@ -268,19 +269,19 @@ def _refuse_unreadable(
             "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
             "which each process reads what its own devices need, or queries_axis alone"
         )
-    if judgements.kinds is not None:
+    if judgements.membership is not None:
         raise ValueError(
             "candidates is given, and items come in blocks; pass items as one array in "
             "memory, of which candidates are gathered"
         )
     if (dtype := judgements.label_dtype) is not None:
         refuse_numbers(dtype, "items as one array in memory")
-    if plan.whole_list_metrics and judgements.label_fn is not None:
+    if options.whole_list_metrics and judgements.label_fn is not None:
         raise ValueError(
             "relevant is by attributes, items come in blocks, and a metric has no "
             "cutoff; pass one, such as map@100, or items as one array in memory"
         )
-    if plan.whole_list_metrics and not blocks.is_repeatable:
+    if options.whole_list_metrics and not blocks.is_repeatable:
         raise ValueError(
             "items is an iterator, which can be read once, but metrics without a "
             "cutoff count places in a second round; pass a sequence of blocks, a "
@@ -291,7 +292,7 @@ def _refuse_unreadable(
 def _infinite_scores(
     scorer: ScoreSource,
     judgements: Judgements,
-    catalog: step.CatalogArrays,
+    catalog: programs.CatalogArrays,
     block_size: int,
 ) -> list[str]:
     """Remarks on scores of −inf, by those of the first queries and a block of items."""
@@ -306,8 +307,10 @@ def _infinite_scores(
     part = slice(len(queries)), slice(len(block))
     if judgements.exclude is not None:
         is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
-    if judgements.kinds is not None:
-        is_lowest &= judgements.kinds.tocsr()[part].toarray() % 2 == 1
+    if judgements.membership is not None:
+        is_lowest &= (
+            judgements.membership.tocsr()[part].toarray() & Membership.CANDIDATE > 0
+        )
     if catalog.item_mask is not None:
         is_lowest &= np.asarray(catalog.item_mask[: len(block)])
     lists = np.flatnonzero(is_lowest.any(axis=1))

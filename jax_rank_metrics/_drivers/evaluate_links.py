@@ -15,11 +15,11 @@ from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Progress, reporting, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import NO_IDS, SparseRows, Unit
-from jax_rank_metrics._drivers.job import Job, make_plan
+from jax_rank_metrics._drivers.job import EvaluationJob, make_options
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
+from jax_rank_metrics._drivers.programs import CatalogArrays
 from jax_rank_metrics._drivers.scorers import Scores
-from jax_rank_metrics._drivers.step import CatalogArrays
 from jax_rank_metrics._states.mean import Mean
 
 # The part of a triple that is predicted from the two others.
@@ -182,8 +182,8 @@ def evaluate_links(
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
-    plan, key = make_plan(metrics, k, num_entities, ties, key, **flags)
-    plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
+    options, key = make_options(metrics, k, num_entities, ties, key, **flags)
+    options = options._replace(ties=options.ties_of_places)  # `items` that tie go by id
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
@@ -201,7 +201,9 @@ def evaluate_links(
             judgements = judgements_of(side, triples, all_known, num_entities)
             # Each side draws ties of its own.
             own_key = None if key is None else jax.random.fold_in(key, first)
-            job = Job(plan, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key)
+            job = EvaluationJob(
+                options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
+            )
             evaluation, _, has_inf = run(
                 job,
                 CatalogArrays(),
@@ -219,8 +221,8 @@ def evaluate_links(
     remark = infinite_scores(f"{example}, as in list {lists[0]}")
     warnings.warn(remark, stacklevel=2)
     return {
-        side: dataclasses.replace(x, remarks=(*x.remarks, remark))
-        for side, x in evaluations.items()
+        side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, remark))
+        for side, evaluation in evaluations.items()
     }
 
 
@@ -313,8 +315,8 @@ def judgements_of(
     answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
     num_relations = 1 + known[:, RELATION].max()
     pairs, of_known = (
-        x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
-        for x in (triples, known)
+        rows[:, entity].astype(np.int64) * num_relations + rows[:, RELATION]
+        for rows in (triples, known)
     )
     # Pairs that triples share are looked up once: `questions` has that of each triple.
     distinct, questions = np.unique(pairs, return_inverse=True)
@@ -377,9 +379,9 @@ def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
         ("subject", "predicate", "object"),
         ("source", "relation", "target"),
     ):
-        by_name = {str(x).lower().removesuffix("_id"): x for x in columns}
+        by_name = {str(label).lower().removesuffix("_id"): label for label in columns}
         if len(columns) == 3 and by_name.keys() == set(spelling):
-            return [by_name[x] for x in spelling]
+            return [by_name[part] for part in spelling]
     # A frame of an array has columns without names.
     if columns in ([0, 1, 2], ["column_0", "column_1", "column_2"]):
         return columns

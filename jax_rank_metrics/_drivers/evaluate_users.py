@@ -11,7 +11,7 @@ from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers import programs
 from jax_rank_metrics._drivers.devices import read_devices
 from jax_rank_metrics._drivers.engine import Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -23,7 +23,7 @@ from jax_rank_metrics._drivers.interactions import (
     read_interactions,
     read_users,
 )
-from jax_rank_metrics._drivers.job import Job, make_plan, read_groups
+from jax_rank_metrics._drivers.job import EvaluationJob, make_options, read_groups
 from jax_rank_metrics._drivers.judgements import Judgements, same_width
 from jax_rank_metrics._drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._states import merging
@@ -217,7 +217,7 @@ def evaluate_users(
     (0.5, 1)
     """
     _inputs.option("undefined", undefined, _types.Undefined)
-    plan, key = make_plan(metrics, k, block_size, ties, key, skips_inf=True)
+    options, key = make_options(metrics, k, block_size, ties, key, skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
     ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
     scorer = read_model(model, devices, ids)
@@ -230,26 +230,26 @@ def evaluate_users(
     # follows is of rows[i], which is query i from here on.
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
-    rows_of = {name: x.rows(rows) for name, x in interactions.items()}
+    rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
     remarks = remarks_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
     judgements = Judgements.of(**rows_of)
-    job = Job(plan, scorer, judgements, rows, ids, USER, batch_size, key)
+    job = EvaluationJob(options, scorer, judgements, rows, ids, USER, batch_size, key)
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
     num_items = scorer.start(rows[batches[0].indices])
-    for name, x in interactions.items():
-        x.check_items(num_items, may_name_all=name == "candidates")
+    for name, pairs in interactions.items():
+        pairs.check_items(num_items, may_name_all=name == "candidates")
     ids[1].check_size(num_items)
     item_mask, embeddings, item_groups = ids[1].ordered(
         item_mask=item_mask, embeddings=embeddings, item_groups=item_groups
     )
     # Popularity is that among all users of `seen`, evaluated or not.
     counts = None if seen is None else interactions["seen"].item_counts(num_items)
-    catalog = step.CatalogArrays(
+    catalog = programs.CatalogArrays(
         item_mask=_inputs.item_mask(item_mask, num_items),
         counts=None if counts is None else jnp.asarray(counts, jnp.int32),
         features=_read_features(embeddings, num_items),
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, plan, num_items),
+        groups=read_groups(item_groups, options, num_items),
     )
     evaluation, exposure, _ = run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks

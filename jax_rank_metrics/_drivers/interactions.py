@@ -50,7 +50,7 @@ class Vocabulary:
     def numbers_by_id(self) -> dict[Hashable, int]:
         """The row that each id names."""
         assert self.ids is not None
-        return {x: row for row, x in enumerate(self.ids.tolist())}
+        return {row_id: row for row, row_id in enumerate(self.ids.tolist())}
 
     def numbers(self, name: str, values: Any) -> np.ndarray:
         """Returns the rows that ids name, `[ids]` int64; −1 for negative numbers.
@@ -64,9 +64,9 @@ class Vocabulary:
         if hasattr(values, "to_numpy"):
             values = values.to_numpy()
         listed = values.tolist() if isinstance(values, np.ndarray) else [*values]
-        rows = np.asarray([self.numbers_by_id.get(x, -1) for x in listed], np.int64)
+        rows = np.asarray([self.numbers_by_id.get(key, -1) for key in listed], np.int64)
         unknown = [listed[i] for i in np.flatnonzero(rows < 0)]
-        unknown = [x for x in unknown if not (isinstance(x, int) and x < 0)]
+        unknown = [key for key in unknown if not (isinstance(key, int) and key < 0)]
         if unknown:
             raise ValueError(
                 f"{name} holds {unknown[0]!r}, which is not in {self.name} ({len(unknown)} "
@@ -95,7 +95,7 @@ class Vocabulary:
         if self.ids is None:
             return [*per_row.values()]
         unit = _UNITS[self.name]
-        return [_inputs.by_ids(x, y, self.ids, unit) for x, y in per_row.items()]
+        return [_inputs.by_ids(*named, self.ids, unit) for named in per_row.items()]
 
     def check_size(self, num_rows: int) -> None:
         """Raises unless there is an id for each row, or none has one."""
@@ -496,9 +496,9 @@ def read_interactions(
 ) -> dict[str, Interactions]:
     """Reads arguments by their names, but for those that are None."""
     return {
-        name: Interactions.of(name, x, unit, vocabularies)
-        for name, x in arguments.items()
-        if x is not None
+        name: Interactions.of(name, pairs, unit, vocabularies)
+        for name, pairs in arguments.items()
+        if pairs is not None
     }
 
 
@@ -545,11 +545,12 @@ def read_users(
         )
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
-        for name, x in interactions.items():
-            x.check_named(user_ids, must_match=name != "relevant")
-        numbers = {x.num_rows: x.name for x in interactions.values() if x.users is None}
+        for name, pairs in interactions.items():
+            pairs.check_named(user_ids, must_match=name != "relevant")
+        by_row = [pairs for pairs in interactions.values() if pairs.users is None]
+        numbers = {pairs.num_rows: pairs.name for pairs in by_row}
         if len(numbers) > 1 and not is_selection:
-            rows = " and ".join(f"{x} has {n} rows" for n, x in numbers.items())
+            rows = " and ".join(f"{name} has {n} rows" for n, name in numbers.items())
             raise ValueError(
                 f"{rows}; pass one row for each user of the model in all of them"
             )
@@ -559,8 +560,8 @@ def read_users(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
             "rows of the model"
         )
-    for x in interactions.values():
-        x.check_users(num_users, is_selection)
+    for pairs in interactions.values():
+        pairs.check_users(num_users, is_selection)
     return user_ids.astype(np.int32)
 
 
@@ -601,8 +602,10 @@ def read_frame(
             f"with the columns user (or query) and item{label}, and no others"
         )
     users, items = (
-        _integers(name, x, frame[x]) if y.ids is None else y.numbers(name, frame[x])
-        for x, y in zip((unit, "item"), vocabularies, strict=True)
+        _integers(name, column, frame[column])
+        if vocabulary.ids is None
+        else vocabulary.numbers(name, frame[column])
+        for column, vocabulary in zip((unit, "item"), vocabularies, strict=True)
     )
     # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)

@@ -9,8 +9,8 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers.batches import (
     Batch,
+    Cost,
     QueryBatch,
-    Work,
     batch_size_for,
     batches_by_width,
     make_batches,
@@ -42,8 +42,8 @@ MIN_SIZE = 32
 BLOCK_SIZE = 4096
 
 
-class Plan(NamedTuple):
-    """The options that all batches share, static.
+class Options(NamedTuple):
+    """The options of a program, which all batches share; static.
 
     Attributes:
         bounds: The metrics, with their options.
@@ -52,6 +52,7 @@ class Plan(NamedTuple):
         ties: The tie policy.
         label_fn: What is relevant by attributes, if that is not known by ids.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
+        num_items: How many items all parts have; None in programs that do not read it.
         counts_all: Whether metrics with a cutoff read counted places too, and not the
             top-k, which has `k` ranks then.
         skips_inf: Whether an item with a score of −∞ has no rank.
@@ -65,6 +66,7 @@ class Plan(NamedTuple):
     ties: Ties | None
     label_fn: LabelFn | None = None
     items_axis: AxisNames | None = None
+    num_items: int | None = None
     counts_all: bool = False
     skips_inf: bool = False
     finds_inf: bool = False
@@ -72,12 +74,15 @@ class Plan(NamedTuple):
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
         """The metrics of the first ranks, which read the top-k."""
-        return tuple(x for x in self.bounds if not self.counts_all and x.depth)
+        bounds = () if self.counts_all else self.bounds
+        return tuple(bound for bound in bounds if bound.depth)
 
     @property
     def whole_list_metrics(self) -> tuple[Bound, ...]:
         """The metrics for which places are counted, such as those of whole lists."""
-        return tuple(x for x in self.bounds if self.counts_all or x.depth is None)
+        return tuple(
+            bound for bound in self.bounds if self.counts_all or bound.depth is None
+        )
 
     def reads_hash(self, bound: Bound) -> bool:
         """Whether a metric reads tied items in an order by hash."""
@@ -87,9 +92,9 @@ class Plan(NamedTuple):
     def ties_of_places(self) -> str | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""
         # An expected value counts tied items, and needs no hash of them.
-        reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
+        readings = [bound.tie_reading for bound in self.whole_list_metrics]
         is_grouped = self.ties in (None, "expected")
-        return "tied" if is_grouped and not reads_order else self.ties
+        return "tied" if is_grouped and "order" not in readings else self.ties
 
     @property
     def depth(self) -> int:
@@ -98,11 +103,11 @@ class Plan(NamedTuple):
         return max([self.k, *(depth for depth in depths if depth is not None)])
 
 
-class Job(NamedTuple):
+class EvaluationJob(NamedTuple):
     """The queries of a call, what they are judged on, and what is to be measured.
 
     Attributes:
-        plan: The options that all batches share, the metrics among them.
+        options: The options that all batches share, the metrics among them.
         scorer: What scores the items, on which devices.
         judgements: The items that each query is judged on; row i is of query i.
         rows: `[queries]`, the row of each in the scorer: all rows, or chosen users.
@@ -112,7 +117,7 @@ class Job(NamedTuple):
         key: The key of all random ties, or None.
     """
 
-    plan: Plan
+    options: Options
     scorer: ScoreSource
     judgements: Judgements
     rows: np.ndarray
@@ -138,7 +143,7 @@ class Job(NamedTuple):
             num_items: How many items there are, at least.
         """
         scorer, num_queries = self.scorer, self.rows.size
-        if self.judgements.kinds is not None:
+        if self.judgements.membership is not None:
             row_size = scorer.numbers_per_pair
             max_size = batch_size_for(num_queries, self.batch_size)
 
@@ -147,7 +152,7 @@ class Job(NamedTuple):
                 return self.devices.batch_size(size)
 
             # Lists of similar lengths share a batch: vectors of padding are gathered too.
-            widths = np.diff(self.judgements.kinds.indptr)
+            widths = np.diff(self.judgements.membership.indptr)
             cost = NANOSECONDS_A_NUMBER * row_size
             return list(batches_by_width(widths, size_for, cost, self.parts))
         # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
@@ -158,7 +163,7 @@ class Job(NamedTuple):
         ):
             if rows is not None:
                 lengths[:, column] = np.diff(rows.indptr)
-        block_size = self.plan.block_size
+        block_size = self.options.block_size
         row_size = scorer.numbers_per_query(block_size, num_items)
         size = batch_size_for(num_queries, self.batch_size, row_size)
         if not isinstance(scorer, Scores):  # of these, the caller chooses how many
@@ -166,9 +171,9 @@ class Job(NamedTuple):
         num_blocks = (
             -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
         )
-        work = Work(num_items, num_blocks, bool(self.plan.whole_list_metrics))
+        cost = Cost(num_items, num_blocks, bool(self.options.whole_list_metrics))
         size = self.devices.batch_size(size)
-        return list(make_batches(lengths, size, work, self.parts))
+        return list(make_batches(lengths, size, cost, self.parts))
 
     def arrays(self, number: int, batch: Batch, mask: np.ndarray | None) -> QueryBatch:
         """Returns the arrays of a batch, of NumPy where they are put on devices together.
@@ -183,26 +188,25 @@ class Job(NamedTuple):
         key = None if self.key is None else jax.random.fold_in(self.key, number)
         # What users are shown is counted over all of them.
         tie_ids = rows.astype(np.int32) if key is None and self.unit == USER else None
-        if judged.kinds is not None:
+        if judged.membership is not None:
             width = batch.widths[1]
             ids, labels = pad_rows(judged.listed_labels, indices, width)
-            _, kinds = pad_rows(judged.kinds, indices, width)
+            _, membership = pad_rows(judged.membership, indices, width)
             if mask is not None:
                 is_listed = mask[ids]
                 ids = np.where(is_listed, ids, -1)
-                labels, kinds = labels * is_listed, kinds * is_listed
+                labels, membership = labels * is_listed, membership * is_listed
             vectors, items = scorer.pairs(rows, ids)
-            return QueryBatch(
-                indices, vectors, key, tie_ids, ids, labels, items=items, kinds=kinds
-            )
+            arrays = QueryBatch(indices, vectors, key, tie_ids, ids, labels)
+            return arrays._replace(items=items, membership=membership.astype(np.int8))
         arrays = QueryBatch(
             indices,
             scorer.rows(rows),
             key,
             tie_ids,
             attributes=jax.tree.map(
-                lambda x: devices.rows(
-                    "query_attributes", x, indices, devices.of_queries
+                lambda table: devices.rows(
+                    "query_attributes", table, indices, devices.of_queries
                 ),
                 judged.query_attributes,
             ),
@@ -218,17 +222,17 @@ class Job(NamedTuple):
 
 def read_groups(
     item_groups: ItemGroups | jax.Array | None,
-    plan: Plan,
+    options: Options,
     num_items: int | None,
 ) -> jax.Array | None:
     """Checks the memberships of items in groups, and that a metric reads them if any does.
 
     Args:
         item_groups: `[num_items, groups]`, or None.
-        plan: The plan; groups do not go with attributes.
+        options: The options; groups do not go with attributes.
         num_items: How many items there are; None if that is not known yet.
     """
-    if item_groups is not None and plan.label_fn is not None:
+    if item_groups is not None and options.label_fn is not None:
         raise ValueError(
             "item_groups is given, and relevant is by attributes; pass the ids of relevant "
             "items beside item_groups"
@@ -245,23 +249,24 @@ def read_groups(
                 "not known"
             )
     columns = () if groups is None else (GROUPS,)
-    check_columns(plan.bounds, columns, allow_unread=True)
-    if groups is not None and not any(GROUPS in x.spec.columns for x in plan.bounds):
+    check_columns(options.bounds, columns, allow_unread=True)
+    reads_groups = any(GROUPS in bound.spec.columns for bound in options.bounds)
+    if groups is not None and not reads_groups:
         raise ValueError(
             "item_groups is given, but no metric of this call reads groups; leave it out"
         )
     return groups
 
 
-def make_plan(
+def make_options(
     metrics: names.Metrics,
     k: int | None,
     block_size: int | None,
     ties: Ties | None,
     key: Key | None,
     **flags: Any,
-) -> tuple[Plan, jax.Array | None]:
-    """Checks the options that all batches share; see `Plan`.
+) -> tuple[Options, jax.Array | None]:
+    """Checks the options that all batches share; see `Options`.
 
     Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
     Without `block_size`, the caller chooses it once it knows how many items there are.
@@ -272,38 +277,38 @@ def make_plan(
         block_size: The argument.
         ties: The argument.
         key: The argument.
-        **flags: Fields of the plan that the driver sets.
+        **flags: Fields of the options that the driver sets.
 
     Returns:
-        The plan, and the key of random ties or None, which is no static argument.
+        The options, and the key of random ties or None, which is no static argument.
     """
     bounds, (policy, key) = names.bind_all(metrics), resolve(ties, key)
     block_size = 1 if block_size is None else block_size
     block_size = _inputs.positive_integer("block_size", block_size)
     name = cast(Ties | None, policy.name)
-    plan = Plan(bounds, 0, block_size, name, **flags)
-    if k is None and not plan.top_k_metrics and not plan.counts_all:
+    options = Options(bounds, 0, block_size, name, **flags)
+    if k is None and not options.top_k_metrics and not options.counts_all:
         raise ValueError(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"
         )
-    # Metrics may need more ranks than are returned, and never fewer; see `Plan.depth`.
-    k = plan.depth if k is None else _inputs.positive_integer("k", k)
-    return plan._replace(k=k), key
+    # Metrics may need more ranks than are returned, and never fewer; see `Options.depth`.
+    k = options.depth if k is None else _inputs.positive_integer("k", k)
+    return options._replace(k=k), key
 
 
-def block_size_for(plan: Plan, judgements: Judgements, num_items: int) -> int:
+def block_size_for(options: Options, judgements: Judgements, num_items: int) -> int:
     """Chooses how many items are scored at a time: all, if labels need it and it can be.
 
     Args:
-        plan: The plan.
+        options: The options.
         judgements: What is relevant, perhaps by labels of a function.
         num_items: How many items there are.
     """
     # Only of a whole block, labels that are numbers and places of all items are known.
     dtype = judgements.label_dtype
     needs_one_block = dtype is not None and (
-        bool(plan.whole_list_metrics) or dtype != np.bool_
+        bool(options.whole_list_metrics) or dtype != np.bool_
     )
     if needs_one_block and num_items * MIN_SIZE <= MAX_AT_ONCE:
         return num_items

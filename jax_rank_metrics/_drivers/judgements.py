@@ -1,5 +1,6 @@
 """The items that queries are judged on: relevant, excluded, and candidates."""
 
+import enum
 from typing import NamedTuple
 
 import jax
@@ -24,6 +25,14 @@ from jax_rank_metrics._sources.host_blocks import is_in_blocks
 from jax_rank_metrics._types import Arrays
 
 
+class Membership(enum.IntFlag):
+    """The sets of a query in which an item is."""
+
+    CANDIDATE = 1  # it has a rank
+    JUDGED = 2
+    EXCLUDED = 4  # it leaves the list
+
+
 class Judgements(NamedTuple):
     """The items that each query is judged on, by ids or by attributes.
 
@@ -32,8 +41,7 @@ class Judgements(NamedTuple):
         exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
         listed_labels: `[queries, items]`, the relevance of candidates, and of relevant
             items beside them; 0 is stored. None if everything has a rank.
-        kinds: The same entries, sorted by id: 1 for candidates that were not judged, 2 for
-            judged items that are no candidates, and 3 for both; or None.
+        membership: The same entries, sorted by id: the `Membership` of each item; or None.
         label_fn: What labels items by attributes; None where ids are known.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
@@ -43,7 +51,7 @@ class Judgements(NamedTuple):
     relevant: SparseRows | None
     exclude: SparseRows | None
     listed_labels: SparseRows | None = None
-    kinds: SparseRows | None = None
+    membership: SparseRows | None = None
     label_fn: LabelFn | None = None
     query_attributes: Arrays = None
     item_attributes: Arrays = None
@@ -89,30 +97,28 @@ def _listed_items(
         excluded: `[queries, items]`, what leaves the lists; or None.
 
     Returns:
-        Their labels and kinds; see `Judgements`.
+        Their labels and membership; see `Judgements`.
     """
     import scipy.sparse
 
     same_width(candidates, relevant, excluded)
-    # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
-    # not judged, 2 a judged item that was missed, 3 both, and 4 and more leave.
     is_judged = relevant.astype(np.int8)
-    is_judged.data[:] = 1
-    codes = (candidates > 0) * 1 + is_judged * 2
+    is_judged.data[:] = Membership.JUDGED
+    membership = (candidates > 0) * int(Membership.CANDIDATE) + is_judged
     if excluded is not None:
-        codes = codes + (excluded > 0) * 4
-    codes = scipy.sparse.csr_array(codes)
-    # Labels and kinds have the same entries, so that both are padded alike.
-    codes.data *= codes.data < 4
-    codes.eliminate_zeros()
-    codes.sort_indices()
-    labels = codes.astype(np.float64)
+        membership = membership + (excluded > 0) * int(Membership.EXCLUDED)
+    membership = scipy.sparse.csr_array(membership)
+    # Labels and membership have the same entries, so that both are padded alike.
+    membership.data *= membership.data < Membership.EXCLUDED
+    membership.eliminate_zeros()
+    membership.sort_indices()
+    labels = membership.astype(np.float64)
     labels.data[:] = 1
     # 1 more than the label, since a sum of sparse matrices does not store zeros.
-    labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
+    labels = scipy.sparse.csr_array(labels + relevant.multiply(membership > 0))
     labels.sort_indices()
     labels.data -= 1
-    return labels, codes.astype(np.float32)
+    return labels, membership.astype(np.int8)
 
 
 def same_width(*matrices: SparseRows | None) -> None:
@@ -188,11 +194,11 @@ def read_judgements(
         QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
     )
     rows_of = {}
-    for name, x in interactions.items():
-        x.check_users(num_queries, is_selection=False)
-        x.check_items(num_items, may_name_all=name == "candidates")
+    for name, pairs in interactions.items():
+        pairs.check_users(num_queries, is_selection=False)
+        pairs.check_items(num_items, may_name_all=name == "candidates")
         # All queries, also those that a dict lacks, and all items, or as many as may come.
-        rows_of[name] = x.rows(np.arange(num_queries))
+        rows_of[name] = pairs.rows(np.arange(num_queries))
         rows_of[name].resize(shape)
     excluded = rows_of.get("exclude")
     if exclude_self:
@@ -208,7 +214,8 @@ def read_judgements(
     attributes = read_attributes(attributes, (num_queries,), num_items)
     # Attributes of queries travel with batches, and those of items lie on the devices.
     of_queries = jax.tree.map(
-        lambda x: devices.table(x, devices.of_queries), attributes.query_attributes
+        lambda table: devices.table(table, devices.of_queries),
+        attributes.query_attributes,
     )
     return Judgements(
         None,

@@ -340,7 +340,7 @@ class LateInteraction(ScoreSource):
         )
         columns, parts = [], []
         for block in self.items.blocks(self.block_size):
-            arrays = (devices.put(x, of_items) for x in block[1:])
+            arrays = (devices.put(array, of_items) for array in block[1:])
             parts.append(program(queries, *arrays))
             columns.append(block.ids)
             if len(parts) > _BLOCKS_AHEAD:
@@ -491,7 +491,7 @@ def read_sparse(
             "dense embeddings"
         )
     shapes = queries.shape, items.shape
-    if [len(x) for x in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
+    if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
         raise ValueError(
             f"queries has shape {shapes[0]} and items has shape {shapes[1]}; pass "
             "embeddings [queries, dims] and [items, dims]"
@@ -568,7 +568,7 @@ def read_scorer(
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and not has_candidates
     if in_blocks:
-        sizes = [len(x) for x in (ids[1].ids, *per_item) if x is not None]
+        sizes = [len(rows) for rows in (ids[1].ids, *per_item) if rows is not None]
         items = HostBlocks(items, sizes[0] if sizes else None)
         example = items.example
     else:
@@ -593,7 +593,10 @@ def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
         items: `[items, tokens, dims + 1]`, packed; or `TokenItems`, which the host groups
             by their numbers of tokens.
     """
-    if all(isinstance(x, Tokens) and is_of_jax(x.vectors) for x in (queries, items)):
+    if all(
+        isinstance(tokens, Tokens) and is_of_jax(tokens.vectors)
+        for tokens in (queries, items)
+    ):
         return packed("queries", queries), packed("items", items)
     rows = TokenItems("queries", queries)
     packed_rows = packed_on_host(list(rows), rows.width)

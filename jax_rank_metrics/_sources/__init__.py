@@ -9,8 +9,8 @@ Dense lists have a score for every item. Of a catalogue, few items are relevant:
                                                                                     │
     rank_catalog, rank_scores ──► Catalog ─┬─ ids ──► rank_listed ◄─────────────────┘
                                            └─ labels ► rank_labelled
-    Stream, block by block ──► Pass  keys of the relevant items, totals of all items, the
-                                     first ranks if the catalogue has a depth
+    Stream, block by block ──► StreamState  keys of the relevant items, totals of all items,
+                                            the first ranks if the catalogue has a depth
     then `first_ranks`; or, without a depth, a second pass of the stream, which counts what
     ranks above each relevant item, and `places`; drivers make both of one first pass
 

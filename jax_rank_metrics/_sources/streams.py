@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -34,7 +34,7 @@ from jax_rank_metrics._types import AxisNames
 State = TypeVar("State")
 
 
-class Pass(NamedTuple):
+class StreamState(NamedTuple):
     """State of a pass through blocks: of scans, loops of the host, and devices.
 
     Attributes:
@@ -71,7 +71,7 @@ class Pass(NamedTuple):
         """The number of items that have a rank, `[*lists]` int32."""
         return self.length if self.retrieved is None else self.retrieved[1]
 
-    def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> "Pass":
+    def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> Self:
         """Returns what was seen after a further block, but for the first ranks.
 
         Args:
@@ -106,7 +106,7 @@ class Pass(NamedTuple):
             has_nan=nan_found,
         )
 
-    def over_devices(self, items_axis: AxisNames) -> "Pass":
+    def over_devices(self, items_axis: AxisNames) -> Self:
         """Returns what all devices saw, each of a part of the items; `best` is its own."""
 
         def total(x: jax.Array | None) -> jax.Array | None:
@@ -169,7 +169,7 @@ class Stream(NamedTuple):
         """The ids of the relevant items, `[*lists, relevant]`."""
         return self.catalog.relevant.ids
 
-    def start(self, total_items: int | None = None) -> Pass:
+    def start(self, total_items: int | None = None) -> StreamState:
         """Returns the state of the first pass before the first block.
 
         No more ranks are found than there are items in all, if their number is known.
@@ -195,7 +195,7 @@ class Stream(NamedTuple):
         best = None
         if depth is not None:
             best = BestSoFar(self.no_candidates((*lists, depth)), dropped)
-        return Pass(
+        return StreamState(
             best,
             padding.keys,
             exists,
@@ -206,10 +206,12 @@ class Stream(NamedTuple):
             jnp.zeros(lists, bool) if looks_for_nan else None,
         )
 
-    def extended(self, state: Pass) -> Pass:
+    def extended(self, state: StreamState) -> StreamState:
         """Returns the state of the first pass after the items of this catalogue."""
 
-        def step(state: Pass, block: Block, candidates: RawCandidates) -> Pass:
+        def step(
+            state: StreamState, block: Block, candidates: RawCandidates
+        ) -> StreamState:
             state = state.extended(block, self.relevant_ids, self.judged.exists)
             if state.best is None:
                 return state
@@ -220,7 +222,7 @@ class Stream(NamedTuple):
 
         return self.fold(step, state)
 
-    def merged(self, state: Pass) -> Pass:
+    def merged(self, state: StreamState) -> StreamState:
         """Ends the first pass: merges what devices with parts of the items saw."""
         axis = self.catalog.items_axis
         return state if axis is None else state.over_devices(axis)
@@ -232,7 +234,7 @@ class Stream(NamedTuple):
             return tally_of(self.catalog.relevant.item_groups)
         return None if self.catalog.attributes is None else _by_label
 
-    def counted(self, state: Pass) -> Pass:
+    def counted(self, state: StreamState) -> StreamState:
         """Returns the state of the second pass after the items of this catalogue."""
         items = ItemArrays(self.judged.labels, state.has_rank)
         # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
@@ -257,7 +259,7 @@ class Stream(NamedTuple):
 
         return self.fold(add, counts)
 
-    def first_ranks(self, state: Pass, total_items: int) -> RankingData:
+    def first_ranks(self, state: StreamState, total_items: int) -> RankingData:
         """Makes the ranking of the first ranks.
 
         Args:
@@ -297,14 +299,14 @@ class Stream(NamedTuple):
         nan_found = is_nan(Rows().first(first.keys), first.dtype)
         return self._ranking(held, state, nan_found, total_items, depth)
 
-    def unranked(self, state: Pass, total_items: int) -> RankingData:
+    def unranked(self, state: StreamState, total_items: int) -> RankingData:
         """Makes the ranking of items that a function labels, none of which has a place.
 
         Any number of them may be relevant: their places are not counted.
         """
         return self._ranking(None, state, state.has_nan, total_items, None)
 
-    def places(self, state: Pass, total_items: int) -> RankingData:
+    def places(self, state: StreamState, total_items: int) -> RankingData:
         """Makes the ranking of the relevant items from the counts on each device."""
         counts, has_rank = state.counts, state.has_rank
         assert counts is not None
@@ -330,7 +332,7 @@ class Stream(NamedTuple):
     def _ranking(
         self,
         held: Ranked | None,
-        state: Pass,
+        state: StreamState,
         nan_found: jax.Array | None,
         total_items: int,
         depth: int | None,

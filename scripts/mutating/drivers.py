@@ -47,21 +47,21 @@ MUTANTS = (
     ),
     Mutant(
         "minus infinity is recommended",
-        "_drivers/step.py",
-        "skips_inf=plan.skips_inf",
+        "_drivers/programs.py",
+        "skips_inf=options.skips_inf",
         "skips_inf=False",
         "tests/test_not_recommended.py::test_no_model_recommends_minus_infinity",
     ),
     Mutant(
         "a relevant item that is no candidate is forgotten",
-        "_drivers/step.py",
+        "_drivers/programs.py",
         "retrieved=retrieved,",
         "retrieved=exists,",
         "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
         "an evaluation that goes on with nan",
-        "_drivers/step.py",
+        "_drivers/programs.py",
         "jnp.where(has_nan, Fault.NAN, of_data)",
         "of_data",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "a batch has the attributes of the first queries",
         "_drivers/job.py",
-        '"query_attributes", x, indices, devices.of_queries',
-        '"query_attributes", x, np.arange(indices.size), devices.of_queries',
+        '"query_attributes", table, indices, devices.of_queries',
+        '"query_attributes", table, np.arange(indices.size), devices.of_queries',
         "tests/test_drivers.py::test_values[dot-items-whole-by attributes]",
     ),
     Mutant(
@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant(
         "the known answers of another relation",
         "_drivers/evaluate_links.py",
-        "* num_relations + x[:, RELATION]",
+        "* num_relations + rows[:, RELATION]",
         "* num_relations",
         "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
     ),
@@ -117,16 +117,16 @@ MUTANTS = (
     ),
     Mutant(
         "a matrix of scores is not cut over items",
-        "_drivers/step.py",
-        "if queries.kinds is None and catalog.items is None:",
-        "if queries.kinds is not None:",
+        "_drivers/programs.py",
+        "if queries.membership is None and catalog.items is None:",
+        "if queries.membership is not None:",
         "tests/test_drivers.py::test_values[a matrix-both cut]",
     ),
     Mutant(
         "places in another order than the top-k",
         "_drivers/job.py",
-        'return "tied" if is_grouped and not reads_order else self.ties',
-        'return "tied" if not reads_order else self.ties',
+        'return "tied" if is_grouped and "order" not in readings else self.ties',
+        'return "tied" if "order" not in readings else self.ties',
         "tests/test_drivers.py::test_values[a function-stable]",
     ),
     Mutant(
@@ -145,7 +145,7 @@ MUTANTS = (
     ),
     Mutant(
         "candidates with a score of -inf are recommended",
-        "_drivers/step.py",
+        "_drivers/programs.py",
         "retrieved &= ~jnp.isneginf(scores)",
         "retrieved &= True",
         "tests/test_evaluate_users.py::test_candidates_and_weights",
@@ -159,8 +159,8 @@ MUTANTS = (
     ),
     Mutant(
         "candidates that tie in any order",
-        "_drivers/step.py",
-        "        ties=plan.ties,\n",
+        "_drivers/programs.py",
+        "        ties=options.ties,\n",
         "",
         "tests/test_drivers.py::test_values[tokens-items cut-worst-none-whole-candidates]",
     ),
@@ -180,9 +180,9 @@ MUTANTS = (
     ),
     Mutant(
         "every device has the attributes of all items",
-        "_drivers/step.py",
-        "(items, items, EVERYWHERE, items, items, EVERYWHERE, EVERYWHERE)",
-        "(items, items, EVERYWHERE, items, EVERYWHERE, EVERYWHERE, EVERYWHERE)",
+        "_drivers/programs.py",
+        "features=items, attributes=items",
+        "features=items",
         "tests/test_over_devices.py::test_global_arrays_and_parts",
     ),
     Mutant(
@@ -209,8 +209,8 @@ MUTANTS = (
     Mutant(
         "masks are read by position where items have ids",
         "_drivers/interactions.py",
-        "_inputs.by_ids(x, y, self.ids, unit)",
-        "np.asarray(y)",
+        "_inputs.by_ids(*named, self.ids, unit)",
+        "np.asarray(named[1])",
         "tests/test_row_ids.py::test_frames_of_a_model[integers]",
     ),
     Mutant(

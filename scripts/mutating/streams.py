@@ -209,15 +209,15 @@ MUTANTS = (
     Mutant(
         "every part from the host has the first ids",
         "_drivers/engine.py",
-        "run_batch(task, last_part, x, part.first_id, state)",
-        "run_batch(task, last_part, x, 0 * part.first_id, state)",
+        "np.asarray(part.first_id, np.int32)",
+        "np.asarray(0 * part.first_id, np.int32)",
         "tests/test_host_blocks.py::test_rounds",
     ),
     Mutant(
         "the second round counts in the last part alone",
-        "_drivers/step.py",
-        "return counting.counted(state)",
-        "return counting.counted(state._replace(counts=None))",
+        "_drivers/programs.py",
+        ".counted(state)",
+        ".counted(state._replace(counts=None))",
         "tests/test_host_blocks.py::test_rounds",
     ),
     Mutant(

@@ -1,9 +1,27 @@
-"""A batch of queries on the devices: ranked once, and read by every metric."""
+"""The programs that drivers run for a batch, the interface between drivers and engine.
+
+A program is a function `(options, catalog, queries, state) → state | result`. `run_batch`
+compiles it, and each device runs it on the queries of its own part. Two programs measure a
+batch as a whole, and need no state:
+
+    measure_catalog     ranks all items
+    measure_candidates  ranks the candidates of each query
+
+Four pass a batch through parts of the items, one part after the other:
+
+    start ──► extend, with each part ──┬────────────────────────────► finish
+                                       └──► count, with each part ──┘
+                                            if a metric reads whole lists
+
+The last two of a line return a `BatchResult`, the others the next `StreamState`. Options
+are static, and each of their values compiles a program. `num_items` is therefore set for
+`start` and `finish` alone: `extend` and `count` serve catalogues of every size.
+"""
 
 import dataclasses
 import enum
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +30,8 @@ from jax import lax
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._drivers.batches import QueryBatch
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
-from jax_rank_metrics._drivers.job import Plan
+from jax_rank_metrics._drivers.job import Options
+from jax_rank_metrics._drivers.judgements import Membership
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._items import GROUPS
@@ -33,9 +52,11 @@ from jax_rank_metrics._sources.list_arguments import checked
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.rank import rank_checked
 from jax_rank_metrics._sources.similarities import Similarity, products
-from jax_rank_metrics._sources.streams import Pass, Stream
+from jax_rank_metrics._sources.streams import Stream, StreamState
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Arrays, AxisNames
+
+R = TypeVar("R")
 
 
 class Fault(enum.IntEnum):
@@ -58,6 +79,7 @@ class CatalogArrays(NamedTuple):
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
         similarity: What scores queries and items.
         groups: `[items, groups]`, memberships of all items, on every device.
+        first_id: `[]` int32, the id of the first item, if these are a part of the items.
     """
 
     items: Array | None = None
@@ -67,6 +89,15 @@ class CatalogArrays(NamedTuple):
     attributes: Arrays = None
     similarity: Similarity = Similarity(products)
     groups: jax.Array | None = None
+    first_id: Array | None = None
+
+
+# The first ranks and the places of relevant items, or None where no metric reads them. With
+# both, the scores of a block are computed twice, and never kept.
+Rankings = tuple[RankingData | None, RankingData | None]
+
+# Takes what `run_batch` does, but for the devices, and returns a state or a result.
+Program = Callable[[Options, CatalogArrays, QueryBatch, Any], R]
 
 
 def list_weights(queries: QueryBatch) -> jax.Array:
@@ -80,12 +111,12 @@ def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
 
 
 def measures_of_ids(
-    plan: Plan, catalog: CatalogArrays
+    options: Options, catalog: CatalogArrays
 ) -> dict[str, Callable[[jax.Array], PerList]]:
     """Returns what is measured beside the metrics, of the ids of the first items.
 
     "popularity@k" and "novelty@k" if the catalogue has counts, and
-    "intra_list_diversity@k" if it has features, with the k of the plan.
+    "intra_list_diversity@k" if it has features, with the k of the options.
     """
     counts, features = catalog.counts, catalog.features
     measures: dict[str, Callable[[jax.Array], PerList]] = {}
@@ -93,33 +124,30 @@ def measures_of_ids(
         measures["popularity"] = lambda ids: popularity(ids, counts)
         measures["novelty"] = lambda ids: novelty(ids, counts)
     if features is not None:
-        axis = plan.items_axis
+        axis = options.items_axis
         measures["intra_list_diversity"] = lambda ids: _diversity(ids, features, axis)
-    return {f"{name}@{plan.k}": measure for name, measure in measures.items()}
+    return {f"{name}@{options.k}": measure for name, measure in measures.items()}
 
 
 def catalog_of(
-    plan: Plan,
-    catalog: CatalogArrays,
-    queries: QueryBatch,
-    first_id: jax.Array | int = 0,
+    options: Options, catalog: CatalogArrays, queries: QueryBatch
 ) -> Catalog:
-    """Returns the items, or the part of them from an id on, and what a batch looks for."""
+    """Returns the items, or a part of them, and what a batch looks for."""
 
-    def as_array(x: Array | None) -> jax.Array | None:
-        return None if x is None else jnp.asarray(x)
+    def as_array(values: Array | None) -> jax.Array | None:
+        return None if values is None else jnp.asarray(values)
 
     rows, weights = jnp.asarray(queries.rows), list_weights(queries)
     if catalog.items is None:
         source = Catalog.of_scores(rows)
     else:
         items = jnp.asarray(catalog.items)
-        source = Catalog(rows, items, catalog.similarity, plan.block_size)
+        source = Catalog(rows, items, catalog.similarity, options.block_size)
     # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
-    if plan.label_fn is not None:
+    if options.label_fn is not None:
         attributes = by_attributes(
-            plan.label_fn, queries.attributes, catalog.attributes
+            options.label_fn, queries.attributes, catalog.attributes
         )
         label_dtype(attributes, weights.shape, source.block_length)
     else:
@@ -134,19 +162,13 @@ def catalog_of(
         exclude_ids=as_array(queries.excluded_ids),
         item_mask=catalog.item_mask,
         list_weights=weights,
-        depth=plan.depth or None,
-        policy=Policy(plan.ties, _tie_seeds(queries)),
+        depth=options.depth or None,
+        policy=Policy(options.ties, _tie_seeds(queries)),
         key=queries.key,
-        items_axis=plan.items_axis,
-        first_id=first_id,
-        skips_inf=plan.skips_inf,
+        items_axis=options.items_axis,
+        first_id=0 if catalog.first_id is None else jnp.asarray(catalog.first_id),
+        skips_inf=options.skips_inf,
     )
-
-
-# A batch is measured as a whole; or it passes through parts of the items: its state has a
-# start, is extended by each part, then counts the items above relevant ones in each part of
-# a second round if a metric reads whole lists, and is finished.
-Task = Literal["whole", "start", "extend", "count", "finish"]
 
 
 class BatchResult(NamedTuple):
@@ -157,7 +179,7 @@ class BatchResult(NamedTuple):
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
-            if the plan does not ask.
+            if the options do not ask.
         has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
             hash, which may change its value; None if no metric does.
     """
@@ -170,7 +192,7 @@ class BatchResult(NamedTuple):
 
 
 def read_by_metrics(
-    plan: Plan,
+    options: Options,
     catalog: CatalogArrays,
     readings: Iterable[tuple[tuple[Bound, ...], RankingData]],
     ids: jax.Array,
@@ -178,16 +200,17 @@ def read_by_metrics(
     """Lets metrics read the rankings of a batch.
 
     Args:
-        plan: The plan.
+        options: The options.
         catalog: The arrays over the items.
         readings: Rankings, each after the metrics that read it.
         ids: `[queries, k]`, the ids of the first items.
     """
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
     for bounds, data in readings:
-        readers = [x for x in bounds if plan.reads_hash(x)]
+        readers = [bound for bound in bounds if options.reads_hash(bound)]
         if data.held is not None and readers:
-            ties = data.held.has_ties(by_label=not any(x.spec.columns for x in readers))
+            by_label = not any(bound.spec.columns for bound in readers)
+            ties = data.held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
         reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
@@ -199,81 +222,101 @@ def read_by_metrics(
         names = [bound.name for bound in bounds]
         values |= dict(zip(names, reading.values, strict=True))
         faults = jnp.maximum(faults, of_data)
-    lists = [values[bound.name] for bound in plan.bounds]
-    lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
+    lists = [values[bound.name] for bound in options.bounds]
+    lists += [measure(ids) for measure in measures_of_ids(options, catalog).values()]
     return BatchResult(lists, ids, faults, None, has_ties)
 
 
-def measure_queries(
-    plan: Plan,
-    catalog: CatalogArrays,
-    queries: QueryBatch,
-    task: Task = "whole",
-    first_id: jax.Array | int = 0,
-    state: Pass | None = None,
-    num_items: int | None = None,
-) -> Pass | BatchResult:
-    """Ranks all items, or goes on with a part of them, and measures complete rankings.
-
-    Args:
-        plan: The plan.
-        catalog: The arrays over the items, or over a part of them.
-        queries: The batch.
-        task: What to do.
-        first_id: The id of the first item.
-        state: What the task before returned.
-        num_items: How many items there are in all parts.
-    """
-    source = catalog_of(plan, catalog, queries, first_id)
-    # Each metric reads one of two rankings: the first ranks, or places of relevant items.
-    # With both, the scores of a block are computed twice, and never kept.
-    top_k = places = lost = None
-    if plan.label_fn is not None and task == "whole":
-        lost = source.loses_items()
-        if plan.whole_list_metrics:
-            top_k, places = rank_labelled_twice(source, plan.ties_of_places)
-        else:
-            top_k = rank_labelled(source)
+def measure_catalog(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
+) -> BatchResult:
+    """Returns what metrics read of the ranking of all items."""
+    source = catalog_of(options, catalog, queries)
+    if options.label_fn is None:
+        stream, num_items = Stream.of(source), source.total_items
+        stream_state = stream.merged(stream.extended(stream.start(num_items)))
+        if options.whole_list_metrics:
+            # Keys of scores do not depend on ties, so one first pass serves two policies.
+            stream_state = stream.under(options.ties_of_places).counted(stream_state)
+        rankings = _rankings_of(options, stream, stream_state, num_items)
+    elif options.whole_list_metrics:
+        rankings = rank_labelled_twice(source, options.ties_of_places)
     else:
-        stream = Stream.of(source)
-        # Keys of scores do not depend on ties, so that one first pass serves two policies.
-        counting = stream.under(plan.ties_of_places)
-        if task == "whole":
-            num_items = source.total_items
-            state = stream.merged(stream.extended(stream.start(num_items)))
-            if plan.whole_list_metrics:
-                state = counting.counted(state)
-        elif state is None:
-            return stream.start(num_items)
-        elif task == "extend":
-            return stream.extended(state)
-        elif task == "count":
-            return counting.counted(state)
-        # The catalogue of the last part stands for all: scores are not read again.
-        assert num_items is not None
-        if state.best is not None:
-            top_k = stream.first_ranks(state, num_items)
-        if state.counts is not None:
-            places = counting.places(state, num_items)
-    rankings = (plan.top_k_metrics, top_k), (plan.whole_list_metrics, places)
-    ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
-    if top_k is not None:
-        # [queries, k]: metrics may have needed a deeper top-k.
-        ids = top_k.items[..., : plan.k]
-    readings = [(bounds, x) for bounds, x in rankings if x is not None]
-    result = read_by_metrics(plan, catalog, readings, ids)
-    if plan.finds_inf:
+        rankings = rank_labelled(source), None
+    result = _read_rankings(options, catalog, queries, rankings)
+    if options.finds_inf:
         result = result._replace(has_inf=source.has_inf())
-    if lost is not None:
-        faults = jnp.where(lost, Fault.NEGATIVE, result.faults)
+    if options.label_fn is not None:
+        faults = jnp.where(source.loses_items(), Fault.NEGATIVE, result.faults)
         result = result._replace(faults=faults)
     return result
 
 
-def measure_candidates(
-    plan: Plan, catalog: CatalogArrays, queries: QueryBatch
+def start(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None
+) -> StreamState:
+    """Returns the state before any part of the items."""
+    return Stream.of(catalog_of(options, catalog, queries)).start(options.num_items)
+
+
+def extend(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
+) -> StreamState:
+    """Returns the state after a further part, whose items may be among the first ranks."""
+    return Stream.of(catalog_of(options, catalog, queries)).extended(state)
+
+
+def count(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
+) -> StreamState:
+    """Returns the state after counting the items of a part that are above relevant ones."""
+    stream = Stream.of(catalog_of(options, catalog, queries))
+    return stream.under(options.ties_of_places).counted(state)
+
+
+def finish(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
 ) -> BatchResult:
-    """Ranks the candidates of each query of a batch, and measures these rankings."""
+    """Returns what metrics read of a state after all parts.
+
+    The last part stands for all: its scores are not read again.
+    """
+    stream = Stream.of(catalog_of(options, catalog, queries))
+    assert options.num_items is not None
+    rankings = _rankings_of(options, stream, state, options.num_items)
+    return _read_rankings(options, catalog, queries, rankings)
+
+
+def _rankings_of(
+    options: Options, stream: Stream, state: StreamState, num_items: int
+) -> Rankings:
+    """Returns the rankings of a stream that has passed all items."""
+    top_k = places = None
+    if state.best is not None:
+        top_k = stream.first_ranks(state, num_items)
+    if state.counts is not None:
+        places = stream.under(options.ties_of_places).places(state, num_items)
+    return top_k, places
+
+
+def _read_rankings(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, rankings: Rankings
+) -> BatchResult:
+    """Returns what each metric reads of its ranking: the first ranks, or places."""
+    ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
+    if (top_k := rankings[0]) is not None:
+        # [queries, k]: metrics may have needed a deeper top-k.
+        ids = top_k.items[..., : options.k]
+    readers = options.top_k_metrics, options.whole_list_metrics
+    readings = zip(readers, rankings, strict=True)
+    readings = [(bounds, data) for bounds, data in readings if data is not None]
+    return read_by_metrics(options, catalog, readings, ids)
+
+
+def measure_candidates(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
+) -> BatchResult:
+    """Returns what metrics read of the rankings of each query's candidates."""
     listed_ids = jnp.asarray(queries.listed_ids)
     # [queries, listed]; scores of padding are computed too, and never read.
     scores = catalog.similarity.of_pairs(
@@ -285,9 +328,10 @@ def measure_candidates(
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
     # As for a catalogue, items that no label was passed of were not judged.
-    kinds = jnp.asarray(queries.kinds)
-    is_judged, retrieved = kinds >= 2, (kinds == 1) | (kinds == 3)
-    if plan.skips_inf:
+    membership = jnp.asarray(queries.membership)
+    is_judged = membership & Membership.JUDGED > 0
+    retrieved = membership & Membership.CANDIDATE > 0
+    if options.skips_inf:
         retrieved &= ~jnp.isneginf(scores)  # integers have none
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
@@ -298,19 +342,19 @@ def measure_candidates(
         in_pool,
         list_weights(queries),
         queries.key,
-        ties=plan.ties,
+        ties=options.ties,
         retrieved=retrieved,
         columns=columns,
     )
-    ranks = None if plan.whole_list_metrics else plan.depth
+    ranks = None if options.whole_list_metrics else options.depth
     policy = dataclasses.replace(lists.policy, seeds=_tie_seeds(queries))
     lists = dataclasses.replace(lists, ranks=ranks, policy=policy)
     ranking = rank_checked(lists)
     # The ranking knows items by their slots in the lists, [queries, k].
-    slots = ranking.items[..., : plan.k]
+    slots = ranking.items[..., : options.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    return read_by_metrics(plan, catalog, [(plan.bounds, data_of(ranking))], ids)
+    return read_by_metrics(options, catalog, [(options.bounds, data_of(ranking))], ids)
 
 
 def put_catalog(
@@ -329,7 +373,10 @@ def put_catalog(
 def _catalog_specs(devices: Devices) -> Specs:
     """Returns how arrays over items are cut; any item may be looked up in the others."""
     items = devices.of_items
-    return CatalogArrays(items, items, EVERYWHERE, items, items, EVERYWHERE, EVERYWHERE)  # type: ignore[arg-type]
+    specs: Any = CatalogArrays._make(EVERYWHERE for _ in CatalogArrays._fields)
+    return specs._replace(
+        items=items, item_mask=items, features=items, attributes=items
+    )
 
 
 def _query_specs(
@@ -337,89 +384,66 @@ def _query_specs(
 ) -> Specs:
     """Returns how the arrays of a batch are cut: scores also over items."""
     specs = jax.tree.map(lambda _: devices.of_queries, queries)
-    if queries.kinds is None and catalog.items is None:
+    if queries.membership is None and catalog.items is None:
         specs = specs._replace(rows=devices.of_scores)
     return specs._replace(key=EVERYWHERE)
 
 
 def run_batch(
-    plan: Plan,
     devices: Devices,
-    task: Task,
+    program: Program[R],
+    options: Options,
     catalog: CatalogArrays,
     queries: QueryBatch,
-    first_id: int = 0,
-    state: Any = None,
-    num_items: int | None = None,
-) -> Any:
-    """Starts a task of a batch; what comes of it is waited for later.
-
-    Each device runs it on the queries of its own part.
+    state: StreamState | None = None,
+) -> R:
+    """Starts a program for a batch, and returns its result, to be waited for later.
 
     Args:
-        plan: The options that batches share.
-        devices: The devices.
-        task: What to do.
-        catalog: The arrays over the items, as `put_catalog` returns them; or over a
-            part of the items.
+        devices: The devices, each of which runs it on the queries of its own part.
+        program: The program, a function of this module.
+        options: Its options.
+        catalog: The items, or a part of them, as `put_catalog` returns them.
         queries: The batch.
-        first_id: The id of the first item of this part.
-        state: What the task before returned.
-        num_items: How many items there are, for "start", if known, and "finish".
-
-    Returns:
-        A `BatchResult` of "whole" and "finish", and else the next state.
+        state: The result of the program before.
     """
     # Only the program knows the axis, as a name to reduce over.
-    plan = plan._replace(items_axis=devices.items_axis)
+    options = options._replace(items_axis=devices.items_axis)
     queries = devices.put_tree(queries, _query_specs(devices, catalog, queries))
-    is_short = task in ("start", "finish")
-    return (quick_program if is_short else program)()(
-        task, plan, devices, num_items, catalog, queries, first_id, state
-    )
+    jitted = quickly_compiled if program in (start, finish) else compiled
+    return jitted()(devices, program, options, catalog, queries, state)
 
 
 def _run(
-    task: Task,
-    plan: Plan,
     devices: Devices,
-    num_items: int | None,
+    program: Program[R],
+    options: Options,
     catalog: CatalogArrays,
     queries: QueryBatch,
-    first_id: jax.Array,
-    state: Any,
-) -> Any:
-    def local(
-        catalog: CatalogArrays, queries: QueryBatch, first_id: jax.Array, state: Any
-    ) -> Any:
+    state: StreamState | None,
+) -> R:
+    def local(catalog: CatalogArrays, queries: QueryBatch, state: Any) -> R:
         axis = devices.queries_axis
         if queries.key is not None and axis is not None:
             # Devices that share a query draw the same ties, and others do not.
             key = jax.random.fold_in(queries.key, lax.axis_index(axis))
             queries = queries._replace(key=key)
-        if queries.kinds is not None:
-            result = measure_candidates(plan, catalog, queries)
-        else:
-            result = measure_queries(
-                plan, catalog, queries, task, first_id, state, num_items
-            )
+        result = program(options, catalog, queries, state)
         if axis is None or not isinstance(result, BatchResult):
             return result
         # The few values of a query leave the devices; none of its scores does.
-        return jax.tree.map(lambda x: _mesh.concatenate_over(x, axis, 0), result)
+        return jax.tree.map(lambda part: _mesh.concatenate_over(part, axis, 0), result)
 
-    of_queries = devices.of_queries
-    specs = _query_specs(devices, catalog, queries)
-    in_specs = _catalog_specs(devices), specs, EVERYWHERE, of_queries
-    out_specs = EVERYWHERE if task in ("whole", "finish") else of_queries
-    run = devices.map(local, in_specs, out_specs)
-    return run(catalog, queries, first_id, state)
+    specs, of_queries = _query_specs(devices, catalog, queries), devices.of_queries
+    in_specs = _catalog_specs(devices), specs, of_queries
+    out_specs = of_queries if program in (start, extend, count) else EVERYWHERE
+    return devices.map(local, in_specs, out_specs)(catalog, queries, state)
 
 
-_STATIC = "task", "plan", "devices", "num_items"
+_STATIC = "devices", "program", "options"
 # Programs that run once for each batch, or part of the items, are worth some optimisation.
-program = one_off_jit(_run, _STATIC, level=1)
-quick_program = one_off_jit(_run, _STATIC)
+compiled = one_off_jit(_run, _STATIC, level=1)
+quickly_compiled = one_off_jit(_run, _STATIC)
 
 
 def _diversity(
