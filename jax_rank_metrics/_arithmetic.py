@@ -139,7 +139,7 @@ def means_from_likeliest(
     pairs = [(zeros, zeros)] * (1 + len(functions))
     start = jnp.zeros((), likeliest.dtype), zeros + 1, pairs
     *_, sums = lax.while_loop(
-        lambda x: _mesh.unvmap_any(x[1] > _NEGLIGIBLE), add, start
+        lambda state: _mesh.unvmap_any(state[1] > _NEGLIGIBLE), add, start
     )
     weight, *totals = (jnp.sum(sum(pair), axis=0) for pair in sums)
     return [total / weight for total in totals]

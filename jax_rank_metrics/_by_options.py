@@ -14,7 +14,7 @@ from jax_rank_metrics._types import PositionFn
 T = TypeVar("T")
 
 
-class Value(functools.partial[T]):
+class EqualPartial(functools.partial[T]):
     """A function with its options, equal to another one of the same function and options.
 
     An option named `position_fn` is a function of ranks that a `place_fn` sums over the
@@ -28,7 +28,7 @@ class Value(functools.partial[T]):
         return self.keywords.get("position_fn")
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Value):
+        if not isinstance(other, EqualPartial):
             return NotImplemented
         return self.func == other.func and self.keywords == other.keywords
 
@@ -36,7 +36,7 @@ class Value(functools.partial[T]):
         return hash((self.func, frozenset(self.keywords.items())))
 
 
-def by_options(function: Callable[..., T]) -> Callable[..., Value[T]]:
+def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     """Makes a function of arguments and keyword-only options one of its options alone.
 
     That returns the function of the arguments that is left. The last ones are kept, as
@@ -48,11 +48,10 @@ def by_options(function: Callable[..., T]) -> Callable[..., Value[T]]:
     >>> multiple(3)(5), multiple(3) == multiple(3)
     (15, True)
     """
-    parameters = inspect.signature(function).parameters.values()
-    names = [x.name for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
+    names = inspect.getfullargspec(function).kwonlyargs
 
     @functools.lru_cache(maxsize=256)
-    def with_options(*options: object) -> Value[T]:
-        return Value(function, **dict(zip(names, options, strict=False)))
+    def with_options(*options: object) -> EqualPartial[T]:
+        return EqualPartial(function, **dict(zip(names, options, strict=False)))
 
     return functools.wraps(function)(with_options)

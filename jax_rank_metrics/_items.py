@@ -45,7 +45,7 @@ class ItemArrays(NamedTuple):
 
     def at(self, slots: jax.Array) -> "ItemArrays":
         """Gathers items by their slots along the axis of items."""
-        return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
+        return jax.tree.map(lambda array: _arithmetic.take_items(array, slots), self)
 
     def broadcast_to(self, shape: tuple[int, ...]) -> "ItemArrays":
         """Broadcasts labels and what exists to `[*lists, items]`."""
@@ -116,7 +116,8 @@ class RawItems:
         if weights is not None:
             weights = lax.stop_gradient(weights).astype(dtype)
             exists = exists & (weights > 0)
-        columns = {name: lax.stop_gradient(x) for name, x in self.columns.items()}
+        columns = self.columns.items()
+        columns = {name: lax.stop_gradient(column) for name, column in columns}
         integer_labels = _inexact_integers(raw_labels, dtype)
         items = ItemArrays(labels, exists, weights, columns, integer_labels)
         return items.only(exists)
@@ -132,7 +133,7 @@ class RawItems:
 
     def at(self, slots: jax.Array) -> "RawItems":
         """Gathers items by their slots along the axis of items."""
-        return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
+        return jax.tree.map(lambda array: _arithmetic.take_items(array, slots), self)
 
 
 def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:

@@ -54,10 +54,10 @@ def _options(platform: str, level: int) -> dict[str, bool | int]:
         return {}
     flags = os.environ.get("XLA_FLAGS", "")
     options = {_LEVEL: level, **_CPU_OPTIONS}
-    options = {name: x for name, x in options.items() if name not in flags}
+    options = {name: value for name, value in options.items() if name not in flags}
     if _are_known(options):
         return options
-    return {name: x for name, x in options.items() if _are_known({name: x})}
+    return {name: value for name, value in options.items() if _are_known({name: value})}
 
 
 def _are_known(options: dict[str, bool | int]) -> bool:

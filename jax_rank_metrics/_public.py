@@ -126,10 +126,6 @@ from jax_rank_metrics._formulas.nearest_neighbors import (
 from jax_rank_metrics._formulas.ntcir import o_measure as o_measure
 from jax_rank_metrics._formulas.ntcir import p_plus as p_plus
 from jax_rank_metrics._formulas.ntcir import q_measure as q_measure
-from jax_rank_metrics._formulas.one_list import (
-    pooled_average_precision as pooled_average_precision,
-)
-from jax_rank_metrics._formulas.one_list import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.order_agreement import gauc as gauc
 from jax_rank_metrics._formulas.order_agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,
@@ -137,6 +133,10 @@ from jax_rank_metrics._formulas.order_agreement import (
 from jax_rank_metrics._formulas.order_agreement import rho as rho
 from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
 from jax_rank_metrics._formulas.order_agreement import tau as tau
+from jax_rank_metrics._formulas.pooled_metrics import (
+    pooled_average_precision as pooled_average_precision,
+)
+from jax_rank_metrics._formulas.pooled_metrics import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.popularity import novelty as novelty
 from jax_rank_metrics._formulas.popularity import popularity as popularity
 from jax_rank_metrics._formulas.positions import average_precision as average_precision

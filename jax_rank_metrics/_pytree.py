@@ -58,7 +58,8 @@ def pytree(
             serialized_name=f"jax_rank_metrics.{cls.__name__}",
             serialize_auxdata=lambda aux: json.dumps(aux).encode(),
             deserialize_auxdata=lambda data: tuple(
-                tuple(x) if isinstance(x, list) else x for x in json.loads(data)
+                tuple(entry) if isinstance(entry, list) else entry
+                for entry in json.loads(data)
             ),
         )
         return cls

@@ -62,9 +62,9 @@ def cut_of(
     kinds = ((items, num_list_axes), (per_item, 0), (per_list, 0))
     for tree, first_axis in kinds:
         num_axes = num_list_axes + (tree is not per_list) - first_axis
-        for x in filter(_mesh.is_sharded, jax.tree.leaves(tree)):
-            mesh = mesh or _sharding_of(x).mesh
-            for axis, names in enumerate(_mesh.spec_of(x)[:num_axes], first_axis):
+        for array in filter(_mesh.is_sharded, jax.tree.leaves(tree)):
+            mesh = mesh or _sharding_of(array).mesh
+            for axis, names in enumerate(_mesh.spec_of(array)[:num_axes], first_axis):
                 if not axes[axis]:
                     axes[axis] = tuple([name for name in names if name not in used])
                     used |= {*axes[axis]}
@@ -75,10 +75,10 @@ def put_items(tree: T, cut: Cut | None) -> T:
     """Returns arrays `[*lists, items, …]` cut as `cut` says, also outside of `jax.jit`."""
     if cut is None:
         return tree
-    is_traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(tree))
+    is_traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
     put = jax.sharding.reshard if is_traced else jax.device_put
     sharding = NamedSharding(cut.mesh, cut.per_item)
-    return jax.tree.map(lambda x: put(x, sharding), tree)
+    return jax.tree.map(lambda array: put(array, sharding), tree)
 
 
 def map_list_shards(
@@ -114,7 +114,7 @@ def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
     """
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return fn(tree)
-    specs = jax.tree.map(lambda x: jax.typeof(x).sharding.spec, tree)
+    specs = jax.tree.map(lambda array: jax.typeof(array).sharding.spec, tree)
     sharding = jax.typeof(like).sharding
     return shard_map(fn, sharding.mesh, (specs,), sharding.spec, tree)
 
@@ -125,7 +125,7 @@ def reshard_like(tree: T, like: jax.Array) -> T:
         return tree
     # Outside of `jax.jit`, an array on a single device has no mesh for `reshard`.
     put = jax.sharding.reshard if isinstance(like, Tracer) else jax.device_put
-    return jax.tree.map(lambda x: put(x, _sharding_of(like)), tree)
+    return jax.tree.map(lambda array: put(array, _sharding_of(like)), tree)
 
 
 def gathered(tree: T) -> T:
@@ -178,7 +178,7 @@ def align_with_sharded(tree: T, num_list_axes: int) -> T:
     if cut is None:
         return tree
     sharding = NamedSharding(cut.mesh, cut.per_list)
-    return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
+    return jax.tree.map(lambda array: jax.sharding.reshard(array, sharding), tree)
 
 
 def shard_map(
@@ -198,7 +198,7 @@ def shard_map(
         *trees: Pytrees of arrays.
     """
     trees = jax.tree.map(
-        lambda x, spec: jax.sharding.reshard(x, NamedSharding(mesh, spec)),
+        lambda array, spec: jax.sharding.reshard(array, NamedSharding(mesh, spec)),
         trees,
         in_specs,
     )

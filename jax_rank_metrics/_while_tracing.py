@@ -20,7 +20,7 @@ def constant(
     Returns None if the function reads traced values from elsewhere.
     """
     jaxpr = jax.make_jaxpr(function)(*arguments)
-    if any(isinstance(x, Tracer) for x in jaxpr.consts):
+    if any(isinstance(array, Tracer) for array in jaxpr.consts):
         return None
     # What surrounds a trace belongs to its thread: above all a mesh, whose devices may be
     # known by their number alone, or be those of a pod that is not here.

@@ -15,7 +15,7 @@ from jax_rank_metrics._check.conformance import Failure as Failure
 from jax_rank_metrics._check.conformance import conformance as conformance
 from jax_rank_metrics._metrics.metric import Metric
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Memo, Ranking, data_of
+from jax_rank_metrics._ranking import Cache, Ranking, data_of
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.retrieved import rank_retrieved
@@ -143,9 +143,10 @@ def check_metric(
     if tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
         check_same(
-            "order of the items", evaluate(lists.map(lambda x: x[:, order]).ranked())
+            "order of the items",
+            evaluate(lists.map(lambda array: array[:, order]).ranked()),
         )
-    flat = lists.map(lambda x: x.reshape(-1, *x.shape[2:]))
+    flat = lists.map(lambda array: array.reshape(-1, *array.shape[2:]))
     ids = np.repeat(np.arange(_NUM_LISTS, dtype=np.int32), _NUM_ITEMS)
     check_same(
         "packed lists", evaluate(flat.ranked(segment_ids=ids, num_segments=_NUM_LISTS))
@@ -229,7 +230,7 @@ def check_ties(
     # Each list is followed by itself in every order of its items that tie.
     tied = 5 * lists.scores[:, None]
     scores = np.concatenate([tied, tied + orders], axis=1).reshape(-1, 5)
-    repeated = lists.map(lambda x: np.repeat(x, 1 + len(orders), axis=0))
+    repeated = lists.map(lambda array: np.repeat(array, 1 + len(orders), axis=0))
     ranking = repeated._replace(scores=scores).ranked(ties="expected", k=depth)
     for name, per_list in evaluate(ranking).items():
         values = np.asarray(per_list.values, float)
@@ -237,7 +238,7 @@ def check_ties(
         actual, means = values[:, 0], values[:, 1:].mean(axis=1)
         wrong = np.argwhere(~np.isclose(actual, means, rtol=1e-5, atol=1e-6))
         for number, at in wrong[:1]:
-            broken = lists.map(lambda x, row=number: x[row])
+            broken = lists.map(lambda array, row=number: array[row])
             raise AssertionError(
                 f"{name}: ties: the value {actual[number, at]:.6g} is not the mean over "
                 f"all orders of tied items, {means[number, at]:.6g}, of {broken}; declare "
@@ -271,12 +272,12 @@ def _check_functions(bound: Bound, ranking: Ranking) -> None:
     """Checks that the formula passes the same functions to the verbs in two calls."""
 
     def functions() -> set[Callable[..., Any]]:
-        memo = Memo()
-        jax.eval_shape(lambda: bound.of(data_of(ranking), memo))
-        return memo.functions()
+        cache = Cache()
+        jax.eval_shape(lambda: bound.of(data_of(ranking), cache))
+        return cache.functions()
 
-    fresh = {x for x in functions() - functions() if not _closes_over_arrays(x)}
-    names = sorted(getattr(x, "__qualname__", repr(x)) for x in fresh)
+    fresh = {fn for fn in functions() - functions() if not _closes_over_arrays(fn)}
+    names = sorted(getattr(fn, "__qualname__", repr(fn)) for fn in fresh)
     assert not fresh, (
         f"{bound.name}: {', '.join(names)} is made anew in each call, so that nothing is "
         "shared; define it outside of the formula, or under functools.lru_cache"
@@ -303,7 +304,7 @@ def _check_ids(lists: Lists, evaluate: Callable[..., PerList], name: str) -> Non
         of_lists = np.broadcast_to(groups, (_NUM_LISTS, *groups.shape))
         lists = lists._replace(columns=lists.columns | {"groups": of_lists})
     ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))
-    listed = lists.map(lambda x: x[:, :_NUM_LISTED])
+    listed = lists.map(lambda array: array[:, :_NUM_LISTED])
     rank_with_ids = functools.partial(
         rank_scores,
         lists.scores,

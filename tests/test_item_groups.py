@@ -10,11 +10,11 @@ from sources import LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Values
-from jax_rank_metrics._formulas.building_blocks import item_exists
 from jax_rank_metrics._formulas.groups import memberships
+from jax_rank_metrics._formulas.label_fns import item_exists
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Memo, data_of
+from jax_rank_metrics._ranking import Cache, data_of
 
 
 def label_times_groups(items):
@@ -36,7 +36,7 @@ def problem(rng):
 def linear_in_groups(ranking):
     """Returns the ranking as a metric with `linear_in=("groups",)` reads it."""
     data = data_of(ranking)
-    return jrm.Ranking(data.under("expected", Memo(), ("groups",)))
+    return jrm.Ranking(data.under("expected", Cache(), ("groups",)))
 
 
 @pytest.mark.long

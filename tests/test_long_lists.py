@@ -105,8 +105,8 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
         with lowering("sort"):
             expected = data_of(jrm.rank(labels, scores, mask, k=12, **policy(ties)))
         for x, y in (
-            (actual.held.items.labels, expected.held.items.labels),
-            (actual.held.items.exists, expected.held.items.exists),
+            (actual.items_held.items.labels, expected.items_held.items.labels),
+            (actual.items_held.items.exists, expected.items_held.items.exists),
             (actual.length, expected.length),
         ):
             np.testing.assert_array_equal(x, y, str(ties))

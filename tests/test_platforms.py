@@ -82,7 +82,7 @@ def compare(other_platforms, ties, labels, scores, mask=None, cut=None, **option
     def of():
         ranking = jrm.rank(labels, scores, mask, key=key, k=cut, ties=ties, **options)
         actual = {name: x.values for name, x in jrm.measure(table, ranking).items()}
-        return data_of(ranking).held.items.labels, actual
+        return data_of(ranking).items_held.items.labels, actual
 
     cpu_labels, cpu_values = of()
     with other_platforms():

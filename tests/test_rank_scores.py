@@ -83,7 +83,7 @@ def test_many_relevant_items(rng, ties, dtype):
     check_same(*(jrm.measure(names, ranking) for ranking in (few, dense)))
     ranked_items, held = (
         np.asarray(dense.items).tolist(),
-        jax.device_get(data_of(few).held),
+        jax.device_get(data_of(few).items_held),
     )
     for row, ids in enumerate(relevant):
         places = []
@@ -104,7 +104,7 @@ def test_parts_of_many_lists(rng, monkeypatch):
     scores = rng.integers(0, 6, (lists, items)).astype(np.float32)
     relevant = np.argsort(rng.random(scores.shape), axis=-1)[:, :5]
     relevant[::2, 3], relevant[5] = -1, -1
-    held = data_of(jrm.rank_scores(scores, relevant, ties="stable")).held
+    held = data_of(jrm.rank_scores(scores, relevant, ties="stable")).items_held
     for row, ids in enumerate(relevant):
         above, tied, rank = (
             np.array(x[row])[held.items.exists[row]].tolist()
@@ -127,8 +127,8 @@ def test_a_mask_for_every_list(problem):
     per_list = scored(problem, item_mask=problem.mask, exclude_ids=None)
     actual, expected = data_of(per_list), data_of(of_items)
     np.testing.assert_array_equal(actual.length, expected.length)
-    np.testing.assert_array_equal(actual.held.above, expected.held.above)
-    np.testing.assert_array_equal(actual.held.tied, expected.held.tied)
+    np.testing.assert_array_equal(actual.items_held.above, expected.items_held.above)
+    np.testing.assert_array_equal(actual.items_held.tied, expected.items_held.tied)
 
 
 @pytest.mark.long

@@ -71,7 +71,7 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
     def held(lists):
         """The labels that each ranking holds in order, and which of them exist."""
         items = [
-            data_of(jrm.rank(labels, scores, mask, ties=ties, k=depth)).held.items
+            data_of(jrm.rank(labels, scores, mask, ties=ties, k=depth)).items_held.items
             for number, ties, depth in kinds
             for scores, labels, mask in lists[number : number + 1]
         ]

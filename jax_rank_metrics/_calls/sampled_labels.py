@@ -15,7 +15,7 @@ from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Memo, Ranked, RankingData, expected_worth
+from jax_rank_metrics._ranking import Cache, Ranked, RankingData, expected_worth
 from jax_rank_metrics._sources.list_arguments import ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.list_arrays import counted_weights, filled
@@ -208,11 +208,11 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
     """Returns ranked items with other labels `[*lists, items]`, in the order passed."""
     assert data.pool is not None
     items = dataclasses.replace(data.pool.items, labels=labels)  # type: ignore
-    pool, held = dataclasses.replace(data.pool, items=items), data.held
-    if held is not None:
-        items = _held_items(held.items, held.item_indices, labels)
-        held = dataclasses.replace(held, items=items)  # type: ignore
-    return dataclasses.replace(data, pool=pool, held=held)
+    pool, ranked = dataclasses.replace(data.pool, items=items), data.items_held
+    if ranked is not None:
+        items = _held_items(ranked.items, ranked.item_indices, labels)
+        ranked = dataclasses.replace(ranked, items=items)  # type: ignore
+    return dataclasses.replace(data, pool=pool, items_held=ranked)
 
 
 def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
@@ -230,24 +230,23 @@ def _exact(
     they add, p · (1 − p) · (worth(1) − worth(0))², add up, and the difference of worths is
     the slope of the expected value in p.
     """
-    assert data.pool is not None and data.held is not None
-    pool, held, items = data.pool, data.held, data.pool.items.read()
-    probabilities, index = jnp.minimum(items.labels, 1), held.item_indices
-    above, tied = held.above_and_tied(Memo())
+    assert data.pool is not None and data.items_held is not None
+    pool, items_held, items = data.pool, data.items_held, data.pool.items.read()
+    probabilities, index = jnp.minimum(items.labels, 1), items_held.item_indices
+    layout, ranks = items_held.layout, items_held.ranks
+    above, tied = items_held.above_and_tied(Cache())
     slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
         # Each item with its own place: sums over tie groups are loops without slopes.
-        ranked = _held_items(held.items, index, probabilities)
-        places = Ranked(
-            ranked, held.layout, held.ranks, rank_above=slots, above=above, tied=tied
-        )
+        ranked = _held_items(items_held.items, index, probabilities)
+        places = Ranked(ranked, layout, ranks, rank_above=slots, above=above, tied=tied)
         labelled = items._replace(labels=probabilities)
         new_pool = dataclasses.replace(pool, items=labelled)
         relabelled = dataclasses.replace(
-            data, held=places, pool=new_pool, relabel=expected_worth
+            data, items_held=places, pool=new_pool, relabel=expected_worth
         )
-        lists = bound.of(relabelled, Memo())
+        lists = bound.of(relabelled, Cache())
         return lists.values, lists
 
     values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)

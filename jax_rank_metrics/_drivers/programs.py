@@ -208,9 +208,9 @@ def read_by_metrics(
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
     for bounds, data in readings:
         readers = [bound for bound in bounds if options.reads_hash(bound)]
-        if data.held is not None and readers:
+        if data.items_held is not None and readers:
             by_label = not any(bound.spec.columns for bound in readers)
-            ties = data.held.has_ties(by_label)
+            ties = data.items_held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
         reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():

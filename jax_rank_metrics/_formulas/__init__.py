@@ -27,14 +27,14 @@
     serendipity.py            relevant items that nobody would have expected
     diversity.py              how different the items of a list are
     catalog_exposure.py       what all lists recommend together
-    one_list.py               all items as one list, as a state: one AUC, one precision
+    pooled_metrics.py         all items as one list, as a state: one AUC, one precision
     group_exposures.py        what groups of items get over all lists, as a state
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
-    building_blocks.py        what the formulas of labels are built from
+    label_fns.py              what the formulas of labels are built from
     id_lists.py               reads lists of ids, and rows of tables over their items
 
-A metric of labels is built in the three steps that `building_blocks.py` opens with.
+A metric of labels is built in the three steps that `label_fns.py` opens with.
 """
 
 # Whoever imports this package has registered the names of all metrics.

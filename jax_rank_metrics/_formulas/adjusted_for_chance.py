@@ -9,12 +9,8 @@ import numpy as np
 from jax.scipy.special import digamma
 
 from jax_rank_metrics._arithmetic import widen
-from jax_rank_metrics._formulas.building_blocks import (
-    is_relevant,
-    item_exists,
-    pool_depth,
-)
 from jax_rank_metrics._formulas.first_hit import first_relevant
+from jax_rank_metrics._formulas.label_fns import is_relevant, item_exists, pool_depth
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking, of_totals
 from jax_rank_metrics._states.per_list import PerList

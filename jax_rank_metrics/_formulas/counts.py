@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import (
+from jax_rank_metrics._formulas.label_fns import (
     and_not,
     check_judged,
     is_judged,

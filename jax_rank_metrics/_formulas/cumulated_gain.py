@@ -6,12 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import (
-    gain_of,
-    scaled,
-    weighted,
-    weighted_sum,
-)
+from jax_rank_metrics._formulas.label_fns import gain_of, scaled, weighted, weighted_sum
 from jax_rank_metrics._gains import (
     MONOTONE_GAINS,
     exponential_gain,

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, total
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import item_exists, per_list_where
 from jax_rank_metrics._formulas.groups import (
     exposures,
     membership_total,
@@ -22,6 +21,7 @@ from jax_rank_metrics._formulas.groups import (
     target_amounts,
     target_exposures,
 )
+from jax_rank_metrics._formulas.label_fns import item_exists, per_list_where
 from jax_rank_metrics._gains import log2_discount, log2_rank_discount
 from jax_rank_metrics._group_amounts import jensen_shannon, shares
 from jax_rank_metrics._metrics.metric import metric

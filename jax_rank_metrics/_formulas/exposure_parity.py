@@ -7,8 +7,8 @@ computed from these means.
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import per_list_where, scaled
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
+from jax_rank_metrics._formulas.label_fns import per_list_where, scaled
 from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._group_amounts import compared, has_several
 from jax_rank_metrics._metrics.metric import metric

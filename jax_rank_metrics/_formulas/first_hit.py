@@ -7,8 +7,8 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._formulas.hits import chance_of_hits
+from jax_rank_metrics._formulas.label_fns import is_relevant, per_list_if_relevant
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
@@ -16,17 +16,12 @@ from jax_rank_metrics._ranking import Ranking, data_of, stops, traced_data
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn, RankReading
 
-_HIT_RATE_NAMES = (
-    "hr",
-    "hit",
-    "hits",
-    "success",
-    "cmc",
-    "cumulative_match_characteristic",
+_NAMES = ("hr", "hit", "hits", "success", "cmc", "cumulative_match_characteristic")
+
+
+@metric(
+    names=_NAMES, order_free=lambda options: options["at_least"] == 1, is_share=True
 )
-
-
-@metric(names=_HIT_RATE_NAMES, order_free=lambda x: x["at_least"] == 1, is_share=True)
 def hit_rate(
     ranking: Ranking,
     *,

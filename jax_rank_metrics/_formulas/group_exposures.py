@@ -4,8 +4,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
+from jax_rank_metrics._formulas.label_fns import per_list_where
 from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Spec

@@ -5,8 +5,8 @@ import jax
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import is_relevant
 from jax_rank_metrics._formulas.groups import memberships
+from jax_rank_metrics._formulas.label_fns import is_relevant
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import gain_of, is_relevant, item_exists
+from jax_rank_metrics._formulas.label_fns import gain_of, is_relevant, item_exists
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking

@@ -97,7 +97,7 @@ def ranked_items(
                 f"{name} is a ranking of packed lists; pass a ranking of lists in rows, or "
                 "the ids padded with -1"
             )
-        if data.held is not None:
+        if data.items_held is not None:
             traced_data(ids).held_through(ks)
         dtype, ids = data.dtype, data.items
     array = _inputs.ids(name, ids)
@@ -117,7 +117,7 @@ _TIED = (
     "of a hash, the same in every list; pass a key to rank, under which the order of each "
     "list is drawn"
 )
-_any_ties = jax.jit(lambda held: jnp.any(held.has_ties()))
+_any_ties = jax.jit(lambda ranked: jnp.any(ranked.has_ties()))
 
 
 def _with_ties(
@@ -125,17 +125,17 @@ def _with_ties(
 ) -> RankedItems:
     """Returns items of a ranking with what is known of their ties; see `ranked_items`."""
     items = dataclasses.replace(items, is_unknown=data.has_nan)
-    policy, held, pool = Policy(data.ties), data.held, data.pool
+    policy, ranked, pool = Policy(data.ties), data.items_held, data.pool
     if ties == "order" and policy.forbids_order:
         raise ValueError(f"{name}: {policy.order_error}")
-    keys = None if held is None else held.keys
-    if held is None or keys is None or not policy.is_grouped or not keys.shape[-1]:
+    keys = None if ranked is None else ranked.keys
+    if ranked is None or keys is None or not policy.is_grouped or not keys.shape[-1]:
         return items
     if ties == "order":
-        if _inputs.is_readable(keys) and bool(_any_ties(held)):
+        if _inputs.is_readable(keys) and bool(_any_ties(ranked)):
             warnings.warn(_TIED.format(name), stacklevel=4)
         return items
-    items, is_parted = dataclasses.replace(items, keys=keys), held.straddles
+    items, is_parted = dataclasses.replace(items, keys=keys), ranked.straddles
     is_known = _inputs.is_readable(is_parted)
     if is_parted is None or (is_known and not np.any(is_parted)):
         return items
@@ -154,9 +154,9 @@ def _with_ties(
 
 def if_known(lists: PerList, *items: RankedItems) -> PerList:
     """Returns values of lists, NaN where a list of any of the items is unknown."""
-    for x in items:
-        if x.is_unknown is not None:
-            lists = _nan_where(lists, x.is_unknown)
+    for ranked in items:
+        if ranked.is_unknown is not None:
+            lists = _nan_where(lists, ranked.is_unknown)
     return lists
 
 

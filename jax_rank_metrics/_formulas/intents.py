@@ -7,7 +7,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import per_list_where
+from jax_rank_metrics._formulas.label_fns import per_list_where
 from jax_rank_metrics._formulas.positions import precision_at
 from jax_rank_metrics._formulas.subtopics import (
     has_subtopic,
@@ -19,12 +19,7 @@ from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import (
-    Cut,
-    Cutoffs,
-    Number,
-    PrecisionDenominator,
-)
+from jax_rank_metrics._types import Cut, Cutoffs, Number, PrecisionDenominator
 
 # Up to this rank, the terms of a series are added up; an integral stands for the rest.
 _LAST_ADDED_RANK = 4096

@@ -6,7 +6,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._formulas.label_fns import is_relevant, per_list_if_relevant
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking, data_of

@@ -3,7 +3,7 @@
 import jax
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import (
+from jax_rank_metrics._formulas.label_fns import (
     is_relevant,
     last_rank,
     per_list_if_relevant,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import (
+from jax_rank_metrics._formulas.label_fns import (
     SCALE,
     gain_of,
     is_relevant,

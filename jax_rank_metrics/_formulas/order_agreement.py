@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import (
+from jax_rank_metrics._formulas.label_fns import (
     and_not,
     is_relevant,
     item_exists,
@@ -84,8 +84,8 @@ def misplaced_share(
     if weighs_pairs and traced_data(ranking).weighs_items:
         nonrelevant = weighted(and_not(item_exists, hit))
         hit_weight, nonrelevant_weight = (
-            ranking.expected_sum(x, positions(), (None,))
-            for x in (weighted(hit), nonrelevant)
+            ranking.expected_sum(item_fn, positions(), (None,))
+            for item_fn in (weighted(hit), nonrelevant)
         )
         shares = ranking.expected_sum(
             weighted(hit),

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import (
+from jax_rank_metrics._formulas.label_fns import (
     gain_of,
     is_relevant,
     last_rank,
@@ -77,7 +77,7 @@ def average_precision(
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     ks, hit = ranking.cutoffs(k), is_relevant(threshold)
 
-    sums = weighted_sum(ranking, hit, precision_at, ks, counting=(hit,))
+    sums = weighted_sum(ranking, hit, precision_at, ks, counted_fns=(hit,))
     divisor = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
         divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
@@ -140,7 +140,7 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """
     hit = is_relevant(relevance_threshold)
     num_relevant = ranking.num_relevant(relevance_threshold)
-    sums = weighted_sum(ranking, hit, precision_at, (num_relevant,), counting=(hit,))
+    sums = weighted_sum(ranking, hit, precision_at, (num_relevant,), counted_fns=(hit,))
     values = ratio(sums, num_relevant[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 

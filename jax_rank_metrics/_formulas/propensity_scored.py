@@ -15,7 +15,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._by_options import by_options
-from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
+from jax_rank_metrics._formulas.label_fns import is_relevant, item_exists
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions

@@ -93,7 +93,8 @@ def _serendipities(
     def of_shard(tree: tuple[jax.Array, jax.Array, jax.Array]) -> PerList:
         *lists, counts = tree
         in_both_lists = [
-            jnp.where(in_catalog(x, counts), x, -1).astype(jnp.int32) for x in lists
+            jnp.where(in_catalog(listed, counts), listed, -1).astype(jnp.int32)
+            for listed in lists
         ]
         matched = match(*in_both_lists)
         ranks = matched.first_ranks

@@ -13,19 +13,13 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import per_list_where, persistence
+from jax_rank_metrics._formulas.label_fns import per_list_where, persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.repeats import repeated
 from jax_rank_metrics._ranking import Items, Ranking, best_order, data_of, traced_data
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import (
-    Cut,
-    Cutoffs,
-    Discount,
-    Number,
-    PositionFn,
-)
+from jax_rank_metrics._types import Cut, Cutoffs, Discount, Number, PositionFn
 
 
 def has_subtopic(items: Items) -> jax.Array:

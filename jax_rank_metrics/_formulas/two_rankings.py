@@ -16,7 +16,6 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import label_of
 from jax_rank_metrics._formulas.id_lists import (
     RankedItems,
     Ties,
@@ -26,6 +25,7 @@ from jax_rank_metrics._formulas.id_lists import (
     ranked_items,
     wider,
 )
+from jax_rank_metrics._formulas.label_fns import label_of
 from jax_rank_metrics._formulas.order_agreement import tau
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering.matching import RanksInBoth, match
@@ -72,7 +72,7 @@ def compare_ids(
     _inputs.same_lists("second", second_items.ids, "first", first_items.ids)
     dtype, keep_cutoffs = wider(first_dtype, second_dtype), isinstance(k, (tuple, list))
     pair = first_items, second_items
-    of_ranks = [dataclasses.replace(x, is_unknown=None) for x in pair]
+    of_ranks = [dataclasses.replace(items, is_unknown=None) for items in pair]
     static = formula, ks, keep_cutoffs, is_share, dtype.name
     return if_known(_apply(*static, *of_ranks, numbers), *pair)
 
@@ -92,7 +92,7 @@ class ItemsInBoth:
         """The number of ranks of both lists that count, `[*lists]` int32 each."""
         lengths = self.matched.first_length, self.matched.second_length
         pairs = zip(lengths, self.lists, strict=True)
-        return [jnp.minimum(x, items.limit) for x, items in pairs]
+        return [jnp.minimum(length, items.limit) for length, items in pairs]
 
     def places(self) -> list[tuple[jax.Array, jax.Array]]:
         """Returns the places of the items in both lists, as of `RankedItems.places`."""
@@ -124,7 +124,7 @@ def _apply(
         tree: tuple[RankedItems, RankedItems, tuple[jax.Array, ...]],
     ) -> PerList:
         first, second, numbers = tree
-        cast_numbers = [x.astype(dtype) for x in numbers]
+        cast_numbers = [number.astype(dtype) for number in numbers]
         ids = first.ids, second.ids
         if ids[0].dtype != ids[1].dtype:
             ids = ids[0].astype(jnp.int64), ids[1].astype(jnp.int64)
@@ -281,7 +281,7 @@ def _rank_biased(
     common_at_end = num_common[..., -1:]  # X_l
     at_shorter = jnp.maximum(shorter - 1, 0)[..., None]
     common_at_shorter = _arithmetic.take(num_common, at_shorter)  # X_s
-    shorter, longer = (x[..., None].astype(dtype) for x in (shorter, longer))
+    shorter, longer = (length[..., None].astype(dtype) for length in (shorter, longer))
 
     depth = (_arithmetic.iota(num_common) + 1).astype(dtype)
     assumed = jnp.where(depth > shorter, common_at_shorter * (depth - shorter), 0)
@@ -303,8 +303,8 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     list, or in both, are counted, and multiplied by these shares: counts are exact, and no
     sum is formed of products that depend on depth.
     """
-    size, is_common = max(x.limit for x in pair.lists), pair.matched.in_both
-    places, lengths = pair.places(), [x[..., None] for x in pair.lengths]
+    size, is_common = max(items.limit for items in pair.lists), pair.matched.in_both
+    places, lengths = pair.places(), [length[..., None] for length in pair.lengths]
     shape = (1,) * (lengths[0].ndim - 1) + (size,)
     depth = jnp.arange(1, size + 1, dtype=jnp.int32).reshape(shape)
     # Of each list, the depths from which and up to which its items count, and their share.
@@ -317,7 +317,8 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
         if items.keys is not None:
             reached = jnp.minimum(depth, length)
             slot = jnp.maximum(reached - 1, 0)
-            parted = [_arithmetic.take(x, slot) for x in items.places(items.ids >= 0)]
+            bounds = items.places(items.ids >= 0)
+            parted = [_arithmetic.take(bound, slot) for bound in bounds]
             share = chance(parted, parted[1] > parted[0], reached, dtype)
             spans[-1].append((above + 1, whole_from, share))
 
@@ -363,7 +364,7 @@ def _set_sizes(
     """
     sizes, places = [], pair.places()
     for k in ks:
-        depths = [x if k is None else jnp.minimum(x, k) for x in pair.lengths]
+        depths = [end if k is None else jnp.minimum(end, k) for end in pair.lengths]
         in_first, in_second = (
             chance(place, pair.matched.in_both, depth[..., None], dtype)
             for place, depth in zip(places, depths, strict=True)
@@ -481,4 +482,4 @@ def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Arr
     return rank(labels, scores, matched.in_both, ties="expected"), num_pairs
 
 
-_TAU = {x: partial(_kendall, variant=x) for x in get_args(TauVariant)}
+_TAU = {name: partial(_kendall, variant=name) for name in get_args(TauVariant)}

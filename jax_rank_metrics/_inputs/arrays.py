@@ -260,7 +260,7 @@ def unsharded(name: str, value: jax.Array, cure: str) -> None:
 
 def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
     """Returns the dtype to compute in: float64 if an array is float64, else float32."""
-    double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
+    double = any(value is not None and value.dtype == jnp.float64 for value in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)
 
 

@@ -325,7 +325,7 @@ def columns(
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value):
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"{name}: got {kind_of(value)}; pass a dict of names to arrays")
     arrays = {}
     for key, column in value.items():
@@ -383,7 +383,7 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
 def without_lists(tree: Arrays) -> Arrays:
     """Returns a pytree with its lists of numbers or strings as arrays of NumPy."""
     return jax.tree.map(
-        lambda x: np.asarray(x) if _is_array_like(x) else x,
+        lambda leaf: np.asarray(leaf) if _is_array_like(leaf) else leaf,
         tree,
         is_leaf=_is_array_like,
     )

@@ -136,7 +136,7 @@ def named(columns: object, name: str = "columns") -> dict[str, object]:
 
 def frames_among(**arguments: object) -> dict[str, object]:
     """Returns the arguments that are frames of pandas, whose index is that of lists."""
-    return {name: x for name, x in arguments.items() if is_pandas_frame(x)}
+    return {name: value for name, value in arguments.items() if is_pandas_frame(value)}
 
 
 def same_index(
@@ -255,7 +255,7 @@ def by_items_of_rows(
     labels, frame = _index_of(name, value, _LISTS)
     names = [*frame.columns]
     if ids[1] is None:
-        names = [int(x) if str(x).isdecimal() else x for x in names]
+        names = [int(item) if str(item).isdecimal() else item for item in names]
     values = np.asarray(frame)
     if not _are_numbered(names):
         values = _ordered(name, names, values.T, ids[1], "items").T
@@ -292,7 +292,7 @@ def list_columns(
         is_unnamed = labels.names == [None] and labels.dtype.kind in "iu"
     for key, column in columns.items() if is_unnamed else ():
         metric = key[-1] if isinstance(key, tuple) else key  # of several levels
-        if _may_be_ids(np.asarray(column)) and not is_metric(metric):
+        if _looks_like_ids(np.asarray(column)) and not is_metric(metric):
             raise ValueError(
                 f"{name} has no column of ids, and the column {key!r} holds "
                 f"{column.dtype}; if it holds the ids of lists, call it 'list', or pass "
@@ -301,8 +301,8 @@ def list_columns(
     return (range(len(frame)) if labels is None else labels), columns
 
 
-def _may_be_ids(column: np.ndarray) -> bool:
-    """Whether a column without a known name may hold ids, which pandas may make floats."""
+def _looks_like_ids(column: np.ndarray) -> bool:
+    """Whether a column without a known name holds ids, which pandas may make floats."""
     if column.dtype.kind != "f":
         return column.dtype.kind != "b"
     is_whole = bool((column % 1 == 0).all())
@@ -327,15 +327,15 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     if keys == listed:
         return values
     slots = {key: slot for slot, key in enumerate(keys)}
-    is_other = any(x not in slots for x in listed)
+    is_other = any(key not in slots for key in listed)
     # Lists that are not evaluated may have labels, but items that there are not may not.
     is_other |= unit == "items" and len(keys) > len(listed)
     if is_other or len(slots) < len(keys):
         problem = "has some labels more than once"
         if is_other:
             texts = (
-                ", ".join(map(repr, x[:3])) + ", …" * (len(x) > 3)
-                for x in (keys, listed)
+                ", ".join(map(repr, names[:3])) + ", …" * (len(names) > 3)
+                for names in (keys, listed)
             )
             problem = "has the labels {}, which are not those of the {} {}".format(
                 *(next(texts), unit, next(texts))
@@ -344,7 +344,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
             f"{name} {problem}; pass a value for each of the {unit}, or what "
             f"{name}.to_numpy() returns if it is in their order"
         )
-    return values[[slots[x] for x in listed]]
+    return values[[slots[key] for key in listed]]
 
 
 def labels_and_values(name: str, value: Any) -> tuple[Any, np.ndarray]:
@@ -400,9 +400,11 @@ def _is_named_by(pattern: re.Pattern[str], key: object) -> bool:
     # Beside columns of several levels, that of an index is ("list", "") or, in CSV,
     # ("list", "Unnamed: 0_level_1").
     parts = list(key) if isinstance(key, tuple) else [key]
-    texts = [re.sub(r"[\s_-]", "", x).lower() for x in parts if isinstance(x, str)]
+    texts = [
+        re.sub(r"[\s_-]", "", part).lower() for part in parts if isinstance(part, str)
+    ]
     if len(texts) < len(parts) or any(
-        not re.fullmatch("(?:unnamed:[0-9]+level[0-9]+)?", x) for x in texts[1:]
+        not re.fullmatch("(?:unnamed:[0-9]+level[0-9]+)?", text) for text in texts[1:]
     ):
         return False
     return pattern.fullmatch(texts[0]) is not None

@@ -93,7 +93,7 @@ def _on_host(ids: Any) -> np.ndarray:
 def _hashed(ids: Any) -> np.ndarray:
     array = _on_host(ids)
     if array.dtype.kind not in "iu":
-        words = [_word(x) for x in array.ravel().tolist()]
+        words = [_word(text) for text in array.ravel().tolist()]
         array = np.array(words, np.int64).reshape(array.shape)
     bits = array.astype(np.int64).astype(np.uint64)  # as two's complement
     pairs = [bits & np.uint64(0xFFFFFFFF), bits >> np.uint64(32)]

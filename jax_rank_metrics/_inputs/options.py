@@ -55,7 +55,7 @@ def rank_cutoffs(k: RankCutoffs) -> tuple[int | None, ...]:
                 f"k is {k!r}; a share of a list is a cutoff of metrics alone, pass an int "
                 "or None here"
             )
-    return tuple(x for x in ks if not isinstance(x, share))
+    return tuple(cutoff for cutoff in ks if not isinstance(cutoff, share))
 
 
 def _cutoff(cutoff: object, k: object) -> int | share | None:

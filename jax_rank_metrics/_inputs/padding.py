@@ -77,7 +77,7 @@ def pad_lists(
     """
     if not ragged:
         raise ValueError("pad_lists got no lists; pass labels, scores, …")
-    same_index(of_lists={f"argument {i}": x for i, x in enumerate(ragged)})
+    same_index(of_lists={f"argument {i}": rows for i, rows in enumerate(ragged)})
     arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
     all_lengths = [np.array([len(row) for row in rows], int) for rows in arguments]
     lengths = all_lengths[0]
@@ -122,7 +122,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
 def _array(name: str, row: object) -> np.ndarray:
     """Converts one list to an array of items; messages call it `name`."""
     if isinstance(row, Tracer) or (
-        isinstance(row, (list, tuple)) and any(isinstance(x, Tracer) for x in row)
+        isinstance(row, (list, tuple)) and any(isinstance(item, Tracer) for item in row)
     ):
         raise TypeError(f"{name} is traced; call pad_lists outside jax.jit")
     refuse_masked(name, row, _COMPRESSED)
@@ -226,7 +226,7 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
     rows: Iterable[Any] = value
     if is_series(value) or isinstance(value, Mapping):
         pairs = [*value.items()]
-        query_ids, rows = [x for x, _ in pairs], [x for _, x in pairs]
+        query_ids, rows = [query for query, _ in pairs], [row for _, row in pairs]
     lists: list[list[Any]] = []
     for row in rows:
         refuse_masked(name, row, "lists of the ids that exist")
@@ -271,46 +271,47 @@ def padded_ids(
         return None
     arguments: list[Any] = [retrieved_ids, relevant_ids, relevant_labels]
     is_single = any(
-        isinstance(x, list) and x and isinstance(x[0], str) for x in arguments[:2]
+        isinstance(argument, list) and argument and isinstance(argument[0], str)
+        for argument in arguments[:2]
     )
     if is_single:
-        arguments = [None if x is None else [x] for x in arguments]
+        arguments = [None if argument is None else [argument] for argument in arguments]
     if isinstance(relevant_ids, Mapping) and relevant_labels is None:
-        if any(isinstance(x, Mapping) for x in relevant_ids.values()):
-            arguments[1] = {query: [*x] for query, x in relevant_ids.items()}
+        if any(isinstance(items, Mapping) for items in relevant_ids.values()):
+            arguments[1] = {query: [*items] for query, items in relevant_ids.items()}
             arguments[2] = {
-                query: [*dict(x).values()] for query, x in relevant_ids.items()
+                query: [*dict(items).values()] for query, items in relevant_ids.items()
             }
     retrieved = ragged_lists("retrieved_ids", arguments[0])
     relevant = ragged_lists("relevant_ids", arguments[1], is_ordered=False)
     order = _order_of_queries(retrieved, "relevant_ids", relevant)
     lists = [retrieved.lists, [relevant.lists[i] for i in order]]
     ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
-    if any(x is None or x != x for x in ids):
+    if any(key is None or key != key for key in ids):
         raise ValueError(
             "retrieved_ids and relevant_ids: an id is missing; leave it out"
         )
-    if any(isinstance(x, (list, tuple)) for x in ids):
+    if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
             "retrieved_ids and relevant_ids: a list stands where an id should; pass a "
             "list of lists for both, or a single list for both"
         )
     for row in lists[1]:
-        counts = Counter(x for x in row if not (is_integer(x) and x < 0))
-        repeated = [x for x, count in counts.items() if count > 1]
+        counts = Counter(key for key in row if not (is_integer(key) and key < 0))
+        repeated = [key for key, count in counts.items() if count > 1]
         if repeated:
             raise ValueError(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
     are_integers = all(map(is_integer, ids))
-    if are_integers and any(x >= 2**63 for x in ids):
+    if are_integers and any(key >= 2**63 for key in ids):
         raise ValueError(
             f"retrieved_ids and relevant_ids: {max(ids)} has more than 64 bits; pass ids "
             "as strings"
         )
     if not are_integers:
-        numbers = {x: i for i, x in enumerate(dict.fromkeys(map(str, ids)))}
-        lists = [[[numbers[str(x)] for x in row] for row in side] for side in lists]
+        numbers = {key: i for i, key in enumerate(dict.fromkeys(map(str, ids)))}
+        lists = [[[numbers[str(key)] for key in row] for row in side] for side in lists]
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
     padded = [
         pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
@@ -324,7 +325,7 @@ def padded_ids(
         labels = pad_lists(rows, lists[1], lists=len(order))[0]
     ids_and_labels = [*padded, labels]
     if is_single:
-        ids_and_labels = [None if x is None else x[0] for x in ids_and_labels]
+        ids_and_labels = [None if side is None else side[0] for side in ids_and_labels]
     return PaddedIds(*ids_and_labels, retrieved.query_ids, are_integers)
 
 
@@ -359,7 +360,9 @@ def _order_of_queries(
         or counts[0] != counts[1]
         or not counts[0]
     ):
-        kinds = ["lists" if x is None else "queries" for x in (queries, of_relevant)]
+        kinds = [
+            "lists" if ids is None else "queries" for ids in (queries, of_relevant)
+        ]
         raise ValueError(
             f"retrieved_ids has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
             f"{kinds[1]}; pass the same queries to both, at least one, or call jrm.join, "

@@ -141,7 +141,7 @@ class Packed(RankedLayout):
         """Gathers from the list of each item, which the ids of both layouts name alike."""
         assert isinstance(items, Packed)
         bounds = self.starts[:-1], self.starts[1:]
-        start, end = (jnp.take(x, items.ids, mode="clip") for x in bounds)
+        start, end = (jnp.take(bound, items.ids, mode="clip") for bound in bounds)
         values = jnp.take(x, jnp.clip(start + ranks, start + 1, end) - 1, mode="clip")
         return jnp.where(end > start, values, jnp.zeros_like(values))
 

@@ -216,7 +216,7 @@ class CatalogSlots(CountedSlots):
 
         def cut(start: int, stop: int | None) -> T:
             return jax.tree.map(
-                lambda x: lax.slice_in_dim(x, start, stop, axis=axis), items
+                lambda array: lax.slice_in_dim(array, start, stop, axis=axis), items
             )
 
         unlisted = CountedSlots(self.counts[..., -1:], self.ranks)

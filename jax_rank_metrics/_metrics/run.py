@@ -13,8 +13,8 @@ from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ranking.cache import Cache
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._sources import few_relevant
@@ -47,7 +47,7 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     Runs inside `jax.jit`. The metrics share the work that they have in common.
     """
-    memo = Memo()
+    cache = Cache()
 
     def depth(i: int) -> float:
         k = bounds[i].depth
@@ -55,9 +55,9 @@ def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
 
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
-    values = {i: bounds[i].of(data, memo) for i in order}
+    values = {i: bounds[i].of(data, cache) for i in order}
     in_order = [values[i] for i in range(len(bounds))]
-    return Reading(in_order, memo.refused, memo.overflowing)
+    return Reading(in_order, cache.refused, cache.overflowing)
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
@@ -83,7 +83,7 @@ def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
         policy = Policy("tied")  # nothing reads the order within tie groups
     ranks = _inputs.deepest(ks) if ks else 0
     lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
-    return dataclasses.replace(lists, few_relevant=few_relevant.pays(lists))
+    return dataclasses.replace(lists, few_relevant=few_relevant.is_faster(lists))
 
 
 def check_columns(
@@ -131,7 +131,7 @@ def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
     with jax.enable_x64(True):
         reading = _measure_ranking(bounds, data)
     return jax.tree.map(
-        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), reading
+        lambda array: array.astype(jax.dtypes.canonicalize_dtype(array.dtype)), reading
     )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
 from jax_rank_metrics._messages import short, short_errors
+from jax_rank_metrics._ranking.cache import Cache
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.list_arguments import ListOptions
@@ -120,7 +120,7 @@ def _as_python(value: object) -> object:
     no equality of one bool, which the cache of `jax.jit` asks for.
     """
     if type(value) is tuple:
-        return tuple(_as_python(x) for x in value)
+        return tuple(_as_python(part) for part in value)
     if isinstance(value, np.floating):
         return float(str(value))
     return value.item() if isinstance(value, np.generic) else value
@@ -195,16 +195,16 @@ class Bound(NamedTuple):
         order_free = self.spec.order_free
         return order_free(dict(self.options)) if callable(order_free) else order_free
 
-    def of(self, data: RankingData, memo: Memo) -> PerList:
+    def of(self, data: RankingData, cache: Cache) -> PerList:
         """Applies the formula; an error in it names the metric.
 
         Args:
             data: What the formula reads.
-            memo: The results that metrics traced together share.
+            cache: The results that metrics traced together share.
         """
         try:
             tie_reading = self.tie_reading_with(data.column_names)
-            ranking = Ranking(data.under(tie_reading, memo, self.spec.linear_in))
+            ranking = Ranking(data.under(tie_reading, cache, self.spec.linear_in))
             options = dict(self.options)
             if THRESHOLD in options:
                 dtype = data.label_dtype

@@ -33,7 +33,7 @@ class Candidates:
         Args:
             indices: `[*lists, chosen]`, each in bounds.
         """
-        return jax.tree.map(lambda x: _arithmetic.take_items(x, indices), self)
+        return jax.tree.map(lambda array: _arithmetic.take_items(array, indices), self)
 
     def sort_keys(self, policy: Policy) -> list[jax.Array]:
         """Returns the sort keys: most significant first, larger first, then index."""
@@ -52,7 +52,7 @@ class Candidates:
             return ()
         if policy.reads_labels:
             values = (self.items.labels, self.items.weights)
-            keys = [_keys.float_key(x) for x in values if x is not None]
+            keys = [_keys.float_key(value) for value in values if value is not None]
             # The complement reverses the order of integers, the least one included.
             return tuple(~key if policy.is_worst else key for key in keys)
         bits = self.ids.astype(jnp.uint32)

@@ -80,7 +80,7 @@ def _order_by_parts(
     candidates = jax.tree.map(split, raw.read())
     of_parts = jax.tree.map(lambda seeds: seeds[..., None, :], policy)
     parts = _sorted(candidates, of_parts, depth + 1)[0]
-    merged = jax.tree.map(lambda x: lax.collapse(x, axis, axis + 2), parts)
+    merged = jax.tree.map(lambda array: lax.collapse(array, axis, axis + 2), parts)
     return _sorted(merged, policy, depth)
 
 
@@ -91,7 +91,7 @@ def _sorted(
     items = candidates.items
     # Labels are never negative: the sort carries one array instead of two.
     marked_labels = jnp.where(items.exists, items.labels, -1)
-    payload = [x for x in (marked_labels, items.weights) if x is not None]
+    payload = [array for array in (marked_labels, items.weights) if array is not None]
     keys, indices, labels, *weights = sort_by(
         candidates.sort_keys(policy), payload, policy.is_hashed
     )
@@ -101,11 +101,11 @@ def _sorted(
             keys[..., depth - 1] == keys[..., depth]
         )
     keys, indices, labels, *weights = (
-        x[..., :depth] for x in (keys, indices, labels, *weights)
+        array[..., :depth] for array in (keys, indices, labels, *weights)
     )
     exists = labels >= 0
     columns, integer_labels = jax.tree.map(
-        lambda x: _arithmetic.take_items(x, indices),
+        lambda array: _arithmetic.take_items(array, indices),
         (items.columns, items.integer_labels),
     )
     ranked = ItemArrays(
@@ -204,5 +204,5 @@ def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidat
     """Concatenates the candidates of all devices."""
     axis = candidates.keys.ndim - 1
     return jax.tree.map(
-        lambda x: _mesh.concatenate_over(x, items_axis, axis), candidates
+        lambda array: _mesh.concatenate_over(array, items_axis, axis), candidates
     )

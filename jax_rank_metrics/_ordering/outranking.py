@@ -52,7 +52,7 @@ class Outranking(NamedTuple):
         return cls(zeros, zeros, zeros, jnp.zeros((*shape[:-1], 1), jnp.int32))
 
 
-def is_light(num_targets: int, num_items: int) -> bool:
+def is_loop_free(num_targets: int, num_items: int) -> bool:
     """Whether targets are so few that a CPU counts for all of them without a loop.
 
     Args:
@@ -85,7 +85,7 @@ def outranking(
     count = partial(_outranking, policy, "at once" if is_few else "each")
     if num_targets > MAX_COUNTED:
         on_cpu = partial(_outranking, policy, "sorted")
-    elif num_targets and not is_light(num_targets, items.keys.size):
+    elif num_targets and not is_loop_free(num_targets, items.keys.size):
         if outranking_cpu.has_parts(items.keys):
             on_cpu = partial(_outranking, policy, "parts")
     if on_cpu is None:
@@ -120,8 +120,8 @@ def _outranking(
             first = targets.keys[..., :1]
             *of_first, nans = _count_unless_nan([keys > first, keys >= first], is_nan)
             above, through = (
-                jnp.concatenate([x, counts[..., 1:]], axis=-1)
-                for x, counts in zip(of_first, (above, through), strict=True)
+                jnp.concatenate([number, counts[..., 1:]], axis=-1)
+                for number, counts in zip(of_first, (above, through), strict=True)
             )
         else:
             nans = _arithmetic.count(is_nan)[..., None]
@@ -139,7 +139,8 @@ def _outranking(
             sort_keys = items.sort_keys(policy)
             ranked = items.at(sort_by(sort_keys, (), policy.is_hashed)[1])
         target_levels, levels = (
-            [*x.sort_keys(policy), -x.ids] for x in (targets, ranked)
+            [*candidates.sort_keys(policy), -candidates.ids]
+            for candidates in (targets, ranked)
         )
         return count(target_levels, levels, _precedes)[0]
 
@@ -163,13 +164,13 @@ def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax
     """
     digit = is_nan.shape[-1].bit_length()
     is_short = 2 * digit <= _EXACT.bit_length() - 1
-    amounts = [x.astype(jnp.float32) for x in flags]
+    amounts = [flag.astype(jnp.float32) for flag in flags]
     if is_short:
         amounts = [amounts[0] + amounts[1] * 2.0**digit]
     amounts[0] = jnp.where(is_nan, jnp.nan, amounts[0])
-    totals = [jnp.sum(x, axis=-1, keepdims=True) for x in amounts]
+    totals = [jnp.sum(amount, axis=-1, keepdims=True) for amount in amounts]
     nan_found = jnp.isnan(totals[0])
-    counts = [jnp.where(nan_found, 0, x).astype(jnp.int32) for x in totals]
+    counts = [jnp.where(nan_found, 0, total).astype(jnp.int32) for total in totals]
     if is_short:
         counts = [counts[0] & ((1 << digit) - 1), counts[0] >> digit]
     return [*counts, nan_found.astype(jnp.int32)]
@@ -194,11 +195,11 @@ def _count_at_once(
     """Counts as `_count_each` does, for all targets in one program without a loop."""
     counts = []
     for slot in range(target_levels[0].shape[-1]):
-        target = [lax.slice_in_dim(x, slot, slot + 1, axis=-1) for x in target_levels]
+        target = [lax.index_in_dim(level, slot, axis=-1) for level in target_levels]
         counts.append(
             [_arithmetic.count(compare(levels, target)) for compare in comparisons]
         )
-    return [jnp.stack(x, axis=-1) for x in zip(*counts, strict=True)]
+    return [jnp.stack(of_slots, axis=-1) for of_slots in zip(*counts, strict=True)]
 
 
 def _count_each(
@@ -212,7 +213,9 @@ def _count_each(
     slots = _arithmetic.iota(target_levels[0])
 
     def count(counts: list[jax.Array], slot: jax.Array) -> tuple[list[jax.Array], None]:
-        target = [lax.dynamic_slice_in_dim(x, slot, 1, -1) for x in target_levels]
+        target = [
+            lax.dynamic_slice_in_dim(level, slot, 1, -1) for level in target_levels
+        ]
         numbers = [
             _arithmetic.count(compare(levels, target)) for compare in comparisons
         ]

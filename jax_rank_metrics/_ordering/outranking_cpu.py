@@ -52,11 +52,14 @@ def count_in_parts(
         counts: list[jax.Array], start: jax.Array | int, length: int
     ) -> list[jax.Array]:
         # A barrier, since a slice inside the loop over targets would be cut for each.
-        in_part = [lax.dynamic_slice_in_dim(x, start, length, -1) for x in levels]
-        in_part = lax.optimization_barrier(in_part)
+        in_part = lax.optimization_barrier(
+            [lax.dynamic_slice_in_dim(level, start, length, -1) for level in levels]
+        )
 
         def add_target(index: jax.Array, sums: jax.Array) -> jax.Array:
-            item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in target_levels]
+            item = [
+                lax.dynamic_slice_in_dim(level, index, 1, -1) for level in target_levels
+            ]
             amounts, amount = jnp.zeros((), jnp.float32), 0
             for number, compare in reversed(list(enumerate(comparisons))):
                 amount += 1 << digit * number
@@ -114,7 +117,7 @@ def count_sorted(
 
     def is_counted(compare: Callable[..., jax.Array], count: jax.Array) -> jax.Array:
         last = jnp.minimum(count, size) - 1
-        item = [_arithmetic.take(x, last) for x in levels]
+        item = [_arithmetic.take(level, last) for level in levels]
         return (count <= size) & compare(item, target_levels)
 
     zeros = jnp.zeros(target_levels[0].shape, jnp.int32)

@@ -35,7 +35,7 @@ def sort_by(
     def by_one_operand(*operands: jax.Array) -> tuple[jax.Array, ...]:
         keys, payload = operands[: len(ascending)], operands[len(ascending) :]
         first, indices = sort_cpu.order(keys, last_is_hash)
-        return (first, indices, *(_arithmetic.take(x, indices) for x in payload))
+        return first, indices, *(_arithmetic.take(array, indices) for array in payload)
 
     def by_all_operands(*operands: jax.Array) -> tuple[jax.Array, ...]:
         keys, payload = operands[: len(ascending)], operands[len(ascending) :]

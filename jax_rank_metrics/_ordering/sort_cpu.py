@@ -35,7 +35,7 @@ def order(
     is_short = isinstance(size, int) and 0 < size <= 2**_INDEX_BITS
     if last_is_hash and len(keys) == 2 and is_short:
         with jax.enable_x64(True):
-            key, hashes = (x.astype(jnp.int64) for x in keys)
+            key, hashes = (array.astype(jnp.int64) for array in keys)
             hashes = hashes & (2**HASH_BITS - 1)  # of a complement, which is negative
             low = (hashes << _INDEX_BITS) | iota.astype(jnp.int64)
             packed = sort_in_chunks((key << 32) | low, keys)

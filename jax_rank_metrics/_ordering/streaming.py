@@ -19,7 +19,7 @@ from jax_rank_metrics._types import AxisNames
 
 # Adds up items: from candidates `[*lists, items]` and which of them to add up, bool, to a
 # pytree of totals `[*lists, …]`, such as how many have each label.
-Tally = Callable[[Candidates, jax.Array], Any]
+CountFn = Callable[[Candidates, jax.Array], Any]
 
 
 class BestSoFar(NamedTuple):
@@ -30,7 +30,7 @@ class BestSoFar(NamedTuple):
             their ids in the order of these; otherwise they stand in any order. Labels are
             0 where nothing reads them.
         dropped: `[*lists]` int32, how many other items so far tie with the last of them;
-            or what a tally makes of these items.
+            or what a `CountFn` makes of these items.
     """
 
     best: Candidates
@@ -41,7 +41,7 @@ class BestSoFar(NamedTuple):
         block: RawCandidates,
         policy: Policy,
         length: jax.Array,
-        tally: Tally | None = None,
+        count_fn: CountFn | None = None,
     ) -> "BestSoFar":
         """Returns the best so far after a further block, all of whose ids are larger.
 
@@ -49,15 +49,15 @@ class BestSoFar(NamedTuple):
             block: The items of the block.
             policy: How ties are broken.
             length: `[*lists]`, the number of items so far, those of the block included.
-            tally: Adds up `dropped` items, by labels that are then kept; None counts
+            count_fn: Adds up `dropped` items, by labels that are then kept; None counts
                 them.
         """
         depth = self.best.keys.shape[-1]
         if top_k.is_faster(block.scores, depth) and _keys.has_digit(block.scores.dtype):
-            indices, may_drop = self._top_indices(block, policy)
+            indices, drops_ties = self._top_indices(block, policy)
         else:
-            indices, may_drop = self._sorted_indices(block, policy), True
-        keeps_labels = tally is not None or policy.reads_labels
+            indices, drops_ties = self._sorted_indices(block, policy), True
+        keeps_labels = count_fn is not None or policy.reads_labels
         best = self._at(indices, block, length, keeps_labels)
         last_key = _last_key(best)
         still_dropped = self._dropped_if_last(last_key)
@@ -65,19 +65,19 @@ class BestSoFar(NamedTuple):
         # Only where a tie was cut off, its size is counted over the whole block.
         def count_dropped() -> jax.Array:
             parts = (self.best, block.read(), best)
-            so_far, added, kept = (_count(x, last_key, tally) for x in parts)
+            so_far, added, kept = (_count(part, last_key, count_fn) for part in parts)
             return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
 
         # x − x: zeros that vary over the mesh axes of x.
         zeros = jax.tree.map(lambda x: x - x, still_dropped)
-        dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
+        dropped = lax.cond(drops_ties, count_dropped, lambda: zeros)
         return BestSoFar(best, jax.tree.map(jnp.add, still_dropped, dropped))
 
     def in_order(
         self,
         policy: Policy,
         items_axis: AxisNames | None,
-        tally: Tally | None = None,
+        count_fn: CountFn | None = None,
     ) -> "BestSoFar":
         """Returns the best of what all devices saw, in rank order.
 
@@ -97,7 +97,7 @@ class BestSoFar(NamedTuple):
         if items_axis is not None:
             last_key = keys[..., -1:]
             dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
-            parts = (_count(x, last_key, tally) for x in (candidates, best))
+            parts = (_count(part, last_key, count_fn) for part in (candidates, best))
             dropped = jax.tree.map(lambda x, y, z: x + y - z, dropped, *parts)
         return BestSoFar(best, dropped)
 
@@ -130,7 +130,7 @@ class BestSoFar(NamedTuple):
         last, following = digits[..., depth - 1 : depth], digits[..., depth:]
         # As integers: processors may flush subnormals in comparisons of floats.
         ties = _keys.float_key(last) == _keys.float_key(following)
-        may_drop = _mesh.unvmap_any(ties & (last > -jnp.inf))
+        drops_ties = _mesh.unvmap_any(ties & (last > -jnp.inf))
 
         # Of the items that share the last digit, the second digits decide.
         def second_digit(candidates: Candidates) -> jax.Array:
@@ -146,13 +146,13 @@ class BestSoFar(NamedTuple):
             digits = second_digit(block.read())
             return top_k.top_k(digits, depth, second_digit(self.best))[1]
 
-        indices = lax.cond(may_drop, settle, lambda: indices[..., :depth])
-        return indices, may_drop
+        indices = lax.cond(drops_ties, settle, lambda: indices[..., :depth])
+        return indices, drops_ties
 
     def _sorted_indices(self, block: RawCandidates, policy: Policy) -> jax.Array:
         """Finds the first ranks by a sort; returns indices as `_top_indices` does."""
         candidates = jax.tree.map(
-            lambda x, y: jnp.concatenate([x, y], axis=-1),
+            lambda best, new: jnp.concatenate([best, new], axis=-1),
             self.best,
             block.read(),
         )
@@ -200,9 +200,9 @@ def _last_key(candidates: Candidates) -> jax.Array:
     return jnp.min(candidates.keys, axis=-1, keepdims=True)
 
 
-def _count(candidates: Candidates, key: jax.Array, tally: Tally | None = None) -> Any:
+def _count(candidates: Candidates, key: jax.Array, count_fn: CountFn | None) -> Any:
     """Counts the items of each list that have a key `[*lists, 1]`, or adds them up."""
     has_key = (candidates.keys == key) & candidates.items.exists
-    if tally is None:
+    if count_fn is None:
         return _arithmetic.count(has_key)
-    return tally(candidates, has_key)
+    return count_fn(candidates, has_key)

@@ -69,12 +69,16 @@ def of_group(
 
         last = jnp.max(count, initial=0)
         start = jnp.zeros_like(last), stopped
-        stopped = lax.while_loop(lambda x: _mesh.unvmap_any(x[0] < last), add, start)[1]
+        stopped = lax.while_loop(
+            lambda state: _mesh.unvmap_any(state[0] < last), add, start
+        )[1]
         left = jnp.where(is_next, jnp.zeros_like(left), left)
         return left, layout.max(left), number + count, stopped
 
     start = stop, layout.max(stop), blanks, _mesh.match_varying(zeros, blanks)
-    stopped = lax.while_loop(lambda x: _mesh.unvmap_any(x[1] > 0), add_next, start)[3]
+    stopped = lax.while_loop(
+        lambda state: _mesh.unvmap_any(state[1] > 0), add_next, start
+    )[3]
     return stopped - _arithmetic.shifted(stopped, 1)
 
 
@@ -138,7 +142,7 @@ def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax
         stops = _arithmetic.take(through, end)
         target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
         chances = _arithmetic.put(jnp.zeros_like(stop), target, stop)
-    index, blanks = (x.astype(stop.dtype) for x in (offset + 1, sizes - stops))
+    index, blanks = (array.astype(stop.dtype) for array in (offset + 1, sizes - stops))
     last = jnp.max(stops, initial=0)
 
     def before(stopped: jax.Array) -> jax.Array:
@@ -179,7 +183,7 @@ def expected(
     """
     cuts = [layout.cut_of_items(k) for k in ks]
     means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
-    sums = jnp.stack([layout.sum(chances * x) for x in means], axis=-1)
+    sums = jnp.stack([layout.sum(chances * mean) for mean in means], axis=-1)
     return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
 
 
@@ -201,10 +205,10 @@ def in_turn(
         tied: As in `Place`.
         bounds: The first and last slot of each item's tie group.
     """
-    start, end = (x.astype(above.dtype) for x in bounds)
+    start, end = (slots.astype(above.dtype) for slots in bounds)
     index = _arithmetic.iota(above).astype(above.dtype) - start
     last = jnp.maximum(tied - (end - start + 1), 0) + index
-    first, above, tied, last = (x[None] for x in (index, above, tied, last))
+    first, above, tied, last = (array[None] for array in (index, above, tied, last))
     slope = (tied - 1) / jnp.maximum(end - start, 1)[None]
     likeliest = jnp.clip(jnp.floor(first * slope), first, last)
 
@@ -217,7 +221,7 @@ def in_turn(
         return at_ranks(position_fn, above + (j + 1), k)
 
     def means(rank_sums: Sequence[RankSum]) -> list[jax.Array]:
-        values = [partial(value, *x) for x in rank_sums]
+        values = [partial(value, *rank_sum) for rank_sum in rank_sums]
         return _arithmetic.means_from_likeliest(
             likeliest, (first, last), ratios, values
         )

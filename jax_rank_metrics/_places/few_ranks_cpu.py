@@ -34,8 +34,8 @@ def groups_of(
     return (
         above.astype(jnp.int32),
         _count(in_group),
-        tuple(_sum_at(before_group, x) for x in amounts),
-        tuple(_sum_at(in_group, x) for x in amounts),
+        tuple(_sum_at(before_group, amount) for amount in amounts),
+        tuple(_sum_at(in_group, amount) for amount in amounts),
     )
 
 

@@ -87,7 +87,7 @@ def from_places(
     """
     if stop.shape[-1] == 1:
         stops = stop.astype(jnp.int32)
-        above, tied, stops = (jnp.squeeze(x, -1) for x in (above, tied, stops))
+        above, tied, stops = (jnp.squeeze(array, -1) for array in (above, tied, stops))
         return FirstStop(above, tied, stops, max_rank)
     no_stop = jnp.iinfo(jnp.int32).max
     min_above = jnp.min(jnp.where(stop, above, no_stop), axis=-1, initial=no_stop)
@@ -163,7 +163,7 @@ def _expected_to_few(
     max_rank: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
-    above, tied, stops = (x[..., None] for x in first.counts)
+    above, tied, stops = (count[..., None] for count in first.counts)
     offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
         (1,) * first.above.ndim + (-1,)
     )
@@ -193,7 +193,7 @@ def _expected_by_ranks(
     The chance to read on is carried as a float pair, from which the chance to stop at each
     rank is taken, so that it does not drift; and so are the sums.
     """
-    above, tied, stops = (x.astype(dtype) for x in first.counts)
+    above, tied, stops = (count.astype(dtype) for count in first.counts)
     finite = [k for k in ks if k is not None]
 
     def add_rank(offset: jax.Array, state: _Reader) -> _Reader:
@@ -206,7 +206,7 @@ def _expected_by_ranks(
         ]
         # A certain stop leaves no chance at all.
         passing = _arithmetic.plus(state.passing, -stopping)
-        high, low = (jnp.where(hazard < 1, x, 0) for x in passing)
+        high, low = (jnp.where(hazard < 1, part, 0) for part in passing)
         chances = [
             jnp.where(is_within(rank, k), high + low, chance)
             for k, chance in zip(finite, state.chances, strict=True)

@@ -73,7 +73,7 @@ class Place:
             place_sum: Sums a function over the ranks of places.
             dtype: The dtype.
         """
-        floats = jax.tree.map(lambda x: x.astype(dtype), counts)
+        floats = jax.tree.map(lambda count: count.astype(dtype), counts)
         above, tied, counted_above, counted_tied = floats
         # Slots without an item have no group; 1 keeps formulas from dividing by 0.
         return cls(above, jnp.maximum(tied, 1), counted_above, counted_tied, place_sum)
@@ -292,10 +292,10 @@ def _read(prefix: _Pair, ranks: jax.Array | int) -> _Pair:
     """Reads a table by ranks, or at its end for ranks beyond."""
     last = len(prefix[0]) - 1
     if isinstance(ranks, int):
-        return tuple(x[min(ranks, last)] for x in prefix)
+        return tuple(part[min(ranks, last)] for part in prefix)
     ranks = jnp.minimum(ranks, last)
     mode = "promise_in_bounds"
-    return tuple(jnp.asarray(x).at[ranks].get(mode=mode) for x in prefix)
+    return tuple(jnp.asarray(part).at[ranks].get(mode=mode) for part in prefix)
 
 
 def _difference(upper: _Pair, lower: _Pair) -> jax.Array:
@@ -324,7 +324,7 @@ def _values(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> np.ndarray
 
 def _table_length(ranks: int) -> int:
     """Rounds up to one of a few lengths, so that few tables are computed."""
-    return min([x for x in _LENGTHS if x >= ranks] or [_TABLE])
+    return min([length for length in _LENGTHS if length >= ranks] or [_TABLE])
 
 
 @functools.lru_cache(maxsize=64)

@@ -73,7 +73,7 @@ def _where_read(
     Many items mostly have few places that are read, of one item for each tie group. These
     are gathered, some of each list at a time.
     """
-    arrays = tuple(jnp.broadcast_to(x, is_read.shape) for x in arrays)
+    arrays = tuple(jnp.broadcast_to(array, is_read.shape) for array in arrays)
     zeros = _mesh.match_varying(jnp.zeros_like(arrays[0]), (is_read, *arrays))
     items = is_read.shape[-1]
     size = max(FEW_RANKS // 2, items // 64)
@@ -87,7 +87,7 @@ def _where_read(
             start, values = state
             slots = find(number, start + offset)
             in_bounds = jnp.minimum(slots, items - 1)
-            gathered = [_arithmetic.take(x, in_bounds) for x in arrays]
+            gathered = [_arithmetic.take(array, in_bounds) for array in arrays]
             values = _arithmetic.put(values, slots, function(slots < items, *gathered))
             return start + size, values
 
@@ -150,5 +150,7 @@ def _sums_by_rank(
     zeros = _mesh.match_varying(jnp.zeros_like(steps), (above, steps, lost))
     worth = of_ends(1.0, _arithmetic.power(q, lost / (1 - q))) + zeros
     start = jnp.zeros((), tied.dtype), (zeros, zeros), (worth, zeros), zeros
-    sums = lax.while_loop(lambda x: _mesh.unvmap_any(x[0] < last), add, start)[1]
+    _, sums, *_ = lax.while_loop(
+        lambda state: _mesh.unvmap_any(state[0] < last), add, start
+    )
     return jnp.sum(sum(sums), axis=0)

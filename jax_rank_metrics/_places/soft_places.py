@@ -130,7 +130,7 @@ class SoftScores:
             exists: `[*lists, items]` bool.
             amounts: `[*lists, items]` each.
         """
-        amounts = [x.astype(self.scores.dtype) for x in amounts]
+        amounts = [amount.astype(self.scores.dtype) for amount in amounts]
         # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
         addends = jnp.stack([exists.astype(self.scores.dtype), *amounts], axis=-1)
         sums = self._sums_above(addends, layout)
@@ -166,7 +166,7 @@ class SoftScores:
         blocks = jnp.moveaxis(blocks, -2, 0)
         numbers = jnp.arange(num_blocks, dtype=jnp.int32)
         again = jax.checkpoint(sums_of_block)
-        sums = lax.map(lambda x: again(*x), (blocks, numbers))
+        sums = lax.map(lambda block: again(*block), (blocks, numbers))
         # [*lists, blocks, size, amounts]
         sums = jnp.moveaxis(sums, 0, -3)
         return lax.collapse(sums, sums.ndim - 3, sums.ndim - 1)[..., :items, :]
@@ -195,7 +195,7 @@ class SoftScores:
 
         def add_pairs(sums: jax.Array, turn: jax.Array) -> jax.Array:
             shift = jnp.where(turn % 2 == 1, -(turn + 1) // 2, turn // 2)
-            neighbours = [jnp.roll(x, shift, axis=0) for x in blocks]
+            neighbours = [jnp.roll(array, shift, axis=0) for array in blocks]
             column_scores, column_ids, column_addends = neighbours
             is_other = (turn > 0) | (slots[:, None] != slots[None])
             in_same_list = ids[:, :, None] == column_ids[:, None, :]

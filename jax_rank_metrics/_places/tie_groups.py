@@ -122,8 +122,8 @@ def definite_place(
         place_sum = sum_of_slots(layout, exists, dtype)
     else:
         place_sum = sum_of_one(above.astype(dtype))
-    before = tuple(x.before for x in amounts if x.before is not None)
-    counted_tied = tuple(x.addends for x in amounts)
+    before = tuple(amount.before for amount in amounts if amount.before is not None)
+    counted_tied = tuple(amount.addends for amount in amounts)
     counts = above, jnp.ones_like(above), before, counted_tied
     return Place.of_counts(counts, place_sum, dtype)
 
@@ -172,9 +172,9 @@ def of_runs(
     # The count above a run is that through its last item, less that of the run. Sums of
     # floats are carried along the run from its first item instead: a difference would
     # lose amounts far smaller than they.
-    befores = [x.before for x in amounts if x.before is not None]
-    float_sums = [x for x in befores if jnp.issubdtype(x.dtype, jnp.floating)]
-    addends = [x.addends for x in amounts]
+    befores = [amount.before for amount in amounts if amount.before is not None]
+    float_sums = [sums for sums in befores if jnp.issubdtype(sums.dtype, jnp.floating)]
+    addends = [amount.addends for amount in amounts]
     at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in rank_sums]
     # Everything that is scanned along runs is scanned in one loop.
     arrays = [values, *addends, *at_rank, *float_sums]
@@ -186,8 +186,8 @@ def of_runs(
     counted_above = [
         next(float_sums_above)
         if jnp.issubdtype(before.dtype, jnp.floating)
-        else before + x - tied
-        for before, x, tied in zip(befores, addends, counted_tied, strict=True)
+        else before + addend - tied
+        for before, addend, tied in zip(befores, addends, counted_tied, strict=True)
     ]
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
@@ -254,8 +254,8 @@ def _by_comparisons(
     return (
         _add_up(above),
         _add_up(tied),
-        tuple(_add_up(above, x) for x in amounts),
-        tuple(_add_up(tied, x) for x in amounts),
+        tuple(_add_up(above, amount) for amount in amounts),
+        tuple(_add_up(tied, amount) for amount in amounts),
     )
 
 

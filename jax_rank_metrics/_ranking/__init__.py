@@ -2,7 +2,7 @@
 
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
     jrm.rank   returns Ranking(data)    the reader, of which the data is the only leaf
-    a call     makes   Memo()           for one trace: the results that its metrics share
+    a call     makes   Cache()          for one trace: the results that its metrics share
     a metric   gets    Ranking(data)    of `data.under(…)`, ties read as it wants
     a verb     calls   a function of the data, such as `sums.expected`
 
@@ -25,7 +25,7 @@ says so, and all ranks are read; every check of unlisted items must raise it.
     data.py            `RankingData`, and how a metric reads it while it is traced
     ranked.py          items that have places, whichever way these are known
     pool.py            the pool, with its scores or not, and the group across the cut
-    memo.py            results that the metrics of one call share
+    cache.py           results that the metrics of one call share
     item_fns.py        items as formulas read them, and what functions of items give
     ranking.py         `Ranking`: the verbs, documented; each is a function of the data:
     sums.py            `expected_sum` and `expected_max`
@@ -38,10 +38,10 @@ says so, and all ranks are read; every check of unlisted items must raise it.
     browsing.py        beside the verbs: a user who goes on by what was gained so far
 """
 
+from jax_rank_metrics._ranking.cache import Cache as Cache
 from jax_rank_metrics._ranking.data import RankingData as RankingData
 from jax_rank_metrics._ranking.item_fns import Items as Items
 from jax_rank_metrics._ranking.item_fns import expected_worth as expected_worth
-from jax_rank_metrics._ranking.memo import Memo as Memo
 from jax_rank_metrics._ranking.ranked import Ranked as Ranked
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking

@@ -12,9 +12,9 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import cascade
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._places.tie_groups import sum_of_slots
+from jax_rank_metrics._ranking.cache import SORTED_LABELS
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_predicate, item_values
-from jax_rank_metrics._ranking.memo import SORTED_LABELS
 from jax_rank_metrics._ranking.ranked import UnknownPlaceError
 from jax_rank_metrics._ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn
@@ -35,11 +35,11 @@ def ideal_sum(
 ) -> jax.Array:
     """Computes `Ranking.ideal_sum`."""
     values, layout = _best_values(data, item_fn, ks, monotone)
-    held, dtype = data.held, data.dtype
-    if held is not None and layout.is_rectangular:
+    items_held, dtype = data.items_held, data.dtype
+    if items_held is not None and layout.is_rectangular:
         # Pad to the number of ranks held, so that a list in its best order adds up
         # the same terms in the same order as its ideal, and has exactly its value.
-        num_missing = held.items.exists.shape[-1] - values.shape[-1]
+        num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
         values = _arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = sum_of_slots(layout, values, dtype)
     cutoffs = map(layout.cut_of_items, ks)
@@ -80,7 +80,7 @@ def ideal_gained(
         `[*lists, held]`, along the items.
     """
     ranks = data.held_through(ks).in_one_order()
-    above, _ = ranks.above_and_tied(data.memo)
+    above, _ = ranks.above_and_tied(data.cache)
     gains, layout = _best_values(data, gain_fn, ks, monotone)
     return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
 
@@ -109,7 +109,7 @@ def _sorted_values(
     """
     depth = _inputs.deepest(ks)
 
-    def make() -> tuple[int | None, jax.Array, RankedLayout]:
+    def find() -> tuple[int | None, jax.Array, RankedLayout]:
         pool = data.judged_pool()
         items = pool.items.read()
         values = items.labels
@@ -124,7 +124,7 @@ def _sorted_values(
         return known[0] is None or (depth is not None and depth <= known[0])
 
     key = SORTED_LABELS if item_fn is None else ("sorted", item_fn)
-    _, values, layout = data.memo.best(key, serves, make)
+    _, values, layout = data.cache.get_or_compute(key, find, serves)
     return layout.first_ranks(values, depth), layout
 
 

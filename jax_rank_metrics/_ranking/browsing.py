@@ -108,8 +108,8 @@ def browsing(
         ValueError: if the ranking was cut above a cutoff, or holds only listed items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
-    memo = traced_data(ranking).of_places().memo
-    return memo.once(("browsing", *args), lambda: _browse(ranking, *args))
+    cache = traced_data(ranking).of_places().cache
+    return cache.get_or_compute(("browsing", *args), lambda: _browse(ranking, *args))
 
 
 def browsing_by_rank(
@@ -228,7 +228,7 @@ def _read_items(
         )
     ranks, dtype = data.held_through(ks).in_one_order(), data.dtype
     items, layout = ranks.items, ranks.layout
-    above, _ = ranks.above_and_tied(data.memo)
+    above, _ = ranks.above_and_tied(data.cache)
     rank = above.astype(dtype) + 1
     gain = item_values(gain_fn, items, dtype)
     # Where each item costs 1, the cost through a rank is the rank itself, without a sum.
@@ -264,7 +264,7 @@ def _read_empty_ranks(
         many of these ranks the user reads in the mean.
     """
     # [*lists, len(ks), _STEP]: the empty ranks that are read at a time.
-    end = Step(*(x[..., None] for x in end))
+    end = Step(*(field[..., None] for field in end))
     offset = jnp.arange(1, _STEP + 1, dtype=end.rank.dtype)
     offset = offset.reshape((1,) * (end.rank.ndim - 1) + (_STEP,))
 

@@ -32,9 +32,9 @@ def pairs(data: RankingData, value_fn: ItemFn) -> PairCounts:
     Each pair is counted once, at its item of the larger value. The items of smaller value
     stand above that item's tie group (opposed), in it (tied) or below it (in order).
     """
-    held, values, by_value = _held_by_value(data, value_fn)
-    layout = held.layout
-    start, end = held.tie_bounds(data.memo)
+    items_held, values, by_value = _held_by_value(data, value_fn)
+    layout = items_held.layout
+    start, end = items_held.tie_bounds(data.cache)
     # For each item, count the smaller values above its tie group, and within it.
     list_start = _arithmetic.iota(start) - layout.offset_in_list(start)
     list_start = jnp.broadcast_to(list_start, start.shape)
@@ -43,7 +43,7 @@ def pairs(data: RankingData, value_fn: ItemFn) -> PairCounts:
     if data.omits_unlisted:
         # Items that are not held have the value 0, which is smaller than every value
         # that counts: add those above the tie group, and those in it.
-        all_above, all_tied = held.above_and_tied(data.memo)
+        all_above, all_tied = items_held.above_and_tied(data.cache)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
     smaller = layout.broadcast_to_items(data.length) - by_value.above - by_value.tied
@@ -81,8 +81,8 @@ def products(data: RankingData, value_fn: ItemFn) -> Products:
         ValueError: if the ranking was cut, or holds only relevant items.
     """
     check_unlisted(data, _exists)
-    held, _, by_value = _held_by_value(data, value_fn)
-    layout, dtype, exists = held.layout, data.dtype, held.items.exists
+    items_held, _, by_value = _held_by_value(data, value_fn)
+    layout, dtype, exists = items_held.layout, data.dtype, items_held.items.exists
     length = data.length.astype(dtype)
     mean_rank = layout.broadcast_to_items((length + 1) / 2)
 
@@ -90,7 +90,7 @@ def products(data: RankingData, value_fn: ItemFn) -> Products:
         rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
         return jnp.where(exists, rank - mean_rank, 0)
 
-    score_rank = centred(*held.above_and_tied(data.memo))
+    score_rank = centred(*items_held.above_and_tied(data.cache))
     value_rank = centred(by_value.above, by_value.tied)
     return Products(
         layout.sum(score_rank * value_rank),
@@ -102,10 +102,10 @@ def products(data: RankingData, value_fn: ItemFn) -> Products:
 def _held_by_value(
     data: RankingData, value_fn: ItemFn
 ) -> tuple[Ranked, jax.Array, PlacesByValue]:
-    """Returns the items held, the value of each, and their places by value."""
-    held = data.held_through((None,))
+    """Returns the items items_held, the value of each, and their places by value."""
+    items_held = data.held_through((None,))
     check_unlisted(data, value_fn)
-    layout, items, exists = held.layout, held.items, held.items.exists
+    layout, items, exists = items_held.layout, items_held.items, items_held.items.exists
     if items.integer_labels is not None:
         # Only the order of values matters, and floats would tie large integers.
         items = items._replace(labels=items.integer_labels)
@@ -114,4 +114,4 @@ def _held_by_value(
     def find() -> PlacesByValue:
         return places_by_value(layout, values, exists)
 
-    return held, values, data.memo.once(("by value", value_fn), find)
+    return items_held, values, data.cache.get_or_compute(("by value", value_fn), find)

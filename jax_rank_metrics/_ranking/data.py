@@ -12,8 +12,8 @@ from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.cache import Cache
 from jax_rank_metrics._ranking.item_fns import ItemFn
-from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import (
     NO_ORDER,
@@ -42,13 +42,13 @@ class Dependencies:
 
 @pytree(
     *("ties", "cut", "partial_columns", "label_dtype"),
-    of_trace=("tie_reading", "relabel", "linear_in", "answers", "depends_on"),
+    of_trace=("tie_reading", "relabel", "linear_in", "call_cache", "depends_on"),
 )
 class RankingData:
     """Items with places, and the pool of judged items that they came from.
 
     Attributes:
-        held: The items that have places; None where nothing was ordered.
+        items_held: The items that have places; None where nothing was ordered.
         pool: All judged items; None where only the number of relevant ones is known.
         length: `[*lists]` int32, how many items have a rank.
         list_exists: `[*lists]` bool, whether any item of the list was judged.
@@ -70,11 +70,11 @@ class RankingData:
         relabel: Makes a function of items read other labels, as `residual` lets a metric
             do; None for the labels as passed.
         linear_in: The columns in which the metric declares that it is linear.
-        answers: The results that metrics traced together share.
+        call_cache: The results that metrics traced together share.
         depends_on: What the metric has read so far.
     """
 
-    held: Ranked | None
+    items_held: Ranked | None
     pool: Pool | None
     length: jax.Array
     list_exists: jax.Array
@@ -88,29 +88,29 @@ class RankingData:
     tie_reading: TieReading = "expected"
     relabel: Callable[[ItemFn], ItemFn] | None = None
     linear_in: tuple[str, ...] = ()
-    answers: Memo | None = dataclasses.field(default=None, repr=False)
+    call_cache: Cache | None = dataclasses.field(default=None, repr=False)
     depends_on: Dependencies | None = dataclasses.field(default=None, repr=False)
 
     @property
     def items(self) -> jax.Array:
         """Which item is at each rank; see `Ranking.items`."""
-        if self.held is None:
+        if self.items_held is None:
             raise ValueError(
                 "items: this ranking counted places and has no order; rank with a k"
             )
-        return self.held.item_indices
+        return self.items_held.item_indices
 
     @property
     def packed_layout(self) -> Packed | None:
         """The layout of the items held, if lists are packed; else None."""
-        layout = None if self.held is None else self.held.layout
+        layout = None if self.items_held is None else self.items_held.layout
         return layout if isinstance(layout, Packed) else None
 
     @property
     def dtype(self) -> jnp.dtype:
         """The float dtype of values."""
-        if self.held is not None:
-            return self.held.items.labels.dtype
+        if self.items_held is not None:
+            return self.items_held.items.labels.dtype
         items = self.judged_pool().items
         # Raw labels are as passed, perhaps integers; `dtype` is what they are read in.
         if isinstance(items, RawItems):
@@ -120,7 +120,7 @@ class RankingData:
     @property
     def column_names(self) -> list[str]:
         """The names of the columns that items have."""
-        part = self.held or self.pool
+        part = self.items_held or self.pool
         return [] if part is None else list(part.items.columns)
 
     @property
@@ -144,13 +144,13 @@ class RankingData:
         if self.pool is None:
             return None
         # The pool of a catalogue has few slots for many ranks; a cut holds few ranks.
-        ranks = 0 if self.held is None else self.held.ranks
+        ranks = 0 if self.items_held is None else self.items_held.ranks
         return max(ranks, self.pool.items.labels.shape[-1])
 
     @property
     def is_soft(self) -> bool:
         """Whether places are soft, as `relax` makes them."""
-        return self.held is not None and self.held.soft is not None
+        return self.items_held is not None and self.items_held.soft is not None
 
     def judged_pool(self) -> Pool:
         """Returns the pool; raises where the labels of judged items are not known."""
@@ -186,14 +186,14 @@ class RankingData:
 
     @property
     def reading(self) -> tuple[bool, tuple[str, ...]]:
-        """Tells results apart in the memo that metrics read or may read differently."""
+        """Tells results apart in the cache that metrics read or may read differently."""
         return self.in_groups, self.linear_in
 
     @property
-    def memo(self) -> Memo:
+    def cache(self) -> Cache:
         """The results that metrics traced together share."""
-        assert self.answers is not None
-        return self.answers
+        assert self.call_cache is not None
+        return self.call_cache
 
     @property
     def dependencies(self) -> "Dependencies":
@@ -202,13 +202,13 @@ class RankingData:
         return self.depends_on
 
     def under(
-        self, tie_reading: TieReading, memo: Memo, linear_in: tuple[str, ...] = ()
+        self, tie_reading: TieReading, cache: Cache, linear_in: tuple[str, ...] = ()
     ) -> "RankingData":
         """Returns the data as a metric with these `ties` reads it while it is traced.
 
         Args:
             tie_reading: The `ties` of the metric.
-            memo: What metrics traced together share. It may hold arrays of the trace,
+            cache: What metrics traced together share. It may hold arrays of the trace,
                 which the data must therefore not leave.
             linear_in: The columns in which the metric declares that it is linear.
 
@@ -225,7 +225,7 @@ class RankingData:
             self,
             tie_reading=tie_reading,
             linear_in=linear_in,
-            answers=memo,
+            call_cache=cache,
             depends_on=Dependencies(),
         )
 
@@ -239,7 +239,7 @@ class RankingData:
 
         The verbs call it before all else, so that the function also gets these labels
         where it is asked for the value of items that are not listed, or of those that tie
-        across the cut. Results in the memo are kept apart by the function returned.
+        across the cut. Results in the cache are kept apart by the function returned.
         """
         return item_fn if self.relabel is None else self.relabel(item_fn)
 
@@ -282,7 +282,7 @@ class RankingData:
         Raises:
             ValueError: if nothing was ordered, or a cutoff is beyond the cut.
         """
-        held, cut = self.of_places().held, self.cut
+        items_held, cut = self.of_places().items_held, self.cut
         for k in ks:
             if not self.reaches((k,)):
                 problem = f"k is {k}"
@@ -293,12 +293,12 @@ class RankingData:
                     f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
                     + ("" if k is None else " or deeper")
                 )
-        if held is None:
+        if items_held is None:
             raise UnknownPlaceError(self.judged_pool().order_error)
-        return held if self.in_groups else held.in_one_order()
+        return items_held if self.in_groups else items_held.in_one_order()
 
     def group_across_cut(
-        self, held: Ranked, item_fns: Sequence[ItemFn]
+        self, ranked: Ranked, item_fns: Sequence[ItemFn]
     ) -> tuple[jax.Array | None, list[jax.Array | None]]:
         """Returns the size of the tie group across the cut, and totals over its items.
 
@@ -306,16 +306,16 @@ class RankingData:
         All results are None where every group is complete.
 
         Args:
-            held: From `held_through`.
+            ranked: From `held_through`.
             item_fns: Functions of items, to be summed; bools are counted.
         """
-        if held.straddles is None or held.keys is None:
+        if ranked.straddles is None or ranked.keys is None:
             return None, [None] * len(item_fns)
         # What items are worth is often what places count, and is then summed once.
         distinct = tuple(dict.fromkeys(item_fns))
-        find = partial(held.group_totals, self.judged_pool(), distinct, self.dtype)
+        find = partial(ranked.group_totals, self.judged_pool(), distinct, self.dtype)
         # Without cutoffs: every metric reads the one rank at which the ranking was cut.
-        tied, totals = self.memo.once(("straddling", distinct), find)
+        tied, totals = self.cache.get_or_compute(("straddling", distinct), find)
         totals = dict(zip(distinct, totals, strict=True))
         # As they were asked for, with the repeats.
         return tied, [totals[item_fn] for item_fn in item_fns]
@@ -331,9 +331,9 @@ class RankingData:
         if self.omits_unlisted and terms[0].shape[axis] <= _FEW_LISTED:
             # Reductions fuse with what they add up, so that they compile faster than
             # products with ones. Over many items they would drift.
-            sums = [jnp.sum(x, axis=axis) for x in terms]
+            sums = [jnp.sum(term, axis=axis) for term in terms]
         else:
-            sums = [layout.sum(x, trailing) for x in terms]
+            sums = [layout.sum(term, trailing) for term in terms]
         return jnp.stack(sums, axis=axis)
 
     def refuse(self, lists: jax.Array, reason: str) -> None:
@@ -346,5 +346,5 @@ class RankingData:
             lists: `[*lists]` bool, those that the metric refuses.
             reason: The message, in which `{}` stands for the first of these lists.
         """
-        refused = self.memo.refused
+        refused = self.cache.refused
         refused[reason] = refused.get(reason, False) | lists

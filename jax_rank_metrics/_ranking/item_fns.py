@@ -116,8 +116,8 @@ def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
     """
     labels = items.labels
     of_one, of_zero = (
-        jnp.asarray(item_fn(_with_labels(items, x))).astype(labels.dtype)
-        for x in (jnp.ones_like(labels), jnp.zeros_like(labels))
+        jnp.asarray(item_fn(_with_labels(items, label))).astype(labels.dtype)
+        for label in (jnp.ones_like(labels), jnp.zeros_like(labels))
     )
     return of_zero + widen(labels, of_one) * (of_one - of_zero)
 

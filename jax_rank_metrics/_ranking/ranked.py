@@ -20,8 +20,8 @@ from jax_rank_metrics._places.place import FEW_RANKS, Place, sum_of_many
 from jax_rank_metrics._places.soft_places import SoftScores
 from jax_rank_metrics._places.tie_groups import Amount, RankSum
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.cache import Cache
 from jax_rank_metrics._ranking.item_fns import ItemFn, item_values
-from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, ScoredPool
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class Ranked:
             by_label: Whether those that are known to have the same label do not count.
         """
         exists, labels = self.items.exists, self.items.labels
-        is_tied = self.continues if self.may_tie else jnp.zeros_like(exists)
+        is_tied = self.continues if self.in_groups else jnp.zeros_like(exists)
         if self.tied is not None:
             is_tied = exists & (self.tied > 1)
         elif by_label:
@@ -143,7 +143,7 @@ class Ranked:
         return self.above if self.keys is None else self.keys
 
     @property
-    def may_tie(self) -> bool:
+    def in_groups(self) -> bool:
         """Whether tie groups are known, which may have several items."""
         return self._tie_keys is not None
 
@@ -189,8 +189,8 @@ class Ranked:
         elif self.above is not None and self.tied is not None:
             counted = (), ()
             if amounts:
-                held, worth = self._places(worth, amounts, (), combine)
-                counted = held.counted_above, held.counted_tied
+                place, worth = self._places(worth, amounts, (), combine)
+                counted = place.counted_above, place.counted_tied
             counts = self.above, self.tied, *counted
             # Groups may hold items that are not held here: three items may stand at the
             # ranks 5, 900 and 70,000, also in groups of that size.
@@ -203,7 +203,9 @@ class Ranked:
                     place, worth, values, amounts, group_size
                 )
         place = _with_unlisted(place, amounts)
-        return dataclasses.replace(place, worth=worth if self.may_tie else None), worth
+        return dataclasses.replace(
+            place, worth=worth if self.in_groups else None
+        ), worth
 
     def _places(
         self,
@@ -215,7 +217,7 @@ class Ranked:
         """Returns the places of items that tie among those held, as `places` does."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            of_items = [x.of_items for x in amounts]
+            of_items = [amount.of_items for amount in amounts]
             exists, dtype = self.items.exists, worth.dtype
             return tie_groups.of_pairs(self._tie_keys, exists, of_items, dtype), worth
         return tie_groups.of_runs(
@@ -294,7 +296,7 @@ class Ranked:
 
         def skip() -> T:
             shapes = jax.eval_shape(look)
-            zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+            zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
             # Both branches must vary over the same devices, whatever columns they read.
             items = dataclasses.replace(pool.items, columns={})
             return _mesh.match_varying(zeros, (last_key, items, pool.scores))
@@ -332,7 +334,7 @@ class Ranked:
             assert of_group is not None
             return jnp.where(is_last, of_group[..., None].astype(x.dtype), x)
 
-        of_groups = [x.of_group for x in amounts]
+        of_groups = [amount.of_group for amount in amounts]
         counted_tied = tuple(map(with_group, place.counted_tied, of_groups))
         tied = with_group(place.tied, group_size)
         return dataclasses.replace(place, tied=tied, counted_tied=counted_tied), worth
@@ -379,14 +381,14 @@ class Ranked:
             stops=jnp.where(is_last, stops_of_group, first.stops),
         )
 
-    def rank_means(self, memo: Memo, dtype: DTypeLike) -> cascade.RankMeans:
+    def rank_means(self, cache: Cache, dtype: DTypeLike) -> cascade.RankMeans:
         """Returns what averages functions of ranks over the ranks of each slot."""
         if self.above is not None and self.tied is not None:
             places = self.above.astype(dtype), self.tied.astype(dtype)
-            return cascade.in_turn(*places, self.tie_bounds(memo))
+            return cascade.in_turn(*places, self.tie_bounds(cache))
         return cascade.at_rank(self._slots_above().astype(dtype) + 1)
 
-    def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+    def tie_bounds(self, cache: Cache) -> tuple[jax.Array, jax.Array]:
         """Returns the first and last slot of each item's tie group.
 
         Both are `[*lists, held]` int32, slots along the last axis: the scores 9 7 7 have
@@ -401,9 +403,11 @@ class Ranked:
             exists = self.items.exists
             slots = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
             return slots, slots
-        return memo.once("bounds", lambda: tie_groups.bounds_of_runs(self.continues))
+        return cache.get_or_compute(
+            "bounds", lambda: tie_groups.bounds_of_runs(self.continues)
+        )
 
-    def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+    def above_and_tied(self, cache: Cache) -> tuple[jax.Array, jax.Array]:
         """Returns how many items rank above each item's tie group, and how many it holds.
 
         Both are `[*lists, held]` int32: the scores 9 7 7 have 0 1 1 and 1 2 2. Entries
@@ -415,7 +419,7 @@ class Ranked:
         if self._tie_keys is None and self.soft is None:
             above = jnp.broadcast_to(self._slots_above(), exists.shape)
             return above, jnp.ones_like(above)
-        start, end = self.tie_bounds(memo)
+        start, end = self.tie_bounds(cache)
         above = tie_groups.above_first_of_run(self.layout, exists, start)
         return above, end - start + 1
 
@@ -431,10 +435,10 @@ def _with_unlisted(place: Place, amounts: Sequence[Amount]) -> Place:
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(
-            x
+            listed
             if amount.of_unlisted is None
-            else x + amount.of_unlisted.astype(x.dtype) * items
-            for x, amount in zip(counted, amounts, strict=True)
+            else listed + amount.of_unlisted.astype(listed.dtype) * items
+            for listed, amount in zip(counted, amounts, strict=True)
         )
 
     return dataclasses.replace(

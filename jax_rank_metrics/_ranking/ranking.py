@@ -11,9 +11,9 @@ from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ranking import best_order, concordance, stops, sums, totals
+from jax_rank_metrics._ranking.cache import Cache
 from jax_rank_metrics._ranking.data import Dependencies, RankingData
 from jax_rank_metrics._ranking.item_fns import ItemFn, relabelling
-from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -40,9 +40,9 @@ class Ranking:
 
     @property
     def _traced(self) -> RankingData:
-        # Outside of a metric every call has a memo of its own, and nothing outlives it.
+        # Outside of a metric every call has a cache of its own, and nothing outlives it.
         data = self._data
-        return data if data.answers is not None else data.under("expected", Memo())
+        return data if data.call_cache is not None else data.under("expected", Cache())
 
     def _traced_for(self, name: str) -> RankingData:
         """Returns the data for what formulas that are linear in gains must not read."""
@@ -93,7 +93,7 @@ class Ranking:
         # Functions are keys by identity: metrics that pass the same ones share their sums.
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         key = ("sum", *args, data.reading)
-        return data.memo.once(key, lambda: sums.expected(data, *args))
+        return data.cache.get_or_compute(key, lambda: sums.expected(data, *args))
 
     def expected_max(
         self,
@@ -150,7 +150,7 @@ class Ranking:
         data = self._traced_for("expected_first").of_places()
         args = (stop_fn, position_fn, _inputs.cuts(ks))
         key = ("first", *args, data.reading)
-        return data.memo.once(key, lambda: stops.expected(data, *args))
+        return data.cache.get_or_compute(key, lambda: stops.expected(data, *args))
 
     def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
         """Counts the pairs of items of different values, by the order of their scores.
@@ -173,7 +173,7 @@ class Ranking:
         """
         data = self._traced_for("pairs").of_places()
         key = ("pairs", value_fn, data.reading)
-        return data.memo.once(key, lambda: concordance.pairs(data, value_fn))
+        return data.cache.get_or_compute(key, lambda: concordance.pairs(data, value_fn))
 
     def per_list(
         self,
@@ -205,7 +205,7 @@ class Ranking:
         is_counted = data.list_exists & (weights > 0)
         defined = defined & is_counted
         # Outside of a metric, values are taken to depend on places.
-        reads_places = data.dependencies.on_places or self._data.answers is None
+        reads_places = data.dependencies.on_places or self._data.call_cache is None
         unknown = totals.unknown_lists(data, is_counted, reads_places)
         # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
@@ -341,9 +341,9 @@ def counted_data_of(ranking: Ranking) -> RankingData | None:
 
 
 def traced_data(ranking: Ranking) -> RankingData:
-    """Returns the data that a ranking reads, with the memo of the metrics of a call.
+    """Returns the data that a ranking reads, with the cache of the metrics of a call.
 
-    Outside of a metric the memo is a new one.
+    Outside of a metric the cache is a new one.
     """
     return ranking._traced
 

@@ -23,7 +23,7 @@ def expected(
     data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `Ranking.expected_first`."""
-    part = data.held or data.judged_pool()
+    part = data.items_held or data.judged_pool()
     # Bools have a first stop, found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_:
@@ -52,25 +52,25 @@ def _first_stop(
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
     data.of_places()
     key = ("first stop", stop_fn, tuple(ks), data.reading)
-    return data.memo.once(key, lambda: _find_first_stop(data, stop_fn, ks))
+    return data.cache.get_or_compute(key, lambda: _find_first_stop(data, stop_fn, ks))
 
 
 def _find_first_stop(
     data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    pool, is_held = data.pool, data.held is not None and data.reaches(ks)
+    pool, is_held = data.pool, data.items_held is not None and data.reaches(ks)
     if pool is not None and pool.finds_stops and not is_held:
         in_groups = data.in_groups
-        return data.memo.once(
+        return data.cache.get_or_compute(
             # Without cutoffs: the pool finds the stop at whatever rank it is.
             ("first stop", stop_fn, in_groups),
             lambda: pool.first_stop(stop_fn, in_groups),
         )
-    held = data.held_through(ks)
-    group_size, (stops_of_group,) = data.group_across_cut(held, (stop_fn,))
+    items_held = data.held_through(ks)
+    group_size, (stops_of_group,) = data.group_across_cut(items_held, (stop_fn,))
     check_unlisted(data, stop_fn)
-    stop = item_predicate(stop_fn, held.items)
-    return held.first_stop(stop, group_size, stops_of_group)
+    stop = item_predicate(stop_fn, items_held.items)
+    return items_held.first_stop(stop, group_size, stops_of_group)
 
 
 def _by_chance(
@@ -84,14 +84,14 @@ def _by_chance(
 
     def find() -> jax.Array:
         stop = item_values(stop_fn, ranks.items, data.dtype)
-        continues = ranks.continues if ranks.may_tie else None
+        continues = ranks.continues if ranks.in_groups else None
         group = None
         if ranks.straddles is not None and ranks.keys is not None:
             group = ranks.group_stops(data.judged_pool(), stop_fn, data.dtype)
         return cascade.stop_chances(ranks.layout, stop, continues, group)
 
-    chances = data.memo.once(("stop chances", stop_fn, data.reading), find)
-    rank_means = ranks.rank_means(data.memo, data.dtype)
+    chances = data.cache.get_or_compute(("stop chances", stop_fn, data.reading), find)
+    rank_means = ranks.rank_means(data.cache, data.dtype)
     return cascade.expected(chances, rank_means, position_fn, ks, ranks.layout)
 
 
@@ -119,7 +119,7 @@ def best_ranks(
     items, layout = ranks.items, ranks.layout
     is_hit = item_predicate(hit_fn, items)
     values = item_values(item_fn, items, data.dtype)
-    rank = ranks.above_and_tied(data.memo)[0] + 1
+    rank = ranks.above_and_tied(data.cache)[0] + 1
     best = []
     for cutoff in map(layout.cut_of_items, ks):
         is_candidate = is_hit & is_within(rank, cutoff)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._by_options import Value
+from jax_rank_metrics._by_options import EqualPartial
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import tie_groups
@@ -25,7 +25,7 @@ def expected(
     item_fn: ItemFn,
     place_fn: Callable[..., jax.Array],
     ks: Sequence[Cut],
-    counting: Sequence[ItemFn],
+    counted_fns: tuple[ItemFn, ...],
     per_list: Sequence[jax.Array],
     take_max: bool = False,
 ) -> jax.Array:
@@ -35,13 +35,13 @@ def expected(
     the cut, the items held find their places. Each cutoff then sums the values of items
     times what their places are worth.
     """
-    held, dtype = data.held_through(ks), data.dtype
-    layout, items = held.layout, held.items
+    items_held, dtype = data.held_through(ks), data.dtype
+    layout, items = items_held.layout, items_held.items
     num_list_axes, num_item_axes = data.list_exists.ndim, items.exists.ndim
     check_unlisted(data, item_fn)
     cutoffs = list(map(layout.cut_of_items, ks))
-    per_item = [layout.broadcast_to_items(x) for x in per_list]
-    group_size, totals = data.group_across_cut(held, (item_fn, *counting))
+    per_item = [layout.broadcast_to_items(array) for array in per_list]
+    group_size, totals = data.group_across_cut(items_held, (item_fn, *counted_fns))
     if take_max and group_size is not None:
         raise ValueError(
             "expected_max needs all items of a tie group, but this ranking is cut and "
@@ -49,31 +49,31 @@ def expected(
             "made it"
         )
 
-    def amount(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
+    def amount_of(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
         of_unlisted = unlisted_value(data, item_fn)
-        x = _less(item_amounts(item_fn, items, dtype), of_unlisted, items.exists)
+        of_items = _less(item_amounts(item_fn, items, dtype), of_unlisted, items.exists)
         before = None
-        if held.reads_prefix_sums:
-            find = partial(_sum_before, layout, items, x)
-            before = data.memo.once(("sums before", item_fn), find)
-        return Amount(x, before, of_group, of_unlisted)
+        if items_held.reads_prefix_sums:
+            find = partial(_sum_before, layout, items, of_items)
+            before = data.cache.get_or_compute(("sums before", item_fn), find)
+        return Amount(of_items, before, of_group, of_unlisted)
 
     values = Amount(item_values(item_fn, items, dtype), of_group=totals[0])
-    amounts = tuple(map(amount, counting, totals[1:]))
-    position_fn = place_fn.position_fn if isinstance(place_fn, Value) else None
+    amounts = tuple(map(amount_of, counted_fns, totals[1:]))
+    position_fn = place_fn.position_fn if isinstance(place_fn, EqualPartial) else None
     rank_sums = [] if position_fn is None else [(position_fn, k) for k in cutoffs]
     combine = jnp.maximum if take_max else jnp.add
 
     def find_places(
         values: Amount, amounts: Sequence[Amount], group_size: jax.Array | None
     ) -> tuple[Place, jax.Array]:
-        if held.soft is None:
-            return held.places(values, amounts, group_size, rank_sums, combine)
+        if items_held.soft is None:
+            return items_held.places(values, amounts, group_size, rank_sums, combine)
         # The functions identify the amounts, so that metrics share one comparison of all
         # pairs.
-        of_items = [x.of_items for x in amounts]
-        find = partial(held.soft.place, layout, items.exists, of_items)
-        return data.memo.once(("soft", tuple(counting)), find), values.of_items
+        of_items = [amount.of_items for amount in amounts]
+        find = partial(items_held.soft.place, layout, items.exists, of_items)
+        return data.cache.get_or_compute(("soft", counted_fns), find), values.of_items
 
     def sum_values(
         values: Amount, amounts: Sequence[Amount], group_size: jax.Array | None
@@ -92,7 +92,8 @@ def expected(
     # loop maps over one trailing axis of all arrays that have it; keys, runs and other
     # arrays without it are shared.
     sum_all: Callable[..., jax.Array] = sum_values
-    num_trailing = max((x.of_items.ndim - num_item_axes for x in amounts), default=0)
+    num_axes = (amount.of_items.ndim for amount in amounts)
+    num_trailing = max(num_axes, default=num_item_axes) - num_item_axes
     for number in range(num_trailing, 0, -1):
         mapped = partial(_mapped_axes, num_item_axes, num_list_axes, number)
         in_axes = (mapped(values), tuple(map(mapped, amounts)), None)
@@ -110,7 +111,7 @@ def _mapped_axes(
     first = Amount(num_item_axes, num_item_axes, num_list_axes, 0)  # type: ignore
     axes = zip(amount, first, strict=True)
     return Amount(
-        *(None if x is None or x.ndim - i < number else i for x, i in axes)  # type: ignore
+        *(None if array is None or array.ndim - i < number else i for array, i in axes)  # type: ignore
     )
 
 
@@ -127,7 +128,7 @@ def _sum_before(
 def _less(
     amounts: jax.Array, of_unlisted: jax.Array | np.ndarray | None, exists: jax.Array
 ) -> jax.Array:
-    """Subtracts the amount of an unlisted item from those of the items held."""
+    """Subtracts the amount of an unlisted item from those of the items items_held."""
     if of_unlisted is None:
         return amounts
     if amounts.dtype == jnp.bool_:

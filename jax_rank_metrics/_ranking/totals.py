@@ -16,6 +16,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._gains import MONOTONE_GAINS, gains_of
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import PoolLayout
+from jax_rank_metrics._ranking.cache import SORTED_LABELS
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.item_fns import (
     MAX_WEIGHTED_GAIN,
@@ -26,7 +27,6 @@ from jax_rank_metrics._ranking.item_fns import (
     item_predicate,
     item_values,
 )
-from jax_rank_metrics._ranking.memo import SORTED_LABELS
 from jax_rank_metrics._ranking.unlisted import check_alike, check_known
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
@@ -68,32 +68,34 @@ def num_relevant(data: RankingData, threshold: Number) -> jax.Array:
         if data.known_relevant is None or data.relabel is not None:
             return pool_sum(data, data.labelled(is_relevant))
         # Never fewer than were retrieved, so that no recall exceeds 1.
-        assert data.held is not None
-        retrieved = _arithmetic.count(is_relevant(Items.of(data.held.items)))
+        assert data.items_held is not None
+        retrieved = _arithmetic.count(is_relevant(Items.of(data.items_held.items)))
         return jnp.maximum(data.known_relevant, retrieved).astype(data.dtype)
 
-    return data.memo.once(("relevant", threshold, data.relabel), count)
+    return data.cache.get_or_compute(("relevant", threshold, data.relabel), count)
 
 
 def cutoffs(data: RankingData, k: Cutoffs) -> tuple[Cut, ...]:
     """Computes `Ranking.cutoffs`."""
 
-    def resolve(fraction: share) -> jax.Array:
+    def find(fraction: share) -> jax.Array:
         pool = data.judged_pool()
         return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
 
+    def resolved(cutoff: Cut | share) -> Cut:
+        if not isinstance(cutoff, share):
+            return cutoff
+        return data.cache.get_or_compute(("share", cutoff), partial(find, cutoff))
+
     ks = _inputs.cutoffs(k)
     _check_ranks(data, ks)
-    return tuple(
-        data.memo.once(("share", x), partial(resolve, x)) if isinstance(x, share) else x
-        for x in ks
-    )
+    return tuple(map(resolved, ks))
 
 
 def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
     """Raises for a cutoff among ranks that the float dtype of places cannot tell apart."""
     dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
-    max_ranks = (data.max_items or 0) if data.held is None else data.held.ranks
+    max_ranks = data.items_held.ranks if data.items_held else data.max_items or 0
     numbers = [k for k in ks if isinstance(k, int) and k > limit]
     if numbers and max_ranks > limit:
         raise ValueError(
@@ -152,9 +154,9 @@ def unknown_lists(
         for gain_fn in data.dependencies.gain_fns:
             overflowing = overflowing | (_overflows(data, gain_fn) & is_counted)
         unknown = overflowing if unknown is None else unknown | overflowing
-        of_others = data.memo.overflowing
+        of_others = data.cache.overflowing
         of_all = overflowing if of_others is None else overflowing | of_others
-        data.memo.overflowing = of_all
+        data.cache.overflowing = of_all
     return None if unknown is None else unknown & is_counted
 
 
@@ -167,12 +169,12 @@ def _overflows(data: RankingData, gain_fn: Gain) -> jax.Array:
     def find() -> jax.Array:
         if gain_fn in MONOTONE_GAINS and data.relabel is None:
             return ~jnp.isfinite(gains_of(gain_fn, _largest_label(data)))
-        part = data.pool or data.held
+        part = data.pool or data.items_held
         assert part is not None
         holds = item_predicate(data.labelled(is_infinite), part.items.read())
         return part.layout.sum(holds) > 0
 
-    return data.memo.once(("overflows", gain_fn, data.relabel), find)
+    return data.cache.get_or_compute(("overflows", gain_fn, data.relabel), find)
 
 
 def _largest_label(data: RankingData) -> jax.Array:
@@ -180,10 +182,10 @@ def _largest_label(data: RankingData) -> jax.Array:
 
     It is read off the best order of labels if another metric has asked for that.
     """
-    if (known := data.memo.known(SORTED_LABELS)) is not None:
+    if (known := data.cache.get(SORTED_LABELS)) is not None:
         _, labels, layout = known
         return layout.max(layout.first_ranks(labels, 1))
-    part = data.pool or data.held
+    part = data.pool or data.items_held
     assert part is not None
     return part.layout.max(part.items.read().labels)
 

@@ -169,12 +169,12 @@ def _reads_groups(data: RankingData, item_fn: ItemFn) -> bool:
 
 def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
     """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
-    assert data.held is not None
+    assert data.items_held is not None
     # Beyond the axes of lists and that of items.
     trailing = data.list_exists.ndim + 1
     return {
-        name: np.zeros((num_items, *x.shape[trailing:]), x.dtype)
-        for name, x in data.held.items.columns.items()
+        name: np.zeros((num_items, *column.shape[trailing:]), column.dtype)
+        for name, column in data.items_held.items.columns.items()
     }
 
 
@@ -195,7 +195,7 @@ def _values_of(
     num_items = max((len(probe) for probe in probes.values()), default=1)
     columns, dtype = _columns(data, num_items) | dict(probes), data.dtype
     names, arrays = list(columns), list(columns.values())
-    kinds = {name: (x.shape, x.dtype) for name, x in columns.items()}
+    kinds = {name: (column.shape, column.dtype) for name, column in columns.items()}
     # The shapes say what the probes are: all of one shape hold the same members.
     key = (dtype, tuple(sorted(kinds.items())), tuple(probes))
     try:

@@ -15,10 +15,10 @@ Dense lists have a score for every item. Of a catalogue, few items are relevant:
     ranks above each relevant item, and `places`; drivers make both of one first pass
 
 Two routes count places where ranks were asked for: `few_relevant`, for long lists on one
-CPU, outside of `jax.jit`, since it looks at the labels; and `_may_count` (catalog.py), for
-a k inside a program, few relevant ids and one block. Where metrics read more than places,
-`UnknownPlaceError` makes both rank. `jrm.rank_places` takes places that a caller counted,
-and `Stream.places` those that a stream counted.
+CPU, outside of `jax.jit`, since it looks at the labels; and `_is_counting_faster`
+(catalog.py), for a k inside a program, few relevant ids and one block. Where metrics read
+more than places, `UnknownPlaceError` makes both rank. `jrm.rank_places` takes places that
+a caller counted, and `Stream.places` those that a stream counted.
 
     rank.py       `jrm.rank`; lists as rows, whole or with their items cut over devices,
                   lists one after the other, and soft places, for training

@@ -232,7 +232,7 @@ class Catalog:
             if self.skips_inf and jnp.issubdtype(scores.dtype, jnp.floating):
                 retrieved = retrieved & (scores != -jnp.inf)
         masks = (self.item_mask, self.exclude_ids, labels)
-        is_masked = any(x is not None for x in masks)
+        is_masked = any(array is not None for array in masks)
         memberships = None
         if self.relevant.item_groups is not None:
             ids = first_id + lax.iota(jnp.int32, size)
@@ -307,7 +307,7 @@ def map_catalog_shards(
     # Arrays that are whole on every device do not say how to cut the ranking.
     arrays = {
         kind: [
-            x for x, axes_of_x in zip(leaves, axes, strict=True) if axes_of_x == kind
+            leaf for leaf, of_leaf in zip(leaves, axes, strict=True) if of_leaf == kind
         ]
         for kind in ("items", "per_item", "per_list")
     }

@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _mesh, _types
-from jax_rank_metrics._ordering.outranking import is_light
+from jax_rank_metrics._ordering import outranking
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._sources.attributes import (
@@ -125,10 +125,10 @@ def checked_relevance(
 
 def check_cut(catalog: Catalog) -> None:
     """Raises where arrays that are sharded by their types cannot be ranked."""
-    for x in jax.tree.leaves(catalog):
-        if not _mesh.is_sharded(x):
+    for array in jax.tree.leaves(catalog):
+        if not _mesh.is_sharded(array):
             continue
-        spec = jax.typeof(x).sharding.spec
+        spec = jax.typeof(array).sharding.spec
         if catalog.items_axis is not None:
             raise ValueError(
                 f"items_axis is {catalog.items_axis!r}, but the type of an array already "
@@ -392,15 +392,15 @@ def _rank_checked(
     # Ids are looked at before anything is compiled, where they are known and can raise.
     catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
     count_places = None
-    if _may_count(catalog):
+    if _is_counting_faster(catalog):
         count_places = functools.partial(_counted, catalog)
     # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
     rank = _rank_blocks if catalog.attributes is None else rank_labelled
     return Ranking(rank(catalog), count_places=count_places)
 
 
-def _may_count(catalog: Catalog) -> bool:
-    """Whether counting places in a program may take less than finding the first ranks.
+def _is_counting_faster(catalog: Catalog) -> bool:
+    """Whether counting places in a program can take less than finding first ranks.
 
     Outside of a program, the ranks are there before a metric asks. Items in several
     blocks would be scored twice; and devices that share the items must exchange counts
@@ -413,8 +413,8 @@ def _may_count(catalog: Catalog) -> bool:
         and catalog.attributes is None
         and catalog.items_axis is None
         and catalog.num_blocks == 1
-        and is_light(num_relevant, num_scores)
-        and any(isinstance(x, Tracer) for x in jax.tree.leaves(catalog))
+        and outranking.is_loop_free(num_relevant, num_scores)
+        and any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(catalog))
     )
 
 

@@ -20,7 +20,7 @@ from jax_rank_metrics._sources.streams import rank_listed
 _LONG = 4096
 
 
-def pays(lists: ScoredLists) -> bool:
+def is_faster(lists: ScoredLists) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
@@ -31,13 +31,13 @@ def pays(lists: ScoredLists) -> bool:
     items, size = lists.raw_items, lists.scores.shape[-1]
     if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
         return False
-    differing = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
-    if items.columns or any(x is not None for x in (*differing, lists.items_axis)):
+    unequal = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
+    if items.columns or any(part is not None for part in (*unequal, lists.items_axis)):
         return False
-    for x in jax.tree.leaves(lists):
-        if not _inputs.is_readable(x):
+    for array in jax.tree.leaves(lists):
+        if not _inputs.is_readable(array):
             return False
-        if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
+        if [device.platform for device in array.devices()] != ["cpu"]:
             return False
     # Last, since it is the only test that waits for arrays.
     return bool(_most_relevant(items) <= MAX_COUNTED)
@@ -51,7 +51,7 @@ def _most_relevant(raw_items: RawItems) -> jax.Array:
 
 
 def rank_few(lists: ScoredLists) -> RankingData:
-    """Ranks rows of which `pays` was true, by counting the places of relevant items."""
+    """Ranks rows by counting the places of relevant items; see `is_faster`."""
     items, size = lists.raw_items.read(), lists.scores.shape[-1]
     ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
     # As passed, since `Relevant` converts them. Padding takes the label of item 0, which

@@ -164,5 +164,5 @@ def is_in_blocks(items: object) -> bool:
     """Whether items come in blocks, in one of the forms that `HostBlocks` takes."""
     if isinstance(items, (list, tuple)):
         # Numbers or vectors in a list are one array of items, and not blocks of them.
-        return bool(items) and all(getattr(x, "ndim", 0) >= 2 for x in items)
+        return bool(items) and all(getattr(block, "ndim", 0) >= 2 for block in items)
     return isinstance(items, (np.memmap, Iterator)) or callable(items)

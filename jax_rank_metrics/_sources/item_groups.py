@@ -15,11 +15,11 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._items import GROUPS, ItemArrays
 from jax_rank_metrics._layouts.rows import CatalogSlots, Rows, with_unlisted
 from jax_rank_metrics._ordering.candidates import Candidates
-from jax_rank_metrics._ordering.streaming import Tally
+from jax_rank_metrics._ordering.streaming import CountFn
 from jax_rank_metrics._ranking.pool import Pool
 
 
-class GroupTally(NamedTuple):
+class GroupCounts(NamedTuple):
     """The number of some items, and the totals of their memberships."""
 
     number: jax.Array  # [*lists] int32
@@ -41,16 +41,16 @@ def with_groups(
     return items._replace(columns={**items.columns, GROUPS: memberships})
 
 
-def tally_of(item_groups: jax.Array) -> Tally:
-    """Returns what counts items, and adds up their memberships."""
+def count_fn_of(item_groups: jax.Array) -> CountFn:
+    """Returns the function that counts items and adds up their memberships."""
 
-    def tally(candidates: Candidates, is_counted: jax.Array) -> GroupTally:
+    def counts(candidates: Candidates, is_counted: jax.Array) -> GroupCounts:
         memberships = memberships_of(item_groups, candidates.ids)
         # Not as a product, before which every membership would be written out.
         totals = jnp.where(is_counted[..., None], memberships, 0).sum(-2)
-        return GroupTally(_arithmetic.count(is_counted), totals)
+        return GroupCounts(_arithmetic.count(is_counted), totals)
 
-    return tally
+    return counts
 
 
 def pool_of(
@@ -100,7 +100,7 @@ def _averaged_over(
 def group_across_cut(
     listed: ItemArrays,
     is_tied: jax.Array,
-    held: ItemArrays,
+    ranked: ItemArrays,
     is_last: jax.Array,
     dropped: Any,
 ) -> tuple[jax.Array, Pool]:
@@ -109,14 +109,14 @@ def group_across_cut(
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
         is_tied: `[*lists, listed]` bool, which of them are in the group.
-        held: `[*lists, ranks]`, the items of the first ranks.
+        ranked: `[*lists, ranks]`, the items of the first ranks.
         is_last: `[*lists, ranks]` bool, which of these are in the group.
-        dropped: How many further items are, `[*lists]` int32, or a `GroupTally` of them.
+        dropped: How many further items are, `[*lists]` int32, or a `GroupCounts` of them.
     """
     memberships = None
-    if isinstance(dropped, GroupTally):
+    if isinstance(dropped, GroupCounts):
         # Both halves of the group: what the first ranks hold of it, and what they dropped.
-        memberships = Rows().sum(held.only(is_last).columns[GROUPS], 1)
+        memberships = Rows().sum(ranked.only(is_last).columns[GROUPS], 1)
         memberships = memberships + dropped.memberships.astype(memberships.dtype)
         dropped = dropped.number
     number = _arithmetic.count(is_last) + dropped

@@ -63,7 +63,7 @@ def rank_labelled_twice(
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(
-        held=None,
+        items_held=None,
         # Totals of the pool do not depend on ties, so that one pool serves both.
         pool=StreamedPool.of(first_ranks.pool, uncut),
         length=first_ranks.length,
@@ -138,7 +138,7 @@ class StreamedPool(Pool):
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
-        above, tied, before = (x[..., 0] for x in counts[:3])
+        above, tied, before = (count[..., 0] for count in counts[:3])
         exists = first.items.exists[..., 0]
         if not in_groups:
             return first_stop.at_known_rank(before, exists)

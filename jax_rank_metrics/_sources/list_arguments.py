@@ -38,9 +38,9 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
     *parameters, _ = signature.parameters.values()
     parameters += [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=x
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint
         )
-        for name, x in get_type_hints(ListOptions).items()
+        for name, hint in get_type_hints(ListOptions).items()
     ]
     function.__signature__ = signature.replace(parameters=parameters)  # type: ignore
     return function
@@ -55,7 +55,7 @@ class ScoredLists:
         key: The key of random ties; None once the policy has drawn seeds from it.
         ranks: How many ranks are read: None for all, 0 where no order is.
         few_relevant: Whether to count the places of the relevant items, which are few,
-            instead of putting all in order; see `few_relevant.pays`.
+            instead of putting all in order; see `few_relevant.is_faster`.
     """
 
     raw_items: RawItems

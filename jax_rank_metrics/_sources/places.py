@@ -102,7 +102,7 @@ def rank_places(
     ties, max_ranks, in_order = _known_of(raw_items, above, tied, number)
     data = _rank_places(
         raw_items,
-        *(x.astype(jnp.int32) for x in (above, tied, number)),
+        *(array.astype(jnp.int32) for array in (above, tied, number)),
         list_weights,
         ties=ties,
         max_ranks=max_ranks,
@@ -141,26 +141,27 @@ def rank_at_places(
     listed = jnp.ones_like(raw_items.labels, bool)
     columns = {"judged": listed, "pooled": listed, **raw_items.columns}
     raw_items = dataclasses.replace(raw_items, columns=columns)
-    items, held = raw_items.read(), raw_items.retrieved_items()
-    num_held = Rows().sum(held.exists)
-    length = jnp.maximum(num_retrieved, num_held)
+    judged, items = raw_items.read(), raw_items.retrieved_items()
+    num_ranked = Rows().sum(items.exists)
+    length = jnp.maximum(num_retrieved, num_ranked)
     # Judged items without a rank are in the pool, but take none of the ranks.
-    num_unranked = Rows().sum(items.exists) - num_held
-    exists, layout = with_unlisted(items.exists, length + num_unranked)
+    num_unranked = Rows().sum(judged.exists) - num_ranked
+    exists, layout = with_unlisted(judged.exists, length + num_unranked)
     # What is passed for items without a rank must not reach a formula.
-    above, tied = (jnp.where(held.exists, x, 0) for x in (above, tied))
+    above, tied = (jnp.where(items.exists, count, 0) for count in (above, tied))
     if not in_order:
-        held, above, tied = _shards.map_shards(_by_rank, (held, above, tied), length)
+        items, above, tied = _shards.map_shards(_by_rank, (items, above, tied), length)
+    # Within a tie group no order is known, so that its first rank stands for all of it.
+    ranked = Ranked(items, Rows(), max_ranks, rank_above=above, above=above, tied=tied)
     return RankingData(
-        # Within a tie group no order is known, so that its first rank stands for all of it.
-        held=Ranked(held, Rows(), max_ranks, rank_above=above, above=above, tied=tied),
+        items_held=ranked,
         # The last slot stands for all items that were not judged.
-        pool=Pool(items.padded(1)._replace(exists=exists), layout),
+        pool=Pool(judged.padded(1)._replace(exists=exists), layout),
         length=length,
         list_exists=length + num_unranked > 0,
-        list_weights=clean_weights(list_weights, length.shape, items.labels.dtype),
+        list_weights=clean_weights(list_weights, length.shape, judged.labels.dtype),
         ties=ties,
-        partial_columns=tuple(sorted(items.columns)),
+        partial_columns=tuple(sorted(judged.columns)),
         label_dtype=raw_items.label_dtype,
     )
 

@@ -99,7 +99,7 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         size = size * lax.axis_size(items_axis)
     # A depth that reaches the end of the lists cuts nothing off.
     cut = ranks if ranks and ranks < size else None
-    held = length = None
+    items_held = length = None
     if ranks == 0:
         nan_found = has_nan(pool.scores, raw_items.retrieved_items().exists, layout)
     else:
@@ -114,8 +114,8 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         best, straddles = order_rows(pool.candidates, policy, depth, items_axis)
         straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
-        length = _arithmetic.count(held.items.exists)
+        items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
+        length = _arithmetic.count(items_held.items.exists)
         nan_found = is_nan(Rows().first(best.keys), best.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
     pool_size = length
@@ -124,7 +124,7 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         length = pool_size if length is None else length
     assert pool_size is not None
     return RankingData(
-        held=held,
+        items_held=items_held,
         pool=pool,
         length=length,
         list_exists=pool_size > 0,
@@ -164,7 +164,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
     )
     mask = valid if raw_items.mask is None else valid & raw_items.mask
     flat_items, scores, list_ids = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[len(shape) :]),
+        lambda array: array.reshape(-1, *array.shape[len(shape) :]),
         (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
     )
     # One pair of seeds for all lists: items differ by their index along the flat axis.
@@ -180,7 +180,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
             list_weights,
             lists.relax,
         )
-    held = None
+    items_held = None
     pool = ScoredPool(flat_items, layout, scores, policy, None)
     ranked = flat_items.retrieved_items()
     if lists.ranks == 0:
@@ -197,14 +197,14 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
-        held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
+        items_held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
         pool_items = ranked
         if raw_items.retrieved is not None:
             # Judged items without a rank do not exist in `best`, but do in the pool.
             pool_items = flat_items.at(indices).read()
         pool = SortedPool(pool_items, layout, best.ids)
     return RankingData(
-        held=held,
+        items_held=items_held,
         pool=pool,
         length=layout.sum(ranked.exists),
         list_exists=layout.sum(pool.items.read().exists) > 0,
@@ -234,7 +234,7 @@ def _rank_softly(
     pool_items, items = raw_items.read(), raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
     return RankingData(
-        held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
+        items_held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
         pool=Pool(pool_items, layout),
         length=layout.sum(items.exists),
         list_exists=layout.sum(pool_items.exists) > 0,
@@ -270,7 +270,7 @@ def _rank_without_inputs(lists: ScoredLists) -> RankingData:
             return data
         seeds = pool.policy.seeds
         # Static fields stay: a layout, the name of the tie policy.
-        seeds_alone = jax.tree.map(lambda x: x if x is seeds else None, pool)
+        seeds_alone = jax.tree.map(lambda leaf: leaf if leaf is seeds else None, pool)
         return dataclasses.replace(data, pool=seeds_alone)
 
     return read_lists(lists, without_inputs)

@@ -191,7 +191,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
         return
     # Ascending, aligned at their ends: the labels 0 2 2 beside a pool of 1 1 2 have a 2 too
     # many, since the second largest of them exceeds the second largest of the pool.
-    labels, in_pool = (ascending(_positive_labels(x)) for x in (retrieved, pool))
+    labels, in_pool = (ascending(_positive_labels(side)) for side in (retrieved, pool))
     missing = labels.shape[-1] - in_pool.shape[-1]
     if missing > 0:
         # A shorter pool is filled up with 0; of a longer one the largest labels count.
@@ -203,7 +203,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
     if exceeds.any():
         *lists, slot = _inputs.first_index(exceeds)
         label = labels[(*lists, slot)]
-        counts = [np.count_nonzero(x[tuple(lists)] >= label) for x in (labels, in_pool)]
+        counts = [np.sum(side[tuple(lists)] >= label) for side in (labels, in_pool)]
         raise ValueError(
             f"labels: {counts[0]} retrieved items{_of_list(tuple(lists))} have a label of "
             f"at least {label:g}, but pool_labels holds {counts[1]} of these; pass the "
@@ -416,7 +416,7 @@ def rank_in_order(
         pool_size = length + num_relevant
     index = _shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return RankingData(
-        held=Ranked(retrieved, Rows(), exists.shape[-1], index, rank_above=above),
+        items_held=Ranked(retrieved, Rows(), exists.shape[-1], index, rank_above=above),
         pool=None if pool is None else Pool(pool, Rows()),
         length=length,
         known_relevant=num_relevant,

@@ -138,7 +138,7 @@ def read_similarity(
     is_fit = queries.ndim >= axes and items.ndim == axes + 1
     if similarity == "maxsim" and not (is_fit and queries.shape[-1] == items.shape[-1]):
         # Both are packed, with a flag for each token.
-        shapes = [(*x.shape[:-1], x.shape[-1] - 1) for x in (queries, items)]
+        shapes = [(*side.shape[:-1], side.shape[-1] - 1) for side in (queries, items)]
         raise ValueError(
             f"the vectors of queries have shape {shapes[0]} and those of items "
             f"{shapes[1]}; pass jrm.Tokens of [*lists, tokens, dims] and [items, tokens, "
@@ -230,8 +230,8 @@ def products(
     # Where XLA cuts lists over devices by itself, each of them may have one, and so may a
     # symbolic number of lists be.
     count = math.prod(queries.shape[:-1])
-    may_be_alone = not isinstance(count, int) or count <= _mesh.auto_shards(queries)
-    if may_be_alone:
+    is_doubled = not isinstance(count, int) or count <= _mesh.auto_shards(queries)
+    if is_doubled:
         queries = jnp.stack([queries, queries], axis=-2)
     num_items = items.shape[0]
     if num_items == 1:
@@ -244,7 +244,7 @@ def products(
         preferred_element_type=dtype,
     )
     result = result[..., :num_items]
-    return result[..., 0, :] if may_be_alone else result
+    return result[..., 0, :] if is_doubled else result
 
 
 def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
@@ -257,7 +257,7 @@ def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
     kinds = [jnp.dtype(dtype) for dtype in dtypes]
     if jnp.float64 in kinds:
         return jnp.dtype(jnp.float64)
-    are_bytes = all(x.itemsize == 1 and x.kind in "biu" for x in kinds)
+    are_bytes = all(dtype.itemsize == 1 and dtype.kind in "biu" for dtype in kinds)
     return jnp.dtype(jnp.int32 if are_bytes else jnp.float32)
 
 

@@ -17,16 +17,16 @@ from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.streaming import BestSoFar, Tally
+from jax_rank_metrics._ordering.streaming import BestSoFar, CountFn
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._ranking.ranked import Ranked
 from jax_rank_metrics._sources.blocks import Block, Catalog
 from jax_rank_metrics._sources.item_groups import (
-    GroupTally,
+    GroupCounts,
+    count_fn_of,
     group_across_cut,
     pool_of,
-    tally_of,
 )
 from jax_rank_metrics._sources.lists import clean_weights, has_nan
 from jax_rank_metrics._types import AxisNames
@@ -185,11 +185,11 @@ class Stream(NamedTuple):
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
         memberships, groups = None, catalog.relevant.item_groups
-        # Zeros of the shape that a tally returns.
+        # Zeros of the shape that `_count_fn` returns.
         dropped: Any = length
         if groups is not None:
             memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
-            dropped = GroupTally(length, memberships)
+            dropped = GroupCounts(length, memberships)
         elif catalog.attributes is not None:
             dropped = jnp.zeros((*lists, 2), jnp.int32)
         best = None
@@ -216,7 +216,7 @@ class Stream(NamedTuple):
             if state.best is None:
                 return state
             best = state.best.extended(
-                candidates, self.policy, state.num_ranked, self._tally
+                candidates, self.policy, state.num_ranked, self._count_fn
             )
             return state._replace(best=best)
 
@@ -228,10 +228,10 @@ class Stream(NamedTuple):
         return state if axis is None else state.over_devices(axis)
 
     @property
-    def _tally(self) -> Tally | None:
+    def _count_fn(self) -> CountFn | None:
         """The function that adds up items that tie with the last of the first ranks."""
         if self.catalog.relevant.item_groups is not None:
-            return tally_of(self.catalog.relevant.item_groups)
+            return count_fn_of(self.catalog.relevant.item_groups)
         return None if self.catalog.attributes is None else _by_label
 
     def counted(self, state: StreamState) -> StreamState:
@@ -268,7 +268,7 @@ class Stream(NamedTuple):
         """
         assert state.best is not None
         axis, straddles, group = self.catalog.items_axis, None, None
-        first, dropped = state.best.in_order(self.policy, axis, self._tally)
+        first, dropped = state.best.in_order(self.policy, axis, self._count_fn)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
         depth = first.ids.shape[-1]
@@ -293,11 +293,11 @@ class Stream(NamedTuple):
                 tied = _count_labels(items.labels, is_last) + dropped
                 straddles = jnp.any(dropped > 0, axis=-1)
                 group = _pool_by_label(tied, None, judged.labels.dtype)
-        held = Ranked(
+        items_held = Ranked(
             items, Rows(), total_items, first.ids, first.keys, straddles, group
         )
         nan_found = is_nan(Rows().first(first.keys), first.dtype)
-        return self._ranking(held, state, nan_found, total_items, depth)
+        return self._ranking(items_held, state, nan_found, total_items, depth)
 
     def unranked(self, state: StreamState, total_items: int) -> RankingData:
         """Makes the ranking of items that a function labels, none of which has a place.
@@ -322,16 +322,16 @@ class Stream(NamedTuple):
         )
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
-        held = Ranked(
+        items_held = Ranked(
             items, Rows(), total_items, rank_above=rank, above=above, tied=tied
         )
         is_float = jnp.issubdtype(self.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
-        return self._ranking(held, state, nan_found, total_items, None)
+        return self._ranking(items_held, state, nan_found, total_items, None)
 
     def _ranking(
         self,
-        held: Ranked | None,
+        items_held: Ranked | None,
         state: StreamState,
         nan_found: jax.Array | None,
         total_items: int,
@@ -351,7 +351,7 @@ class Stream(NamedTuple):
             pool = pool_of(judged, is_listed, state.length, state.memberships, ranks)
         weights = self.catalog.list_weights
         return RankingData(
-            held=held,
+            items_held=items_held,
             pool=pool,
             length=state.num_ranked,
             list_exists=state.length > 0,
@@ -416,7 +416,7 @@ def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Po
 
 
 def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:
-    """Counts candidates of either label, `[*lists, 2]`; a `Tally`."""
+    """Counts candidates of either label, `[*lists, 2]`; a `CountFn`."""
     return _count_labels(candidates.items.labels, is_counted)
 
 

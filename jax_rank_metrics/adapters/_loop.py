@@ -8,15 +8,15 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._formulas.one_list import pooled_average_precision, pooled_roc_auc
+from jax_rank_metrics._formulas import pooled_metrics
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._names import grammar
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
 _POOLED: dict[str, Callable[..., State]] = {
-    "pooled_roc_auc": pooled_roc_auc,
-    "pooled_average_precision": pooled_average_precision,
+    "pooled_roc_auc": pooled_metrics.pooled_roc_auc,
+    "pooled_average_precision": pooled_metrics.pooled_average_precision,
 }
 
 
@@ -46,7 +46,7 @@ class _PooledMetric(NamedTuple):
         values = [arguments["labels"], arguments["scores"], mask]
         weights = arguments.get("weights", arguments.get("list_weights"))
         if weights is not None:
-            if self.function is not pooled_roc_auc:
+            if self.function is not pooled_metrics.pooled_roc_auc:
                 raise ValueError("pooled_average_precision has no weights; pass a mask")
             values.append(weights)
         return self.function(*values, **dict(self.options))

@@ -104,8 +104,8 @@ MUTANTS = (
     Mutant(
         "two hits are found by counting the first",
         "_formulas/first_hit.py",
-        'lambda x: x["at_least"] == 1',
-        "lambda x: True",
+        'lambda options: options["at_least"] == 1',
+        "lambda options: True",
         "jax_rank_metrics/_formulas/first_hit.py",
     ),
     Mutant(
@@ -125,7 +125,7 @@ MUTANTS = (
     # One of each family of metrics.
     Mutant(
         "the user gives up before the first rank",
-        "_formulas/building_blocks.py",
+        "_formulas/label_fns.py",
         "power(p, ranks - 1)",
         "power(p, ranks)",
         "jax_rank_metrics/_formulas/user_models.py",

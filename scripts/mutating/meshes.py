@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         "labels are not cut as the scores that are",
         "_shards.py",
-        "in enumerate(_mesh.spec_of(x)[:num_axes], first_axis):",
-        "in enumerate(_mesh.spec_of(x)[:1], first_axis):",
+        "in enumerate(_mesh.spec_of(array)[:num_axes], first_axis):",
+        "in enumerate(_mesh.spec_of(array)[:1], first_axis):",
         "tests/test_transforms.py::test_mesh[rankings-items]",
     ),
     Mutant(

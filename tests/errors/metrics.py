@@ -10,7 +10,7 @@ import jax_rank_metrics as jrm
 from errors.calls import IDS, S, Y, cut, packed, sharded
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._names.facts import FACTS
-from jax_rank_metrics._ranking import Memo, data_of, with_labels
+from jax_rank_metrics._ranking import Cache, data_of, with_labels
 
 ONES, RISING = np.ones(3, np.float32), np.arange(3, dtype=np.float32)
 TWO = np.ones((3, 2), np.float32)
@@ -210,7 +210,7 @@ CASES = {
     "soft full recall": (ValueError, "needs an order.*leave relax out", lambda: jrm.full_recall(Y, S, relax=SOFT)),
     "soft chances": (ValueError, "first item that stops", lambda: jax.eval_shape(lambda: jrm.rank(Y, S, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,)))),
     "soft order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(Y, S, denominator="hits", relax=SOFT)),
-    "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own", Memo())),
+    "soft groups": (ValueError, "or the ties of items", lambda: data_of(soft()).under("own", Cache())),
     "soft items": (ValueError, "soft places have no order; rank without relax", lambda: soft().items),
     "soft ties": (ValueError, "relax and ties are both given", lambda: jrm.ndcg(Y, S, relax=SOFT, ties="stable")),
     "class for relax": (TypeError, "relax is <class .*jrm.sigmoid_ranks(0.1)", lambda: jrm.ndcg(Y, S, relax=jrm.sigmoid_ranks)),

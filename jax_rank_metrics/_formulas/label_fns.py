@@ -1,4 +1,4 @@
-"""Building blocks of formulas over labels.
+"""Functions that formulas over labels share.
 
 A metric of labels is built in three steps:
 
@@ -110,8 +110,10 @@ def check_judged(ranking: Ranking) -> None:
     data = traced_data(ranking)
     if data.ties != "none" or "judged" in data.column_names or data.pool is None:
         return
-    assert data.held is not None
-    num_retrieved = data.held.layout.sum(_is_zero(Items.of(data.held.items)))
+    assert data.items_held is not None
+    num_retrieved = data.items_held.layout.sum(
+        _is_zero(Items.of(data.items_held.items))
+    )
     data.refuse(
         num_retrieved.astype(data.dtype) > ranking.pool_sum(_is_zero),
         "more items of the label 0 were retrieved than pool_labels holds{}, so that some "
@@ -165,7 +167,7 @@ def weighted_sum(
     item_fn: ItemFn,
     place_fn: Callable[..., jax.Array],
     ks: Sequence[Cut],
-    counting: Sequence[ItemFn] = (),
+    counted_fns: Sequence[ItemFn] = (),
 ) -> jax.Array:
     """Sums over ranks as `ranking.expected_sum` does, each term multiplied by w/w̄.
 
@@ -179,7 +181,7 @@ def weighted_sum(
         item_fn: What each item is worth.
         place_fn: `place_fn(place, k)`, what a place is worth within the ranks up to k.
         ks: Cutoffs.
-        counting: Functions of items whose sums above and within each tie group
+        counted_fns: Functions of items whose sums above and within each tie group
             `place_fn` reads.
 
     Returns:
@@ -187,8 +189,8 @@ def weighted_sum(
     """
     data = traced_data(ranking)
     if not data.weighs_items:
-        return ranking.expected_sum(item_fn, place_fn, ks, counting=counting)
-    sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counting)
+        return ranking.expected_sum(item_fn, place_fn, ks, counting=counted_fns)
+    sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counted_fns)
     mean_weight = mean_item_weight(data, item_fn)
     assert mean_weight is not None
     return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE

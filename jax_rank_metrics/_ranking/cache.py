@@ -22,7 +22,7 @@ _trace_state: Callable[[], object] = (
 SORTED_LABELS = ("sorted", None)  # the key of the labels of the pool, largest first
 
 
-class Memo:
+class Cache:
     """Results by key, for as long as metrics are traced together.
 
     Compilers merge equal computations, but only after each of them has been traced.
@@ -34,24 +34,29 @@ class Memo:
     """
 
     def __init__(self) -> None:
-        """Makes an empty memo."""
+        """Makes an empty cache."""
         self.refused: dict[str, jax.Array] = {}
         self.overflowing: jax.Array | None = None
         self._results: dict[Hashable, tuple[object, Any]] = {}
 
-    def once(self, key: object, make: Callable[[], T]) -> T:
-        """Returns `make()`, or the earlier result of the same key in this trace.
+    def get_or_compute(
+        self,
+        key: object,
+        compute: Callable[[], T],
+        serves: Callable[[T], bool] | None = None,
+    ) -> T:
+        """Returns the earlier result of a key in this trace, or `compute()`.
 
-        Keys are hashable, or tuples that hold arrays, such as the cutoffs of lists.
+        Keys are hashable, or tuples that hold arrays, such as the cutoffs of lists. An
+        earlier result that `serves` does not accept is replaced.
         """
-        known = self.known(key)
-        if known is not None:
-            return known
-        value = make()
-        self._results[_hashable(key)] = _trace_state(), value
-        return value
+        result = self.get(key)
+        if result is None or not (serves is None or serves(result)):
+            result = compute()
+            self._results[_hashable(key)] = _trace_state(), result
+        return result
 
-    def known(self, key: object) -> Any | None:
+    def get(self, key: object) -> Any | None:
         """Returns the earlier result of a key in this trace; None if there is none."""
         trace, result = self._results.get(_hashable(key), (None, None))
         return result if trace == _trace_state() else None
@@ -65,16 +70,6 @@ class Memo:
             return {key} if callable(key) else set()
 
         return of(tuple(self._results))
-
-    def best(
-        self, key: Hashable, serves: Callable[[T], bool], make: Callable[[], T]
-    ) -> T:
-        """Returns the earlier result if `serves` accepts it; else `make()` replaces it."""
-        result = self._results.get(key)
-        if result is not None and not serves(result[1]):
-            # Otherwise `once` would return it again.
-            del self._results[key]
-        return self.once(key, make)
 
 
 class _Identity:

@@ -190,4 +190,4 @@ def _sums_of_part(
     if jnp.issubdtype(scores.dtype, jnp.floating):
         nan_found = jnp.any(jnp.isnan(scores) & items.exists)
         sums = FloatPair(jnp.where(nan_found, jnp.nan, sums.high), sums.low)
-    return jax.tree.map(lambda x: x.reshape(2, num_bins), sums)
+    return jax.tree.map(lambda part: part.reshape(2, num_bins), sums)
