@@ -223,14 +223,9 @@ CHECKS = {
     "only one list": (lambda: jrm.check([[1, 0], [0, 1]], [[0.1, 0.2], [1, 1 + 1e-9]]), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists, as in list 1"),
     "packed": (lambda: jrm.check([1, 0, 1, 0], [1, 2, 1, 1 + 1e-9], segment_ids=[0, 0, 1, 1], num_segments=2), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists, as in list 1"),
     "scores and ids": (lambda: jrm.check(scores=TIMES, relevant_ids=[[2], [-1]]), f"{COLLIDING} relevant items tie with others, in 1 of 2 lists"),
-    "a model": (lambda: jrm.check(relevant={1: [3]}, model=TIMES), f"{COLLIDING} relevant items tie with others, in 1 of 1 lists"),
     "infinite": (lambda: jrm.check([[1, 0, 0], [1, 0, 0]], [[3, 2, 1], [1, 0, -np.inf]]), f"scores are -inf in 1 of 2 lists, as in list 1; {INFINITE}"),
     "infinite, ids": (lambda: jrm.check(scores=[[1, -np.inf]], relevant_ids=[[0]]), f"scores are -inf in 1 of 1 lists, as in list 0; {INFINITE}"),
     "grades of ids": (lambda: jrm.check(relevant_ids=[[0, 1]], relevant_labels=[[0.9, 0.1]]), GRADES),
-    "grades of users": (lambda: jrm.check(relevant=pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})), GRADES),
-    "embeddings": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], similarity=forbidding, exclude=[[], [], [0]]), f"scores are -inf in 1 of 3 lists, as in list 2; {INFINITE}"),
-    "all excluded": (lambda: jrm.check(queries=VECTORS, items=VECTORS, relevant=[[0], [1], [1]], exclude=[[0], [], []]), "every relevant id is excluded in 1 of 3 lists, as in list 0, 0 among them, so that metrics are undefined there; take relevant ids out of exclude"),
-    "all seen": (lambda: jrm.check(relevant=[[0], [1]], seen=[[], [1]]), "every relevant item was seen by 1 of 2 users, such as user 1"),
 }  # fmt: skip
 
 
@@ -268,11 +263,6 @@ def test_check_is_silent():
     assert not jrm.check(tenths, tenths - 0.4, relevance_threshold=0.7)
     scores = np.where(np.eye(2, 4) > 0, -np.inf, np.arange(8.0).reshape(2, 4))
     assert not jrm.check(scores=scores, relevant_ids=[[2], [3]], exclude_ids=[[0], [1]])
-    assert not jrm.check(relevant=[[2], [3]], model=scores)  # not recommended
-    model, mask = (VECTORS, VECTORS), [True, True, False]
-    assert not jrm.check(relevant=[[0], [1], [1]], model=model, item_mask=mask)
-    of_embeddings = {"queries": VECTORS, "items": VECTORS, "similarity": forbidding}
-    assert not jrm.check(relevant=[[0], [1], [1]], **of_embeddings, item_mask=mask)
     with jax.enable_x64(True):
         assert not jrm.check([[1, 0, 0]] * 2, TIMES[:, :3])
 
@@ -313,28 +303,69 @@ def forbidden_links(known):
     )["both"]
 
 
-def test_drivers_say_it_and_keep_it():
-    """Infinite scores of those that may be found, and grades below the threshold."""
+def embeddings(relevant=((0,), (1,), (1,)), **options):
+    """The evaluation of three vectors among themselves."""
+    options = {"similarity": forbidding, **options}
+    return jrm.evaluate_embeddings("mrr@2", VECTORS, VECTORS, relevant, **options)
 
-    def embeddings(**options):
-        return jrm.evaluate_embeddings(
-            "mrr@2", VECTORS, VECTORS, [[0], [1], [1]], similarity=forbidding, **options
-        )
 
-    def users():
-        relevant = pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})
-        return jrm.evaluate_users("mrr@2", np.eye(2, 3, dtype=np.float32), relevant)
+def users(model, relevant, **options):
+    """The evaluation of scores, or of embeddings."""
+    return jrm.evaluate_users("mrr@2", model, relevant, **options)
 
-    calls = (
-        (embeddings, f"scores are -inf in 1 of the first 3 queries, such as query 2; {INFINITE}"),
-        (lambda: forbidden_links([[2, 0, 1]]), f"scores are -inf in 2 of 2 lists, as in list 0; {INFINITE}"),
-        (users, f"metrics are undefined for every one of 2 users: mrr@2; {GRADES}"),
-    )  # fmt: skip
-    for call, text in calls:
-        evaluation, warned = remarks_of(call)
-        assert len(warned) == 1 and warned[0].startswith(text)
-        assert evaluation.remarks == (warned[0],) and jrm.check(evaluation) == warned
-    assert embeddings(exclude_self=True).remarks == ()
-    assert embeddings(item_mask=[True, True, False]).remarks == ()
+
+def opposite(queries, items):
+    """Products, of which lower ones would be better."""
+    return -queries @ items.T
+
+
+CLASSES = jrm.by_attributes(
+    lambda q, i: q[:, None] == i[None], np.arange(3), np.arange(3)
+)
+BELOW_1 = pl.DataFrame({"user": [0, 1], "item": [1, 1], "label": [0.9, 0.4]})
+DISTANCES = (np.arange(10) != DRAWN) + SPREAD
+LOWEST = np.where(np.eye(2, 4) > 0, -np.inf, np.arange(8.0).reshape(2, 4))
+FIRST_2 = "among the first 2 users, "
+FORBIDDEN = f"scores are -inf in 1 of the first 3 queries, such as query 2; {INFINITE}"
+TIE = "relevant items tie with others"
+DRIVERS = {
+    "infinite": (embeddings, FORBIDDEN),
+    "infinite, others excluded": (lambda: embeddings(exclude=[[], [], [0]]), FORBIDDEN),
+    "infinite, by attributes": (lambda: embeddings(CLASSES), FORBIDDEN),
+    "infinite links": (lambda: forbidden_links([[2, 0, 1]]), f"scores are -inf in 2 of 2 lists, as in list 0; {INFINITE}"),
+    "grades of users": (lambda: users(np.eye(2, 3), BELOW_1), f"metrics are undefined for every one of 2 users: mrr@2; {GRADES}"),
+    "all excluded": (lambda: embeddings(exclude=[[0], [], []], similarity="dot"), "every relevant item is excluded for 1 of 3 queries, such as query 0, for which metrics are undefined; leave the items to be found out of exclude"),
+    "all seen": (lambda: users(np.eye(2, 3), [[0], [1]], seen=[[], [1]]), "every relevant item was seen by 1 of 2 users, such as user 1, for whom metrics are undefined; leave the items to be found out of seen"),
+    "float64": (lambda: users(TIMES, {0: [1], 1: [3]}), f"{FIRST_2}{COLLIDING} {TIE}, in 2 of 2 lists, as in list 0; subtract"),
+    "float64, some seen": (lambda: users(TIMES, {0: [1], 1: [3]}, seen={1: [0, 1, 2, 4, 5]}), f"{FIRST_2}{COLLIDING} {TIE}, in 1 of 2 lists, as in list 0"),
+    "float64, candidates": (lambda: users(TIMES, {0: [1], 1: [3]}, candidates={0: [1], 1: [3, 4]}), f"{FIRST_2}{COLLIDING} {TIE}, in 1 of 2 lists, as in list 1"),
+    "float64, one user": (lambda: users(TIMES, {1: [3]}), f"among the first 1 users, {COLLIDING} {TIE}, in 1 of 1 lists"),
+    "distances": (lambda: users(DISTANCES, DRAWN), "among the first 32 users, relevant items score below the others in 32 of 32 lists, as in list 0; higher"),
+    "a similarity that falls": (lambda: jrm.evaluate_embeddings("mrr@2", np.eye(20), np.eye(20), np.arange(20)[:, None], similarity=opposite), "among the first 20 queries, relevant items score below the others in 20 of 20 lists"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+def test_drivers_say_it_and_keep_it(name):
+    """One remark, of which the call warns."""
+    call, text = DRIVERS[name]
+    evaluation, warned = remarks_of(call)
+    assert len(warned) == 1 and warned[0].startswith(text)
+    assert evaluation.remarks == (warned[0],) and jrm.check(evaluation) == warned
+
+
+def test_drivers_are_silent():
+    """Where items are not ranked, or not recommended, and where scores stay apart."""
+    mask = [True, True, False]
+    assert not embeddings(exclude_self=True).remarks
+    assert not embeddings([[0], [2], [1]], exclude_self=True, similarity="dot").remarks
+    assert not embeddings(item_mask=mask).remarks
     # What is known is not ranked, whatever its score.
-    assert forbidden_links([[0, 0, 2], [1, 0, 0]]).remarks == ()
+    assert not forbidden_links([[0, 0, 2], [1, 0, 0]]).remarks
+    assert not users(LOWEST, [[2], [3]]).remarks  # not recommended
+    # A constant model is a baseline; its ties are averaged.
+    assert not users(np.zeros((2, 7)), [[0], [1]]).remarks
+    assert not users((VECTORS, VECTORS), [[0], [1], [1]], item_mask=mask).remarks
+    assert not users(TIMES - TIMES.min(), {0: [1], 1: [3]}).remarks
+    with jax.enable_x64(True):
+        assert not users(TIMES, {0: [1], 1: [3]}).remarks

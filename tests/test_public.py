@@ -28,9 +28,9 @@ LAYERS = """
     _by_options _arithmetic _gains _group_amounts _one_off _inputs _items _names _states
     _results.sheet _results.inference _results.systems
     _results.comparisons _results.tables _results.plots _results
-    _check _ordering _layouts _places _states.exposure _states.group_exposure _states.pooled
+    _ordering _layouts _places _states.exposure _states.group_exposure _states.pooled
     _ranking _sources _metrics _formulas _calls _drivers _files
-    _check.drivers _check.check _check.conformance plots compat testing _public __init__ demo _command adapters cli __main__
+    _check plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()
 
 

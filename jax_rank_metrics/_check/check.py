@@ -1,7 +1,7 @@
 """`jrm.check`: finds values that are legal, but probably not intended."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -11,44 +11,15 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._check.remarks import (
-    ALL_EXCLUDED,
-    FlatLists,
-    remark_on_excluded,
-    remark_on_grades,
-    remark_on_lists,
-    remark_on_mask,
-    remark_on_padding,
-    remark_on_retrieved,
-    remark_on_scores,
-    remark_on_segments,
-)
-from jax_rank_metrics._drivers.evaluate_users import remarks_on_seen
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.interactions import (
-    NO_IDS,
-    QUERY,
-    USER,
-    RawInteractions,
-    SparseRows,
-    read_interactions,
-    read_users,
-)
-from jax_rank_metrics._drivers.scorers import read_vectors
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._gains import exponential_gain, gains_of
 from jax_rank_metrics._items import label_dtype
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._sources.similarities import (
-    SimilarityFn,
-    SimilarityName,
-    read_similarity,
-)
+from jax_rank_metrics._states import remarks
 from jax_rank_metrics._types import (
-    ArrayLike,
     ExcludedIds,
     Gain,
-    ItemMask,
     Labels,
     Mask,
     Number,
@@ -59,8 +30,6 @@ from jax_rank_metrics._types import (
     SegmentIds,
     Weights,
 )
-
-_SCORED = 64  # queries whose vectors are multiplied
 
 # Arguments that say something of another one, by that one.
 _COMPANIONS = {
@@ -100,24 +69,16 @@ def check(
     relevant_labels: RelevantIds | RaggedIds | None = None,
     exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
-    relevant: RawInteractions | None = None,
-    seen: RawInteractions | None = None,
-    model: Any = None,
-    users: ArrayLike | None = None,
-    queries: ArrayLike | None = None,
-    items: ArrayLike | None = None,
-    similarity: SimilarityName | SimilarityFn | None = None,
-    exclude: RawInteractions | None = None,
-    item_mask: ItemMask | None = None,
     metrics: Metrics | None = None,
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
     Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`; and arguments as to `evaluate_users` or `evaluate_embeddings`. Or pass
-    what `join` or a driver has returned, which warned of the same. Everything is read on
-    the host, so call it outside `jax.jit`, once for a data set or on its first batch.
+    `rank_scores`. Or pass what `join` or a driver has returned, which warned of the same.
+    Everything is read on the host, so call it outside `jax.jit`, once for a data set or on
+    its first batch. Of a model or embeddings, pass the scores of some queries, with their
+    `relevant_ids` and `exclude_ids`.
 
     Each remark says how many lists or items it is about, names the first of them, and
     says what to pass if they were not intended. There are remarks on
@@ -130,7 +91,7 @@ def check(
       not tell from those of others;
     - items of different labels whose scores are equal, where one of the `metrics` has no
       closed form over ties;
-    - scores of −inf, which is the lowest score (for a `model`, no recommendation);
+    - scores of −inf, which is the lowest score;
     - relevant items that score below the others, as if scores were ranks or distances;
     - masks that hide whole lists before others;
     - segment ids that seem to be the sizes of lists;
@@ -154,16 +115,6 @@ def check(
         exclude_ids: See `rank_catalog`.
         num_items: The number of items in the catalogue. Ids count from 0, so those that
             are not below it raise. Read off the scores where these are passed with ids.
-        relevant: See `evaluate_users`, as the next three, or `evaluate_embeddings`.
-        seen: See `evaluate_users`.
-        model: See `evaluate_users`. No function is called.
-        users: See `evaluate_users`.
-        queries: See `evaluate_embeddings`, as the next three. Of vectors, the scores of the
-            first 64 queries or users are looked at.
-        items: See there; an array.
-        similarity: See there; None is "dot".
-        exclude: See there.
-        item_mask: See either.
         metrics: As for `evaluate`, to remark on ties that these read in one order.
 
     Returns:
@@ -219,37 +170,18 @@ def check(
             return [*labels.remarks]
         _check_gains(gain_fn, labels.labels, labels.mask)
         lists: Any = lists_of_joined(labels, relevance_threshold, bounds)
-        of_scores = remark_on_scores(lists, lists.scores)
+        of_scores = remarks.remark_on_scores(lists, lists.scores)
         return [*labels.remarks_at(relevance_threshold), *of_scores]
-    of_driver = {
-        "seen": seen,
-        "model": model,
-        "users": users,
-        "queries": queries,
-        "items": items,
-        "similarity": similarity,
-        "exclude": exclude,
-        "item_mask": item_mask,
-    }
-    of_driver = {name: x for name, x in of_driver.items() if x is not None}
-    if relevant is not None:
-        for name in passed:
-            raise ValueError(
-                f"relevant and {name} are both given; pass the arguments of one call"
-            )
-        return _check_driver(relevant, of_driver, options)
-    for name in of_driver:
-        raise ValueError(f"{name} is given but relevant is None; pass both")
     for partner, names in _COMPANIONS.items():
         for name in names:
             if partner not in passed and name in passed:
                 raise ValueError(f"{name} is given but {partner} is None; pass both")
     if labels is None and relevant_ids is None:
         raise ValueError("labels and relevant_ids are both None; pass one of them")
-    remarks: list[str] = []
+    texts: list[str] = []
     if labels is not None:
         arrays, packing = (labels, scores, mask, weights), (segment_ids, num_segments)
-        remarks += _check_labels(arrays, packing, options)
+        texts += _check_labels(arrays, packing, options)
     if retrieved_ids is not None:
         padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
         if padded is not None:
@@ -258,97 +190,16 @@ def check(
     if relevant_ids is not None:
         ids = retrieved_ids, relevant_ids, relevant_labels, exclude_ids
         of_ids = scores if labels is None else None
-        remarks += _check_ids(ids, of_ids, num_items, options)
-    return remarks
-
-
-def _check_driver(
-    raw_relevant: RawInteractions,
-    arguments: Mapping[str, Any],
-    options: _Options,
-) -> list[str]:
-    """Checks the arguments of `evaluate_users` or `evaluate_embeddings`.
-
-    Args:
-        raw_relevant: The argument `relevant` of either.
-        arguments: Others by name; those of `evaluate_embeddings` if queries are there.
-        options: Those of `check`.
-    """
-    of_users = "queries" not in arguments and "items" not in arguments
-    unit, name = (USER, "seen") if of_users else (QUERY, "exclude")
-    foreign = {"exclude", "similarity"} if of_users else {"seen", "model", "users"}
-    for x in arguments:
-        if x in foreign:
-            raise ValueError(
-                f"{x} is no argument of evaluate_{'users' if of_users else 'embeddings'}; "
-                "pass the arguments of one driver"
-            )
-    interactions = read_interactions(
-        unit, NO_IDS, relevant=raw_relevant, **{name: arguments.get(name)}
-    )
-    relevant, excluded = interactions["relevant"], interactions.get(name)
-    model = arguments.get("model")
-    vectors = model if isinstance(model, tuple) else None
-    scores = None
-    if not of_users:
-        vectors = arguments.get("queries"), arguments.get("items")
-    elif vectors is None and model is not None and not callable(model):
-        scores = _inputs.numpy_array("model", model)
-    if vectors is not None:
-        vectors = [*map(read_vectors, ("queries", "items"), vectors)]
-        num_queries, num_items = map(len, vectors)
-    else:
-        num_queries, num_items = (None, None) if scores is None else scores.shape
-    query_ids = read_users(arguments.get("users"), interactions, num_queries)
-    rows = relevant.rows(query_ids)
-    excluded_rows = None if excluded is None else excluded.rows(query_ids)
-    if num_items is not None:
-        relevant.check_items(num_items)
-    ids, labels = _padded(rows)
-    excluded_ids = None if excluded_rows is None else _padded(excluded_rows)[0]
-    remarks = _check_ids((None, ids, labels, excluded_ids), None, num_items, options)
-    if of_users:
-        # The driver says the same of what was seen, in words that suit its arguments.
-        remarks = [x for x in remarks if not x.startswith(ALL_EXCLUDED)]
-        remarks += remarks_on_seen(rows, excluded_rows, query_ids)
-    else:
-        remarks = [x.replace("exclude_ids", "exclude") for x in remarks]
-    if vectors is not None:
-        query_ids = query_ids[:_SCORED]
-        pair = vectors[0][query_ids], vectors[1]
-        similarity = read_similarity(arguments.get("similarity", "dot"), *pair)
-        scores = np.asarray(jax.jit(similarity.scores)(*pair))
-    elif scores is not None:
-        scores = scores[query_ids]
-    if scores is not None:
-        part = slice(len(query_ids))
-        excluded_ids = None if excluded_ids is None else excluded_ids[part]
-        arrays = None, ids[part], labels[part], excluded_ids
-        mask = arguments.get("item_mask")
-        mask = _inputs.boolean("item_mask", mask, "items", scores.shape[-1:])
-        mask = None if mask is None else np.asarray(mask)
-        of_scores = _check_ids(arrays, scores, None, options, of_users, mask)
-        known = *remarks, ALL_EXCLUDED, "none of"
-        remarks += [x for x in of_scores if not x.startswith(known)]
-    return remarks
-
-
-def _padded(rows: SparseRows) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ids of sparse rows, padded with −1, and their values."""
-    counts = np.diff(rows.indptr)
-    exists = np.arange(counts.max(initial=0)) < counts[:, None]
-    ids = np.full(exists.shape, -1, np.int32)
-    values = np.zeros(exists.shape, np.float32)
-    ids[exists], values[exists] = rows.indices, rows.data
-    return ids, values
+        texts += _check_ids(ids, of_ids, num_items, options)
+    return texts
 
 
 def lists_of_joined(
     joined: Joined, threshold: Number, metrics: Sequence[Bound]
-) -> FlatLists:
+) -> remarks.FlatLists:
     """Returns the documents of the run, which some metrics read."""
     labels, retrieved = joined.labels, joined.retrieved
-    return FlatLists(
+    return remarks.FlatLists(
         labels=labels.astype(np.float64),
         scores=joined.scores.astype(np.float64),
         exists=retrieved,
@@ -413,7 +264,7 @@ def _check_labels(
         score_values = _checked_scores(scores, exists).reshape(-1)
     _check_gains(options.gain_fn, values, exists)
 
-    lists = FlatLists(
+    lists = remarks.FlatLists(
         labels=grades.reshape(-1),
         scores=score_values,
         exists=exists.reshape(-1),
@@ -423,11 +274,11 @@ def _check_labels(
         exact_scores=exact_scores,
         in_order=options.in_order,
     )
-    remarks = remark_on_lists(lists, options.threshold)
+    texts = remarks.remark_on_lists(lists, options.threshold)
     if num_segments is not None:
-        remarks += remark_on_segments(np.asarray(segment_ids), num_segments)
-    remarks += remark_on_padding(grades, unmasked, segment_ids is not None)
-    return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
+        texts += remarks.remark_on_segments(np.asarray(segment_ids), num_segments)
+    texts += remarks.remark_on_padding(grades, unmasked, segment_ids is not None)
+    return texts if mask is None else texts + remarks.remark_on_mask(np.asarray(mask))
 
 
 def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
@@ -463,16 +314,12 @@ def _check_ids(
     raw_scores: object,
     num_items: object,
     options: _Options,
-    skips_infinite: bool = False,
-    item_mask: np.ndarray | None = None,
 ) -> list[str]:
     """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
     caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
-    the catalogue, and `num_items` must agree with them. With `skips_infinite`, the score
-    −inf says that an item has no rank, as in `evaluate_users`; `item_mask` is `[items]`.
-    Returns the remarks.
+    the catalogue, and `num_items` must agree with them. Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     further = {"retrieved_ids": raw_retrieved, "exclude_ids": raw_excluded}
@@ -520,32 +367,31 @@ def _check_ids(
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 
-    remarks: list[str] = []
+    texts: list[str] = []
     if relevant_labels is not None and not relevant.any():
         graded = grades[exists & (grades >= 0)]
         largest = graded.max(initial=0)
-        remarks += remark_on_grades(graded.size, largest, options.threshold)
+        texts += remarks.remark_on_grades(graded.size, largest, options.threshold)
     exclude_rows = rows.get("exclude_ids")
     if exclude_rows is not None:
-        remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
+        texts += remarks.remark_on_excluded(
+            relevant_rows, relevant, exclude_rows, shape
+        )
     if "retrieved_ids" in rows:
-        remarks += remark_on_retrieved(
+        texts += remarks.remark_on_retrieved(
             rows["retrieved_ids"], relevant_rows, relevant, shape
         )
     if scores is not None:
         exact_scores = _exact_scores(raw_scores, scores)
         exists = np.ones((math.prod(shape), scores.shape[-1]), bool)
-        exists &= True if item_mask is None else item_mask
         if exclude_rows is not None:
             lists, slots = np.nonzero(exclude_rows >= 0)
             exists[lists, exclude_rows[lists, slots]] = False
         values = _checked_scores(scores, exists.reshape(scores.shape))
-        if skips_infinite:
-            exists &= ~np.isneginf(values).reshape(exists.shape)
-        remarks += _remarks_on_catalog_scores(
+        texts += _remarks_on_catalog_scores(
             values, exact_scores, relevant_rows, relevant, exists, options.in_order
         )
-    return remarks
+    return texts
 
 
 def _remarks_on_catalog_scores(
@@ -563,7 +409,7 @@ def _remarks_on_catalog_scores(
     relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
     labels[relevant_lists, relevant_ids[relevant]] = 1
     values = scores.reshape(-1)
-    lists = FlatLists(
+    lists = remarks.FlatLists(
         labels=labels.reshape(-1),
         scores=values,
         exists=exists.reshape(-1),
@@ -573,7 +419,7 @@ def _remarks_on_catalog_scores(
         exact_scores=exact_scores,
         in_order=in_order,
     )
-    return remark_on_scores(lists, values)
+    return remarks.remark_on_scores(lists, values)
 
 
 def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:

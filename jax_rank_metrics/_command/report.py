@@ -11,7 +11,6 @@ import numpy as np
 
 from jax_rank_metrics._calls.signatures import Signature
 from jax_rank_metrics._check.check import lists_of_joined
-from jax_rank_metrics._check.remarks import remark_on_ties
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
@@ -25,6 +24,7 @@ from jax_rank_metrics._results.tables.table import Format, table
 from jax_rank_metrics._states.mean import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.remarks import remark_on_ties
 from jax_rank_metrics._types import Number
 
 

@@ -21,6 +21,8 @@ a call:
                      reads, and sums of all values
     programs.py      what runs on devices: functions `(options, catalog, queries, state)`
                      that rank a batch and let metrics read it; `run_batch` starts one
+    remarks.py       what judgements exclude, and what the scores of the first queries show,
+                     that is probably not intended
     nan_causes.py    what made a score that is not a number, for messages
     evaluation.py    the result
 

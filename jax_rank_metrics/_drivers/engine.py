@@ -17,7 +17,6 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import where_kept
 from jax_rank_metrics._calls.signatures import Signature, signature
-from jax_rank_metrics._check.remarks import read_in_one_order, remark_on_grades
 from jax_rank_metrics._drivers import programs
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -35,6 +34,7 @@ from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, undefined_unless, weighed_by
+from jax_rank_metrics._states.remarks import read_in_one_order, remark_on_grades
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")

@@ -3,14 +3,12 @@
 import dataclasses
 from typing import Any
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._check.remarks import infinite_scores
-from jax_rank_metrics._drivers import programs
+from jax_rank_metrics._drivers import programs, remarks
 from jax_rank_metrics._drivers.devices import Devices, read_devices
 from jax_rank_metrics._drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -24,17 +22,14 @@ from jax_rank_metrics._drivers.job import (
 )
 from jax_rank_metrics._drivers.judgements import (
     Judgements,
-    Membership,
     attributes_of_items,
     global_arguments,
     read_judgements,
 )
-from jax_rank_metrics._drivers.scorers import Embeddings, ScoreSource, read_scorer
+from jax_rank_metrics._drivers.scorers import read_scorer
 from jax_rank_metrics._sources.attributes import by_attributes, refuse_numbers
 from jax_rank_metrics._sources.host_blocks import HostBlocks
 from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
-
-_TRIED = 32  # queries whose scores are looked at for a remark
 
 
 def evaluate_embeddings(
@@ -85,7 +80,9 @@ def evaluate_embeddings(
 
     **Queries without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are; most evaluators of embeddings leave
-    them out, as `undefined="skip"` does here.
+    them out, as `undefined="skip"` does here. There is a warning where `exclude` leaves a
+    query no relevant item, and where a function as `similarity` gives the first queries
+    scores of −∞, or ranks their relevant items last.
 
     Call it outside of `jax.jit`. One device does the work: that of `items`, or the
     default; or with `mesh` all devices of all processes. Functions are static: pass the
@@ -250,12 +247,16 @@ def evaluate_embeddings(
         groups=read_groups(item_groups, options, num_items),
     )
     scorer.check(block_size, catalog.item_mask)
-    remarks = _infinite_scores(scorer, judgements, catalog, block_size)
-    rows = np.arange(num_queries)
+    rows, texts = np.arange(num_queries), []
+    if not exclude_self:
+        texts += remarks.on_excluded(judgements, QUERY, ids[0].of_rows(rows))
+    if (scores := remarks.scores_of_function(scorer, block_size)) is not None:
+        arguments = scores, judgements, catalog.item_mask, QUERY
+        texts += remarks.on_infinite(*arguments) + remarks.on_order(*arguments)
     job = EvaluationJob(options, scorer, judgements, rows, ids, QUERY, batch_size, key)
     batches = job.batches(num_items)
     evaluation, *_ = run(
-        job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
     return dataclasses.replace(evaluation, query_ids=ids[0].ids)
 
@@ -287,34 +288,3 @@ def _refuse_unreadable(
             "cutoff count places in a second round; pass a sequence of blocks, a "
             "memory-mapped array, or a function that returns a fresh iterator"
         )
-
-
-def _infinite_scores(
-    scorer: ScoreSource,
-    judgements: Judgements,
-    catalog: programs.CatalogArrays,
-    block_size: int,
-) -> list[str]:
-    """Remarks on scores of −inf, by those of the first queries and a block of items."""
-    # Only a user's function makes them.
-    if not isinstance(scorer, Embeddings) or isinstance(scorer.items, HostBlocks):
-        return []
-    if scorer.devices.mesh is not None or not scorer.similarity.is_custom:
-        return []
-    queries, block = scorer.queries[:_TRIED], scorer.items[:block_size]
-    scores = np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
-    is_lowest = np.isneginf(scores.astype(np.float32))
-    part = slice(len(queries)), slice(len(block))
-    if judgements.exclude is not None:
-        is_lowest &= judgements.exclude.tocsr()[part].toarray() == 0
-    if judgements.membership is not None:
-        is_lowest &= (
-            judgements.membership.tocsr()[part].toarray() & Membership.CANDIDATE > 0
-        )
-    if catalog.item_mask is not None:
-        is_lowest &= np.asarray(catalog.item_mask[: len(block)])
-    lists = np.flatnonzero(is_lowest.any(axis=1))
-    if not lists.size:
-        return []
-    example = f"{lists.size} of the first {len(queries)} queries"
-    return [infinite_scores(f"{example}, such as query {lists[0]}")]

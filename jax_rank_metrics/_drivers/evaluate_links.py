@@ -10,7 +10,6 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._check.remarks import infinite_scores
 from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Progress, reporting, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
@@ -21,6 +20,7 @@ from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.programs import CatalogArrays
 from jax_rank_metrics._drivers.scorers import Scores
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.remarks import infinite_scores
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]

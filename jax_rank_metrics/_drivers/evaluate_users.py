@@ -11,20 +11,19 @@ from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._drivers import programs
+from jax_rank_metrics._drivers import programs, remarks
 from jax_rank_metrics._drivers.devices import read_devices
 from jax_rank_metrics._drivers.engine import Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     USER,
     RawInteractions,
-    SparseRows,
     Vocabulary,
     read_interactions,
     read_users,
 )
 from jax_rank_metrics._drivers.job import EvaluationJob, make_options, read_groups
-from jax_rank_metrics._drivers.judgements import Judgements, same_width
+from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure
@@ -108,7 +107,9 @@ def evaluate_users(
     novelty and diversity either, though `items` has the recommendations. Seen items are
     excluded, so a relevant item that is also seen cannot be found, and is not counted.
     There is a warning where that leaves a user no relevant item, where a metric is
-    undefined for all users, and where 0 for undefined users is its best value.
+    undefined for all users, and where 0 for undefined users is its best value. So there is
+    where the scores of a matrix rank the relevant items of the first users last, as
+    distances do, or differ in float64 alone.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
@@ -231,8 +232,8 @@ def evaluate_users(
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
     rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
-    remarks = remarks_on_seen(rows_of["relevant"], rows_of.get("seen"), names_of_users)
     judgements = Judgements.of(**rows_of)
+    texts = remarks.on_excluded(judgements, USER, names_of_users)
     job = EvaluationJob(options, scorer, judgements, rows, ids, USER, batch_size, key)
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
     num_items = scorer.start(rows[batches[0].indices])
@@ -251,8 +252,10 @@ def evaluate_users(
         similarity=scorer.similarity,
         groups=read_groups(item_groups, options, num_items),
     )
+    if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
+        texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
     evaluation, exposure, _ = run(
-        job, catalog, batches, undefined, progress, list_weights, keep_lists, remarks
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
     assert exposure is not None  # it is that of users
     return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
@@ -271,23 +274,3 @@ def _read_features(
             "items; pass one row for each"
         )
     return features
-
-
-def remarks_on_seen(
-    relevant_rows: SparseRows, seen_rows: SparseRows | None, users: np.ndarray
-) -> list[str]:
-    """Returns a warning about users who have seen all of their relevant items, if any."""
-    if seen_rows is None:
-        return []
-    same_width(relevant_rows, seen_rows)
-    # Products of sparse rows keep what both have: relevant items that were seen.
-    relevant_counts = np.diff(relevant_rows.indptr)
-    seen_counts = np.diff((relevant_rows * seen_rows).tocsr().indptr)
-    has_seen_all = (relevant_counts > 0) & (seen_counts == relevant_counts)
-    if not has_seen_all.any():
-        return []
-    return [
-        f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
-        f"{users.size} users, such as user {users[np.argmax(has_seen_all)]}, for "
-        "whom metrics are undefined; leave the items to be found out of seen"
-    ]

@@ -78,6 +78,28 @@ class Judgements(NamedTuple):
         )
         return label_dtype(attributes, (2,), 3)  # of queries and items, any numbers
 
+    def ranked_items(
+        self, shape: tuple[int, int], item_mask: jax.Array | None
+    ) -> np.ndarray:
+        """Returns whether the first items have a rank for the first queries.
+
+        Args:
+            shape: The numbers of these queries and of these items.
+            item_mask: `[items]` bool, the items that exist; None if all do.
+
+        Returns:
+            An array of bool of this shape.
+        """
+        is_ranked = np.ones(shape, bool)
+        if self.exclude is not None:
+            is_ranked &= first_rows(self.exclude, shape) == 0
+        if self.membership is not None:
+            membership = first_rows(self.membership, shape)
+            is_ranked &= membership & Membership.CANDIDATE > 0
+        if item_mask is not None:
+            is_ranked &= np.asarray(item_mask)[: shape[1]]
+        return is_ranked
+
     def check_known_items(self, num_items: int) -> None:
         """Raises if an id is of no item, where their number is known only now."""
         for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
@@ -127,6 +149,13 @@ def same_width(*matrices: SparseRows | None) -> None:
     num_columns = max(rows.shape[1] for rows in known)
     for rows in known:
         rows.resize((rows.shape[0], num_columns))
+
+
+def first_rows(rows: SparseRows, shape: tuple[int, int]) -> np.ndarray:
+    """Returns the first rows and columns of sparse rows as a dense array."""
+    part = rows.tocsr()[: shape[0]]
+    part.resize(shape)
+    return part.toarray()
 
 
 def global_arguments(

@@ -8,7 +8,6 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._check.remarks import colliding_scores
 from jax_rank_metrics._choices import Missing, Repeats, TiesOfFiles, Unjudged
 from jax_rank_metrics._files.frames import (
     IDS,
@@ -32,6 +31,7 @@ from jax_rank_metrics._files.joined import Joined, keep_first
 from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import argument, short_errors
+from jax_rank_metrics._states.remarks import colliding_scores
 
 
 @runtime_checkable

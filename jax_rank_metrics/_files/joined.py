@@ -15,7 +15,6 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._calls.signatures import Signature, signature
-from jax_rank_metrics._check.remarks import remark_on_grades
 from jax_rank_metrics._files.frames import pl
 from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of, pack
 from jax_rank_metrics._gains import overflow_message
@@ -42,6 +41,7 @@ from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, weighed_by
+from jax_rank_metrics._states.remarks import remark_on_grades
 from jax_rank_metrics._types import ListWeights, Number, Undefined
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jax_rank_metrics._check.remarks import collides
 from jax_rank_metrics._choices import Repeats
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
 from jax_rank_metrics._inputs.padding import next_size
+from jax_rank_metrics._states.remarks import collides
 
 T = TypeVar("T")
 Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run

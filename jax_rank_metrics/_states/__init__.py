@@ -38,4 +38,5 @@ Files, each of which imports only those before it:
 - `on_host.py`: the same numbers in NumPy, for tables.
 - `remarks.py`: words of remarks by which tables know them.
 - `merging.py`: operations on many states at once, held in any pytree or by name.
+- `remarks.py`: what values of lists, in NumPy, look unintended; one function a mistake.
 """
