@@ -14,10 +14,10 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._files.frames import SUBTOPIC, Value, pl
+from jax_rank_metrics._files.frames import SUBTOPIC, ValueColumn, pl
 from jax_rank_metrics._files.join import Joined, joined_of
+from jax_rank_metrics._files.judged_run import find_judged
 from jax_rank_metrics._files.read import format_of, read
-from jax_rank_metrics._files.sides import sides_of_frames
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._files.text import read_weights
 from jax_rank_metrics._messages import arguments_as
@@ -89,11 +89,11 @@ def measured(
     for name, path in _with_progress(list(options.paths.items())[first:]):
         rows, tag = _read(options, path, "score")
         try:
-            sides = sides_of_frames(judged, rows, ties, options.repeats)
-            choices = dict(sides.choices) | {"rows": options.duplicates}
+            judged_run = find_judged(judged, rows, ties, options.repeats)
+            choices = dict(judged_run.choices) | {"rows": options.duplicates}
             with arguments_as(missing="--missing", unjudged="--unjudged"):
                 joined = joined_of(
-                    sides._replace(choices=choices),
+                    judged_run._replace(choices=choices),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
                     depth=options.depth,
@@ -118,7 +118,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 
 
 def _read(
-    options: CommandOptions, path: Path, value: Value
+    options: CommandOptions, path: Path, value: ValueColumn
 ) -> "tuple[pl.DataFrame, str | None]":
     """Reads judgements or a run, by their options; see `read`."""
     format: str | None = options.qrels_format

@@ -9,7 +9,7 @@ import numpy as np
 from jax_rank_metrics import _gains
 from jax_rank_metrics._command.arguments import metric_names
 from jax_rank_metrics._files.joined import COLUMNS
-from jax_rank_metrics._files.sides import TOPICS
+from jax_rank_metrics._files.judged_run import TOPICS
 from jax_rank_metrics._metrics.metric import parse
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._names import grammar

@@ -10,9 +10,9 @@ What comes in: files, or any data by query and document. What goes out: a `Joine
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
     frames.py      frames of what was read: columns, checks, lists of ids as rows, chunks of
                    documents
-    join.py        `jrm.join`: reads its arguments as frames or dicts, joins, and warns
-    sides.py       `Sides`: by query, the judged documents, the scores of the run, and which
-                   of its documents are judged; all documents as packed arrays
+    join.py        `jrm.join`: makes frames of its arguments, joins these, and warns
+    judged_run.py  `JudgedRun`: by query, the judged documents, those of the run, and which
+                   of them are the same; all documents as packed arrays
     joined.py      `Joined`, what `join` returns: the places of judged documents, with the
                    depth and ties of trec_eval, and metrics of every query from these
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax_rank_metrics._files.frames import Value, first_true, listed, pl, series
+from jax_rank_metrics._files.frames import ValueColumn, first_true, listed, pl, series
 from jax_rank_metrics._files.source import (
     ZSTD,
     Source,
@@ -59,7 +59,7 @@ def _indices(
 
 
 def delimited(
-    source: Source, data: bytes, separator: str, choose: Choose, value: Value
+    source: Source, data: bytes, separator: str, choose: Choose, value: ValueColumn
 ) -> ParsedRows:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     try:
@@ -274,7 +274,7 @@ def _holds_lists(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return line.startswith(b"[")
     lists = value.values() if isinstance(value, dict) else ()
-    return type(value) is list or (bool(lists) and all(type(x) is list for x in lists))
+    return type(value) is list or {*map(type, lists)} == {list}
 
 
 def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
@@ -322,7 +322,7 @@ def _listed(
     return ParsedRows(source, frame, location)
 
 
-def json_by_query(source: Source, data: bytes, value: Value) -> ParsedRows:
+def json_by_query(source: Source, data: bytes, value: ValueColumn) -> ParsedRows:
     """Returns the rows of `{query: {document: number}}`, or of lists of documents.
 
     Raises:

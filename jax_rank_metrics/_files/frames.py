@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     pl = LazyLibrary("polars", "jrm.join", "trec")
 
-Value = Literal["relevance", "score"]
+ValueColumn = Literal["relevance", "score"]
 
 
 # Raises an error from the index of a row and the reason.
@@ -25,7 +25,7 @@ SUBTOPIC = "subtopic"
 # The columns of query, document and number, as programs name them.
 _RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
 _TERRIER = "docno", "docid"  # where both are there, the latter is a number in an index
-_KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
+_KNOWN: dict[ValueColumn, tuple[tuple[str, str, str], ...]] = {
     "relevance": (
         ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
         *(("qid", doc, number) for doc in _TERRIER for number in ("label", "rel")),
@@ -69,7 +69,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def known_columns(
-    names: Sequence[str], value: Value, may_be_lists: bool = True
+    names: Sequence[str], value: ValueColumn, may_be_lists: bool = True
 ) -> tuple[str, ...]:
     """Returns the columns of query, document, number and perhaps subtopic among names.
 
@@ -104,17 +104,17 @@ def known_columns(
         numbers = [f"{number}{s}" for *_, number in _KNOWN[value] for s in ("", "s")]
         present = [
             columns
-            for x, doc, number in _KNOWN[value]
+            for query, doc, number in _KNOWN[value]
             for columns in (
-                (x, doc, f"{number}s"),
-                (x, doc),
-                *((x, f"{doc}s", y) for y in numbers),
-                (x, f"{doc}s"),
+                (query, doc, f"{number}s"),
+                (query, doc),
+                *((query, f"{doc}s", name) for name in numbers),
+                (query, f"{doc}s"),
             )
             if {*columns} <= known
         ]
     triple = present[0] if present else _KNOWN[value][0]
-    subtopics = [x for x in _SUBTOPICS if x in names and value == "relevance"]
+    subtopics = [name for name in _SUBTOPICS if name in names and value == "relevance"]
     if len(subtopics) > 1:
         raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
     return (*triple, *subtopics)
@@ -141,12 +141,12 @@ def finite_numbers(texts: "pl.Series") -> "pl.Series":
     return numbers.set(~numbers.is_finite(), None)
 
 
-def standard_names(value: Value, count: int) -> tuple[str, ...]:
+def standard_names(value: ValueColumn, count: int) -> tuple[str, ...]:
     """Returns the names here of the first columns: query, document, number, subtopic."""
     return (*IDS, value, SUBTOPIC)[:count]
 
 
-def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
+def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFrame":
     """Returns the columns of ids and of `value`, checked and converted.
 
     Ids, and so subtopics, become strings or int64, scores float64, and relevance int64 or
@@ -189,7 +189,7 @@ def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
     return integers
 
 
-def _numbers(column: "pl.Series", value: Value, fail: Fail) -> "pl.Series":
+def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series":
     """Returns numbers as float64, and relevance without fractions as int64.
 
     A relevance is finite. A score may be infinite, but not NaN. Integer scores stay
@@ -223,18 +223,25 @@ def _numbers(column: "pl.Series", value: Value, fail: Fail) -> "pl.Series":
         integers = stripped.cast(pl.Int64, strict=False)
         if not integers.has_nulls():
             return integers
-        distinct = integers.drop_nulls().unique(maintain_order=True)
-        row = first_true(~distinct.cast(pl.Float64).is_first_distinct())
-        if row is not None:
-            at = first_true(integers == distinct[row])
-            assert at is not None
-            fail(at, f"score is {distinct[row]}, {NOT_HELD}")
+        integer = same_in_float64(integers.drop_nulls())
+        at = None if integer is None else first_true(integers == integer)
+        if at is not None:
+            fail(at, f"score is {integer}, {NOT_HELD}")
     return numbers
 
 
 def are_wide(numbers: "pl.Series") -> bool:
     """Returns whether some numbers may be integers that float64 does not distinguish."""
     return bool((numbers.is_finite() & (numbers.abs() >= 2.0**53)).any())
+
+
+def same_in_float64(integers: Iterable[int]) -> int | None:
+    """Returns the first integer of which float64 makes the same as of an earlier one."""
+    known: dict[float, int] = {}
+    for integer in integers:
+        if known.setdefault(float(integer), integer) != integer:
+            return integer
+    return None
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:
@@ -287,7 +294,9 @@ def is_listed(frame: "pl.DataFrame") -> bool:
     return frame["doc_id"].dtype == pl.List
 
 
-def rows_of_lists(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
+def rows_of_lists(
+    frame: "pl.DataFrame", value: ValueColumn, fail: Fail
+) -> "pl.DataFrame":
     """Returns a checked row for each document of a frame with a list in each row.
 
     A query whose list is empty has one row, in which the document is null. Without
@@ -350,7 +359,7 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
     """
     chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
     if isinstance(document, Mapping):
-        unknown = [x for x in chunks if x not in document]
+        unknown = [chunk for chunk in chunks if chunk not in document]
         if unknown:
             raise ValueError(
                 f"document has no entry for {unknown[0]!r}, a document of the run; "

@@ -1,5 +1,7 @@
 """`jrm.join`: judgements and a run, of any form, as one set of lists."""
 
+import contextlib
+import numbers
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +15,7 @@ from jax_rank_metrics._files.frames import (
     IDS,
     NOT_HELD,
     DocumentOf,
-    Value,
+    ValueColumn,
     by_documents,
     cleaned,
     first_repeat,
@@ -23,12 +25,13 @@ from jax_rank_metrics._files.frames import (
     listed,
     pl,
     rows_of_lists,
+    same_in_float64,
     scores_of_ranks,
     series,
     standard_names,
 )
 from jax_rank_metrics._files.joined import Joined, keep_first
-from jax_rank_metrics._files.sides import Sides, sides_of_dicts, sides_of_frames
+from jax_rank_metrics._files.judged_run import JudgedRun, find_judged
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._messages import argument, short_errors
 from jax_rank_metrics._states.remarks import colliding_scores
@@ -43,7 +46,7 @@ class _Frame(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
+def frame_of(name: str, data: Any, value: ValueColumn) -> "pl.DataFrame":
     """Returns an argument of `join` as a frame with checked columns.
 
     Args:
@@ -76,7 +79,8 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     if not has_lists:
         frame = cleaned(frame, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
-    row = None if "repeated" in frame.columns else first_repeat(frame)
+    is_distinct = isinstance(data, Mapping) or "repeated" in frame.columns
+    row = None if is_distinct else first_repeat(frame)
     if row is not None:
         query, doc = frame.select(IDS).row(row)
         cure = "pass it once"
@@ -86,7 +90,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     return frame
 
 
-def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool]:
+def _raw_frame(name: str, data: Any, value: ValueColumn) -> tuple["pl.DataFrame", bool]:
     """Returns the columns of `data` as they are, and whether the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()
@@ -97,11 +101,10 @@ def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool
     if isinstance(data, pl.Series):
         data = data.to_list()
     is_mapping = isinstance(data, Mapping)
-    if is_mapping and (not data or any(isinstance(x, Mapping) for x in data.values())):
-        queries, docs, numbers = _columns(name, data)
-        if not all(type(number) is int for number in numbers):
-            numbers = _one_dtype(name, numbers)
-        columns = dict(zip((*IDS, value), (queries, docs, numbers), strict=True))
+    if is_mapping and (
+        not data or any(isinstance(held, Mapping) for held in data.values())
+    ):
+        columns = _columns(name, data, value)
     elif is_mapping or isinstance(data, (list, tuple)) or _inputs.is_series(data):
         queries, docs = _inputs.ragged_lists(name, data, is_ordered=value == "score")
         columns = {"query_id": range(len(docs)) if queries is None else queries}
@@ -126,7 +129,8 @@ def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool
             del present["query_id"]
         is_polars = isinstance(data, pl.DataFrame)
         columns = {
-            x: data[y] if is_polars else _numeric(data[y]) for x, y in present.items()
+            column: data[source] if is_polars else _numeric(data[source])
+            for column, source in present.items()
         }
     else:
         raise TypeError(
@@ -134,7 +138,7 @@ def _raw_frame(name: str, data: Any, value: Value) -> tuple["pl.DataFrame", bool
             f"doc_id and {value}, a dict {{query: {{doc: {value}}}}}, or "
             f"{{query: [doc, …]}}"
         )
-    frame = pl.DataFrame([series(name, x, values) for x, values in columns.items()])
+    frame = pl.DataFrame([series(name, *column) for column in columns.items()])
     if value not in frame.columns and not is_listed(frame):
         raise ValueError(
             f"{name} has no column {value!r}, only {listed(names)}; rename it"
@@ -155,23 +159,34 @@ def _check_names(name: str, columns: Sequence[object]) -> None:
         )
 
 
-def _columns(name: str, data: Mapping[object, object]) -> tuple[list[object], ...]:
-    """Returns the queries, documents and numbers of a dict of dicts, row by row.
+def _columns(
+    name: str, data: Mapping[object, object], value: ValueColumn
+) -> dict[str, object]:
+    """Returns the columns of a dict of dicts.
 
-    >>> _columns("run", {"q1": {"a": 0.5, "b": 0.1}, "q2": {"a": 0.2}})
-    (['q1', 'q1', 'q2'], ['a', 'b', 'a'], [0.5, 0.1, 0.2])
+    >>> columns = _columns("run", {"q1": {"a": 0.5, "b": 0.1}, "q2": {}}, "score")
+    >>> for column in columns.values():
+    ...     print([*column])
+    ['q1', 'q1']
+    ['a', 'b']
+    [0.5, 0.1]
     """
-    queries, docs, numbers = [], [], []
+    queries, counts, doc_ids, values = [], [], [], []
     for query, documents in data.items():
         if not isinstance(documents, Mapping):
             raise TypeError(
                 f"{name}: query {query!r} holds {kind_of(documents)}; pass a dict of "
                 "documents to numbers"
             )
-        queries += [query] * len(documents)
-        docs += documents.keys()
-        numbers += documents.values()
-    return queries, docs, numbers
+        if documents:
+            queries.append(query)
+            counts.append(len(documents))
+            doc_ids += documents.keys()
+            values += documents.values()
+    values = _one_dtype(name, values)
+    rows = np.repeat(np.arange(len(queries)), np.array(counts, int))
+    query_ids = series(name, "query_id", queries)[rows]
+    return dict(zip((*IDS, value), (query_ids, doc_ids, values), strict=True))
 
 
 def _numeric(column: object) -> np.ndarray | list[object]:
@@ -182,82 +197,94 @@ def _numeric(column: object) -> np.ndarray | list[object]:
     values = np.asarray(column)
     if values.dtype.kind in "biuf":
         return values
-    return [x.tolist() if isinstance(x, np.ndarray) else x for x in values.tolist()]
+    return [
+        cell.tolist() if isinstance(cell, np.ndarray) else cell
+        for cell in values.tolist()
+    ]
 
 
-def _one_dtype(name: str, numbers: list[Any]) -> np.ndarray | list[object]:
-    """Returns integers beside floats as floats, which have to hold them."""
-    values = _numeric(numbers)
-    if isinstance(values, np.ndarray) and (np.abs(values) >= 2.0**53).any():
-        integers_of: dict[float, int] = {}
-        for x in numbers:
-            if isinstance(x, int) and integers_of.setdefault(float(x), x) != x:
-                raise ValueError(f"{name} holds {x}, {NOT_HELD}")
-    return values
+def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
+    """Returns numbers of several kinds in one dtype; floats have to hold the integers."""
+    kinds = {*map(type, values)}
+    if kinds in ({int}, {float}):
+        return values
+    are_integers = {issubclass(kind, numbers.Integral) for kind in kinds}
+    if all(issubclass(kind, numbers.Real) for kind in kinds):
+        dtype = np.float64 if False in are_integers else np.int64
+        with contextlib.suppress(OverflowError):
+            array = np.fromiter(values, dtype)
+            if len(are_integers) < 2 or not (np.abs(array) >= 2.0**53).any():
+                return array
+    array = _numeric(values)
+    if isinstance(array, np.ndarray) and (np.abs(array) >= 2.0**53).any():
+        integer = same_in_float64(n for n in values if isinstance(n, int))
+        if integer is not None:
+            raise ValueError(f"{name} holds {integer}, {NOT_HELD}")
+    return array
 
 
 _SHOWN = 2  # documents of each side that a remark names
 _LEAST_JUDGED = 0.01  # of the retrieved documents: fewer are judged if ids never match
 
 
-def remarks_on_join(sides: Sides) -> list[str]:
+def remarks_on_join(run: JudgedRun) -> list[str]:
     """Returns remarks on lists, ids that never match, and scores that collide.
 
     Args:
-        sides: Judgements and the whole run, of any depth and with unjudged documents.
+        run: Judgements and the whole run, of any depth and with unjudged documents.
     """
-    remarks = [*sides.remarks, *_unmatched_ids(sides)]
-    if sides.collides is not None and sides.collides.any():
-        first = sides.query_ids[int(np.argmax(sides.collides))]
+    remarks = [*run.remarks, *_unmatched_ids(run)]
+    if run.collides is not None and run.collides.any():
+        first = run.query_ids[int(np.argmax(run.collides))]
         remarks.append(
             colliding_scores(
-                f"{np.count_nonzero(sides.collides)} of {len(sides.query_ids)} queries, "
+                f"{np.count_nonzero(run.collides)} of {len(run.query_ids)} queries, "
                 f"such as {first!r}",
                 "float64",
                 "write smaller integers, or leave the rules of trec_eval",
             )
         )
-    return remarks + _ids_that_print_alike(sides)
+    return remarks + _ids_that_print_alike(run)
 
 
-def _ids_that_print_alike(sides: Sides) -> list[str]:
+def _ids_that_print_alike(run: JudgedRun) -> list[str]:
     """Remarks on documents whose ids are the same letters, written in two ways.
 
     An "é" is one character of Unicode, or an "e" and an accent.
     """
-    if sides.is_ascii:
-        return []
     known: dict[str, str] = {}
-    for doc_id in {x: None for ids in sides.doc_ids() for x in ids if not x.isascii()}:
-        written = known.setdefault(unicodedata.normalize("NFC", doc_id), doc_id)
-        if written != doc_id:
-            return [
-                f"the documents {ascii(written)[:80]} and {ascii(doc_id)[:80]} print alike "
-                "but differ; pass ids through unicodedata.normalize('NFC', …) if they are "
-                "the same"
-            ]
+    for ids in (run.judged.doc_ids, run.retrieved.doc_ids):
+        if ids.dtype != pl.String:
+            return []
+        has_accents = ids.str.len_bytes() != ids.str.len_chars()
+        for doc_id in ids.filter(has_accents).unique(maintain_order=True):
+            written = known.setdefault(unicodedata.normalize("NFC", doc_id), doc_id)
+            if written != doc_id:
+                return [
+                    f"the documents {ascii(written)[:80]} and {ascii(doc_id)[:80]} print "
+                    "alike but differ; pass ids through unicodedata.normalize('NFC', …) if "
+                    "they are the same"
+                ]
     return []
 
 
-def _unmatched_ids(sides: Sides) -> list[str]:
+def _unmatched_ids(run: JudgedRun) -> list[str]:
     """Remarks if hardly any retrieved document is judged, and none of them is relevant."""
-    counts, is_hit = sides.retrieved.counts, sides.is_retrieved
+    counts, is_hit = run.retrieved.counts, run.is_retrieved
     num_retrieved, num_judged = int(counts.sum()), np.count_nonzero(is_hit)
-    is_found = is_hit & (sides.judged.values > 0)
+    is_found = is_hit & (run.judged.values > 0)
     if num_judged >= _LEAST_JUDGED * num_retrieved or is_found.any():
         return []
-    first = int(np.argmax((counts > 0) & (sides.judged.counts > 0)))
+    first = int(np.argmax((counts > 0) & (run.judged.counts > 0)))
     examples = [
         ", ".join(
-            repr(x)[:80] for x in ids[rows.ranges()[first]].head(_SHOWN).to_list()
+            repr(doc_id)[:80] for doc_id in rows.doc_ids[rows.ranges()[first]][:_SHOWN]
         )
-        for ids, rows in zip(
-            sides.doc_ids(), (sides.judged, sides.retrieved), strict=True
-        )
+        for rows in (run.judged, run.retrieved)
     ]
     return [
         f"{num_judged} of {num_retrieved} retrieved documents are judged, and none is "
-        f"relevant: of query {sides.query_ids[first]!r}, the judgements hold "
+        f"relevant: of query {run.query_ids[first]!r}, the judgements hold "
         f"{examples[0]}, and the run {examples[1]}; pass ids that are written alike on "
         "both sides, if these are the same documents"
     ]
@@ -371,9 +398,9 @@ def join(
     if depth is not None:
         _inputs.positive_integer("depth", depth)
     with short_errors():
-        sides = _sides_of(qrels, run, ties, repeats, document)
+        judged_run = _judged_run_of(qrels, run, ties, repeats, document)
         joined = joined_of(
-            sides,
+            judged_run,
             missing=missing,
             unjudged=unjudged,
             depth=depth,
@@ -385,23 +412,19 @@ def join(
     return joined
 
 
-def _sides_of(
+def _judged_run_of(
     qrels: object,
     run: object,
     ties: TiesOfFiles,
     repeats: Repeats = "keep",
     document: DocumentOf | None = None,
-) -> Sides:
+) -> JudgedRun:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
     Raises:
         ValueError: if either is empty; see `frame_of`.
         TypeError: see `frame_of`.
     """
-    if isinstance(qrels, Mapping) and isinstance(run, Mapping) and document is None:
-        sides = sides_of_dicts(qrels, run)
-        if sides and len(sides.judged.values) and run:
-            return sides
     judged = frame_of("qrels", qrels, "relevance")
     retrieved = frame_of("run", run, "score")
     # A dict of queries without documents is a run that has found nothing.
@@ -413,7 +436,7 @@ def _sides_of(
             )
     if document is not None:
         retrieved = by_documents(retrieved, document)
-    return sides_of_frames(judged, retrieved, ties, repeats)
+    return find_judged(judged, retrieved, ties, repeats)
 
 
 def join_dicts(
@@ -435,12 +458,11 @@ def join_dicts(
         condensed: See `join`.
         ties: See `join`.
     """
-    sides = sides_of_dicts(qrels, run) if isinstance(qrels, Mapping) else None
-    sides = sides or _sides_of(qrels, run, ties)
+    judged_run = _judged_run_of(qrels, run, ties)
     if ties == "trec":
-        sides = sides.with_float32_scores()
+        judged_run = judged_run.with_float32_scores()
     return joined_of(
-        sides,
+        judged_run,
         missing="zero",
         unjudged="skip",
         depth=None,
@@ -450,7 +472,7 @@ def join_dicts(
 
 
 def joined_of(
-    sides: Sides,
+    run: JudgedRun,
     *,
     missing: Missing,
     unjudged: Unjudged,
@@ -459,12 +481,12 @@ def joined_of(
     condensed: bool,
 ) -> Joined:
     """Returns what `join` does of judgements and a run in which they have been found."""
-    if len(sides.unjudged) and unjudged == "error":
+    if len(run.unjudged) and unjudged == "error":
         raise ValueError(
-            f"run: {_subject(sides.unjudged)} no documents in qrels; pass "
+            f"run: {_subject(run.unjudged)} no documents in qrels; pass "
             f"{argument('unjudged', 'skip')} to leave such queries out"
         )
-    is_answered, queries = sides.is_answered, sides.query_ids
+    is_answered, queries = run.is_answered, run.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
@@ -476,27 +498,32 @@ def joined_of(
             "qrels and run have no query in common, or run no document of any; compare "
             "their ids"
         )
-    relevance, max_float32 = sides.judged.values, np.finfo(np.float32).max
+    relevance, max_float32 = run.judged.values, np.finfo(np.float32).max
     is_large = relevance > max_float32
     if is_large.any():
         row = int(np.argmax(is_large))
         raise ValueError(
-            f"qrels: document {sides.doc_ids()[0][row]!r} has the relevance "
+            f"qrels: document {run.judged.doc_ids[row]!r} has the relevance "
             f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
         )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
-    remarks = remarks_on_join(sides)
+    remarks = remarks_on_join(run)
     if depth is not None:
-        sides = keep_first(sides, depth)
+        run = keep_first(run, depth)
     if condensed:  # Only documents that were judged stay in the run.
-        is_judged = np.zeros(len(sides.retrieved.values), bool)
-        is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
-        sides = sides.keep(is_judged)
-    choices = {**sides.choices, "negative": "unjudged", "nan": "error", "cut": depth}
+        is_judged = np.zeros(len(run.retrieved.values), bool)
+        is_judged[run.retrieved_rows[run.is_retrieved & (relevance >= 0)]] = True
+        run = run.keep(is_judged)
+    choices = {
+        **run.choices,
+        "negative": "unjudged",
+        "nan": "error",
+        "cut": depth,
+    }
     choices |= {"ties": ties, "unjudged": "removed" if condensed else "zero"}
     if missing == "skip":  # of which lists may be empty
         choices["queries"] = "both" if choices["duplicates"] == "error" else "listed"
-    return Joined(sides, is_counted.astype(np.float32), ties, remarks, choices)
+    return Joined(run, is_counted.astype(np.float32), ties, remarks, choices)
 
 
 def _subject(ids: "pl.Series") -> str:

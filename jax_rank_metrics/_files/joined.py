@@ -16,7 +16,13 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._calls.signatures import Signature, signature
 from jax_rank_metrics._files.frames import pl
-from jax_rank_metrics._files.sides import TOPICS, PackedItems, Sides, labels_of, pack
+from jax_rank_metrics._files.judged_run import (
+    TOPICS,
+    JudgedRun,
+    PackedItems,
+    labels_of,
+    pack,
+)
 from jax_rank_metrics._gains import overflow_message
 from jax_rank_metrics._inputs.padding import make_blocks
 from jax_rank_metrics._items import RawItems
@@ -83,7 +89,7 @@ class Joined:
 
     def __init__(
         self,
-        sides: Sides,
+        run: JudgedRun,
         list_weights: np.ndarray,
         ties: str,
         remarks: Sequence[str] = (),
@@ -92,8 +98,8 @@ class Joined:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
         self.list_weights = list_weights
-        self.query_ids = sides.query_ids
-        self._sides = sides
+        self.query_ids = run.query_ids
+        self._run = run
         self._ties = ties
         self._remarks = (*remarks,)
         self._choices = dict(choices or {})  # of signatures
@@ -105,8 +111,8 @@ class Joined:
 
     def remarks_at(self, relevance_threshold: Number) -> tuple[str, ...]:
         """Returns the remarks for metrics of this `relevance_threshold`."""
-        relevance = self._sides.judged.values
-        counted = relevance[np.repeat(self.list_weights > 0, self._sides.judged.counts)]
+        relevance = self._run.judged.values
+        counted = relevance[np.repeat(self.list_weights > 0, self._run.judged.counts)]
         largest = float(counted.max(initial=0))
         num_judged = int((relevance >= 0).sum())
         of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
@@ -169,8 +175,12 @@ class Joined:
         columns = self.columns
         if metrics is not None:
             specs = [bound.spec for bound in bind_all(metrics)]
-            read = {x for y in specs for x in (*y.columns, *y.optional_columns)}
-            columns = {name: x for name, x in columns.items() if name in read}
+            read = {
+                column
+                for spec in specs
+                for column in (*spec.columns, *spec.optional_columns)
+            }
+            columns = {name: columns[name] for name in columns if name in read}
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
         names += ("segment_ids", "num_segments")
         return {name: getattr(self, name) for name in names} | {"columns": columns}
@@ -199,8 +209,8 @@ class Joined:
         """
         weights = _inputs.weights_of_lists(list_weights, self.query_ids, "queries")
         bounds = bind_all(metrics)
-        readers = [x.name for x in bounds if TOPICS in x.spec.columns]
-        if readers and self._sides.subtopics is None:
+        readers = [bound.name for bound in bounds if TOPICS in bound.spec.columns]
+        if readers and self._run.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "
                 f"those of {argument('format', 'subtopics')}"
@@ -271,7 +281,7 @@ class Joined:
         'ap|ties:id-desc|duplicates:error|negative:unjudged|nan:error|def:1'
         """
         choices = self._choices | {"undefined": undefined}
-        return {x.name: signature(x, **choices) for x in bind_all(metrics)}
+        return {bound.name: signature(bound, **choices) for bound in bind_all(metrics)}
 
     def relevant_ranks(
         self, query: str | int, relevance_threshold: Number | None = None
@@ -305,16 +315,16 @@ class Joined:
     def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":
         """The index of each query by its id, and the ids of the rows of judgements."""
         indices = {query: index for index, query in enumerate(self.query_ids)}
-        return indices, self._sides.doc_ids()[0]
+        return indices, self._run.judged.doc_ids
 
     @functools.cached_property
     def _places(self) -> Places:
-        return places_of(self._sides, self._ties)
+        return places_of(self._run, self._ties)
 
     @functools.cached_property
     def _packed(self) -> PackedItems:
         is_trec = self._ties == "trec"
-        return pack(without_ties(self._sides) if is_trec else self._sides)
+        return pack(without_ties(self._run) if is_trec else self._run)
 
     def __repr__(self) -> str:
         """Shows how many queries and documents there are."""
@@ -322,41 +332,41 @@ class Joined:
         skipped = f", {num_skipped} skipped" if num_skipped else ""
         return (
             f"Joined({self.num_segments} queries{skipped}, "
-            f"{int((self._sides.judged.values >= 0).sum())} judged, "
-            f"{int(self._sides.retrieved.counts.sum())} retrieved)"
+            f"{int((self._run.judged.values >= 0).sum())} judged, "
+            f"{int(self._run.retrieved.counts.sum())} retrieved)"
         )
 
 
-def keep_first(sides: Sides, depth: int) -> Sides:
+def keep_first(run: JudgedRun, depth: int) -> JudgedRun:
     """Returns the first documents of each list of the run, those with the last ids of ties.
 
     Args:
-        sides: Judgements and a run.
+        run: Judgements and a run.
         depth: How many documents of each list to keep.
     """
-    rows, above = _in_definite_order(sides)
-    is_kept = np.zeros(len(sides.retrieved.values), bool)
+    rows, above = _in_definite_order(run)
+    is_kept = np.zeros(len(run.retrieved.values), bool)
     is_kept[rows[above < depth]] = True
-    return sides.keep(is_kept)
+    return run.keep(is_kept)
 
 
-def without_ties(sides: Sides) -> Sides:
+def without_ties(run: JudgedRun) -> JudgedRun:
     """Returns a run whose values tell documents with equal scores apart by their ids.
 
     They are the negative numbers of documents above each.
     """
-    rows, above = _in_definite_order(sides)
-    values = sides.retrieved.values.copy()
+    rows, above = _in_definite_order(run)
+    values = run.retrieved.values.copy()
     values[rows] = -above
-    return sides._replace(retrieved=sides.retrieved._replace(values=values))
+    return run._replace(retrieved=run.retrieved._replace(values=values))
 
 
-def _in_definite_order(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
+def _in_definite_order(run: JudgedRun) -> tuple[np.ndarray, np.ndarray]:
     """Returns the rows of the run, list after list in rank order, and their places.
 
     Documents with equal scores are in the order of trec_eval.
     """
-    retrieved, ranges = sides.retrieved, sides.retrieved.ranges()
+    retrieved, ranges = run.retrieved, run.retrieved.ranges()
     rows = best_rows(retrieved.values, ranges)
     values, counts = retrieved.values[rows], retrieved.counts
     first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
@@ -366,7 +376,7 @@ def _in_definite_order(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
     begins[first_of_list] = True
     tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
     if len(tied):
-        ids = sides.doc_ids()[1][rows[tied]].cast(pl.String)
+        ids = run.retrieved.doc_ids[rows[tied]].cast(pl.String)
         order = _by_last_id(np.cumsum(begins)[tied], ids)
         rows[tied] = rows[tied][order]
     return rows, np.arange(len(rows)) - first_of_list
@@ -382,30 +392,30 @@ def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
     return frame.select(keys).to_series().to_numpy()
 
 
-def places_of(sides: Sides, ties: str) -> Places:
+def places_of(run: JudgedRun, ties: str) -> Places:
     """Counts the documents above each judged one, and those that tie with it.
 
     Args:
-        sides: Judgements and a run.
+        run: Judgements and a run.
         ties: See `join`. With "trec", no documents tie.
     """
-    counts, values = sides.retrieved.counts, sides.retrieved.values
-    is_ranked, lists = sides.is_retrieved, sides.judged.list_ids()
+    counts, values = run.retrieved.counts, run.retrieved.values
+    is_ranked, lists = run.is_retrieved, run.judged.list_ids()
     above, tied = np.zeros((2, len(lists)), np.int32)
     above[is_ranked], tied[is_ranked] = count_places(
-        [values[rows] for rows in sides.retrieved.ranges()],
-        sides.scores[is_ranked],
+        [values[rows] for rows in run.retrieved.ranges()],
+        values[run.retrieved_rows[is_ranked]],
         _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
     )
     if ties == "trec":
         rows = np.flatnonzero(tied > 1)
         if len(rows):
-            above[rows] += _count_later_ids(sides, rows, above[rows], tied[rows])
+            above[rows] += _count_later_ids(run, rows, above[rows], tied[rows])
         tied[rows] = 1
     order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
     return Places(
-        starts=_starts(sides.judged.counts),
-        relevance=sides.judged.values[order],
+        starts=_starts(run.judged.counts),
+        relevance=run.judged.values[order],
         retrieved=is_ranked[order],
         above=above[order],
         tied=tied[order],
@@ -415,19 +425,19 @@ def places_of(sides: Sides, ties: str) -> Places:
 
 
 def _count_later_ids(
-    sides: Sides, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
+    run: JudgedRun, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
 ) -> np.ndarray:
     """Counts the documents of the run with the score of a judged one and a later id.
 
     Only tie groups that hold one of these are sorted by id.
 
     Args:
-        sides: Judgements and a run.
+        run: Judgements and a run.
         judged_rows: `[documents]`, at least one, rows of judgements that the run has.
         above: `[documents]`, as in `Places`.
         tied: `[documents]`, as in `Places`.
     """
-    retrieved, lists = sides.retrieved, sides.judged.list_ids()[judged_rows]
+    retrieved, lists = run.retrieved, run.judged.list_ids()[judged_rows]
     with_ties, list_of_judged = np.unique(lists, return_inverse=True)
     starts_of_lists = _starts(retrieved.counts[with_ties])
     # Tie groups by the place of their first document among those of all these lists.
@@ -439,7 +449,7 @@ def _count_later_ids(
     places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
     ranges = retrieved.ranges()
     rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
-    judged_ids, run_ids = sides.doc_ids()
+    judged_ids, run_ids = run.judged.doc_ids, retrieved.doc_ids
     # Judged documents stand before the run, so that they precede their equals there.
     ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
     order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))

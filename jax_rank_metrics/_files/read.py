@@ -14,7 +14,7 @@ from jax_rank_metrics._choices import (
 )
 from jax_rank_metrics._files import columnar, text
 from jax_rank_metrics._files.frames import (
-    Value,
+    ValueColumn,
     cleaned,
     first_repeat,
     id_columns,
@@ -38,7 +38,7 @@ _EXTENSIONS = {
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
 _OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
-_FORMS: dict[tuple[str, Value], text.Form] = {
+_FORMS: dict[tuple[str, ValueColumn], text.Form] = {
     ("trec", "relevance"): text.QRELS,
     ("trec", "score"): text.RUN,
     ("subtopics", "relevance"): text.SUBTOPICS,
@@ -190,7 +190,7 @@ def read(
     format: str | None,
     columns: Sequence[str] | None,
     duplicates: DuplicatesOfQrels,
-    value: Value,
+    value: ValueColumn,
     keeps_lists: bool = False,
 ) -> "tuple[pl.DataFrame, str | None]":
     """Reads judgements if `value` is "relevance", or a run if it is "score".
@@ -277,7 +277,7 @@ def _without_repeats(
     frame: "pl.DataFrame",
     row: int,
     duplicates: DuplicatesOfQrels,
-    value: Value,
+    value: ValueColumn,
 ) -> "pl.DataFrame":
     """Returns the rows of documents without those that repeat in their query.
 
@@ -298,7 +298,7 @@ def _without_repeats(
     if duplicates != "error":
         return frame.unique(ids, keep=duplicates, maintain_order=True)
     query, doc, *subtopics = frame.select(ids).row(row)
-    first, last = (argument("duplicates", x) for x in ("first", "last"))
+    first, last = (argument("duplicates", choice) for choice in ("first", "last"))
     cure = f"pass {first} or {last} to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
         is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
@@ -316,7 +316,7 @@ def _without_repeats(
     )
 
 
-def _empty_error(source: Source, value: Value) -> ValueError:
+def _empty_error(source: Source, value: ValueColumn) -> ValueError:
     """Returns the error for a file without rows."""
     return ValueError(f"{source}: is empty, without a single {value}")
 
@@ -327,7 +327,9 @@ def format_of(path: str | PathLike[str]) -> str | None:
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
-def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> None:
+def _check_columns(
+    columns: Sequence[str] | None, format: str, value: ValueColumn
+) -> None:
     """Raises ValueError unless these can be the names of columns in files of the format."""
     if columns is None:
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from jax_rank_metrics._files.frames import (
-    Value,
+    ValueColumn,
     are_wide,
     finite_numbers,
     first_true,
@@ -165,7 +165,7 @@ SVMLIGHT = Form(
 )
 
 
-def format_without_names(line: str, value: Value) -> str | None:
+def format_without_names(line: str, value: ValueColumn) -> str | None:
     """Returns the format of lines without names whose form a line has, or None."""
     if (QRELS if value == "relevance" else RUN).is_form_of(line):
         return "trec"

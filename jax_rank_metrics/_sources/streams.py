@@ -318,7 +318,7 @@ class Stream(NamedTuple):
         _, indices = sort_by([~rank])  # ascending
         items = self.judged.only(has_rank).at(indices)
         above, tied, rank = (
-            _arithmetic.take(x, indices) for x in (counts.above, tied, rank)
+            _arithmetic.take(amounts, indices) for amounts in (counts.above, tied, rank)
         )
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)

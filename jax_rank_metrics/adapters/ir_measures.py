@@ -28,7 +28,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import TiesOfFiles
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import join_dicts
-from jax_rank_metrics._files.sides import TOPICS
+from jax_rank_metrics._files.judged_run import TOPICS
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics.adapters._shared import framework
 

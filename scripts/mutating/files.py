@@ -6,13 +6,13 @@ MUTANTS = (
     Mutant(
         "documents with a relevance below 0 stay in condensed lists",
         "_files/join.py",
-        "sides.is_retrieved & (relevance >= 0)",
-        "sides.is_retrieved & (relevance >= -9)",
+        "run.is_retrieved & (relevance >= 0)",
+        "run.is_retrieved & (relevance >= -9)",
         "tests/test_joined.py::test_condensed_lists_are_those_of_judged_documents",
     ),
     Mutant(
         "scores of files in single precision",
-        "_files/sides.py",
+        "_files/judged_run.py",
         "pl.Series(retrieved.values + 0.0)",
         "pl.Series((retrieved.values + 0.0).astype(np.float32))",
         "tests/test_files.py::test_join",
@@ -27,7 +27,7 @@ MUTANTS = (
     Mutant(
         "scores of dicts compared as doubles under trec_eval's rules",
         "_files/join.py",
-        "sides = sides.with_float32_scores()",
+        "judged_run = judged_run.with_float32_scores()",
         "pass",
         "tests/peers/test_pytrec_eval.py::test_every_measure_of_every_query",
     ),
@@ -96,14 +96,14 @@ MUTANTS = (
     ),
     Mutant(
         "a document has the last of its ranks",
-        "_files/sides.py",
-        'key_rows = key_rows.filter(~frame["repeated"])',
+        "_files/judged_run.py",
+        'numbered = numbered.filter(~frame["repeated"])',
         "pass",
         "tests/test_ranked_lists.py::test_a_join_is_a_ranking_of_ids[keep]",
     ),
     Mutant(
         "what repeats in a ranked list always stays",
-        "_files/sides.py",
+        "_files/judged_run.py",
         'duplicates == "removed"',
         "False",
         "tests/test_ranked_lists.py::test_a_join_is_a_ranking_of_ids[remove]",
@@ -117,14 +117,14 @@ MUTANTS = (
     ),
     Mutant(
         "an empty list is no answer",
-        "_files/sides.py",
+        "_files/judged_run.py",
         "| queries.is_in(empty.implode()).to_numpy()",
         "",
         "tests/test_ranked_lists.py::test_a_query_that_a_side_lacks",
     ),
     Mutant(
         "a query of nothing at all does not count",
-        "_files/sides.py",
+        "_files/judged_run.py",
         "| ~has_documents",
         "",
         "tests/test_ranked_lists.py::test_a_query_of_nothing_at_all",
@@ -138,9 +138,9 @@ MUTANTS = (
     ),
     Mutant(
         "accents are written in one way",
-        "_files/sides.py",
-        "len(text) == len(text.encode())",
-        "True",
+        "_files/join.py",
+        "ids.str.len_bytes() != ids.str.len_chars()",
+        "ids.str.len_bytes() < ids.str.len_chars()",
         "tests/test_ranked_lists.py::test_remark_on_ids_that_print_alike[True]",
     ),
 )
