@@ -157,7 +157,7 @@ def check(
             )
     _inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else bind_all(metrics)
-    in_order = [x.name for x in bounds if x.tie_reading == "order"]
+    in_order = [bound.name for bound in bounds if bound.tie_reading == "order"]
     passed = [name for name, value in arguments.items() if value is not None]
     options = _Options(gain_fn, relevance_threshold, in_order)
     if isinstance(labels, (Joined, Evaluation)):
@@ -206,7 +206,7 @@ def lists_of_joined(
         relevant=retrieved & (labels >= labels.dtype.type(threshold)),
         list_numbers=np.where(retrieved, joined.segment_ids, 0),
         shape=(joined.num_segments,),
-        in_order=[x.name for x in metrics if joined.reads_hash(x)],
+        in_order=[bound.name for bound in metrics if joined.reads_hash(bound)],
     )
 
 
@@ -352,7 +352,10 @@ def _check_ids(
         for name, values in ids.items():
             _raise_where(values >= count, name, values, cure)
     # From here on, all leading axes are flattened into one.
-    rows = {x: y.reshape(math.prod(shape), y.shape[-1]) for x, y in ids.items()}
+    num_lists = math.prod(shape)
+    rows = {
+        name: array.reshape(num_lists, array.shape[-1]) for name, array in ids.items()
+    }
     relevant_rows = rows["relevant_ids"]
     _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
     relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0
@@ -383,7 +386,7 @@ def _check_ids(
         )
     if scores is not None:
         exact_scores = _exact_scores(raw_scores, scores)
-        exists = np.ones((math.prod(shape), scores.shape[-1]), bool)
+        exists = np.ones((num_lists, scores.shape[-1]), bool)
         if exclude_rows is not None:
             lists, slots = np.nonzero(exclude_rows >= 0)
             exists[lists, exclude_rows[lists, slots]] = False

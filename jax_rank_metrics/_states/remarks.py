@@ -374,7 +374,10 @@ def _keys(*ids: np.ndarray) -> list[np.ndarray]:
     _, dense = np.unique(flat, return_inverse=True)
     parts = np.split(dense, np.cumsum([array.size for array in ids])[:-1])
     offsets = np.arange(len(ids[0]), dtype=np.int64)[:, None] * (flat.size + 1)
-    return [part.reshape(x.shape) + offsets for part, x in zip(parts, ids, strict=True)]
+    return [
+        part.reshape(array.shape) + offsets
+        for part, array in zip(parts, ids, strict=True)
+    ]
 
 
 def remark_on_excluded(
