@@ -296,7 +296,7 @@ def sparse() -> Iterator[Row]:
     relevant = rng.integers(0, 100_000, (1000, 5))
 
     def ours(*metrics: str) -> Any:
-        return jrm.evaluate_embeddings(metrics, queries, items, relevant).items
+        return jrm.evaluate_embeddings(metrics, queries, items, relevant).retrieved_ids
 
     def theirs() -> Any:
         scores = (queries @ items.T).toarray()

@@ -60,12 +60,12 @@ def evaluate(name, arguments, **options):
 
 def numbers(evaluation):
     """Returns the arrays of an evaluation by name."""
-    arrays = {"items": evaluation.items}
+    arrays = {"items": evaluation.retrieved_ids}
     for name, state in evaluation.states.items():
         arrays |= {name: state.compute(), f"{name} error": state.std_error()}
         arrays[f"{name} values"] = evaluation.lists[name].values
         arrays[f"{name} weights"] = evaluation.lists[name].weights
-        by_group = evaluation.by(np.arange(len(evaluation.items)) % 2)
+        by_group = evaluation.by(np.arange(len(evaluation.retrieved_ids)) % 2)
         arrays[f"{name} of a group"] = by_group[1][name].compute()
     return arrays
 

@@ -54,7 +54,7 @@ def evaluate(similarity, metrics=("mrr@50",), items=EQUAL, **options):
             queries = [np.stack([query, -query]) for query in QUERIES]
             items = [np.stack([*[item] * 3, -item]) for item in items]
         found = jrm.evaluate_embeddings(metrics, queries, items, RELEVANT, **options)
-    return found.items, found.lists[metrics[-1]].values
+    return found.retrieved_ids, found.lists[metrics[-1]].values
 
 
 def is_tied(items, reciprocal_ranks):

@@ -5,7 +5,7 @@ import numpy as np
 
 def check_same(actual, expected, atol=0):
     """Checks that ids are the same, and values of each query within a tolerance."""
-    np.testing.assert_array_equal(actual.items, expected.items)
+    np.testing.assert_array_equal(actual.retrieved_ids, expected.retrieved_ids)
     assert list(actual.lists) == list(expected.lists)
     for name, lists in expected.lists.items():
         other = actual.lists[name]

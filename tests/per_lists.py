@@ -130,7 +130,7 @@ def evaluation_of(lists, states=None, users=None, undefined="zero"):
     return jrm.UserEvaluation(
         states=states or {},
         lists=lists,
-        items=np.zeros((len(users), 1), np.int32),
+        retrieved_ids=np.zeros((len(users), 1), np.int32),
         undefined=undefined,
         exposure=jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes),
         users=np.asarray(users),

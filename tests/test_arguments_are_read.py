@@ -189,5 +189,5 @@ def test_seen_of_other_users():
 
 def test_seen_of_some_users():
     """Others may be named too, for popularity, and users who have seen nothing."""
-    assert evaluate({7: [0], 4: []}).items.tolist() == [[0, 1], [0, 1]]
-    assert evaluate({7: [0], 4: [0]}).items.tolist() == [[1, 2], [0, 1]]
+    assert evaluate({7: [0], 4: []}).retrieved_ids.tolist() == [[0, 1], [0, 1]]
+    assert evaluate({7: [0], 4: [0]}).retrieved_ids.tolist() == [[1, 2], [0, 1]]

@@ -27,11 +27,11 @@ def test_chosen_rows_of_a_global_table():
         ties="random",
         key=jax.random.key(0),
     )
-    np.testing.assert_array_equal(evaluation.items[:, 0], USERS)
+    np.testing.assert_array_equal(evaluation.retrieved_ids[:, 0], USERS)
     np.testing.assert_array_equal(
         evaluation.lists["recall@1,4"].values[:, 0], USERS % 2
     )
-    orders = {tuple(row) for row in evaluation.items[:, 1:].tolist()}
+    orders = {tuple(row) for row in evaluation.retrieved_ids[:, 1:].tolist()}
     assert len(orders) == USERS.size
     assert evaluation.states["recall@1,4"].lists == USERS.size
     np.testing.assert_array_equal(evaluation.exposure.tally, [USERS.size, 0, 0])
@@ -57,13 +57,13 @@ def test_chosen_users_of_a_function():
     parts = evaluate(users[:2]), evaluate(users[2:])
     for evaluation in (whole, parts[0].merge(parts[1])):
         np.testing.assert_array_equal(evaluation.users, users)
-        np.testing.assert_array_equal(evaluation.items[:, 0], users)
+        np.testing.assert_array_equal(evaluation.retrieved_ids[:, 0], users)
         lists = evaluation.lists["recall@1"]
         assert lists.defined.tolist() == [True, True, True, False, False]
         assert lists.values.tolist() == [1, 1, 1, 0, 0]
         np.testing.assert_array_equal(evaluation.exposure.tally, [users.size, 0, 0])
     totals = evaluate(users, keep_lists=False)
-    assert not totals.lists and totals.items.shape == (0, 1)
+    assert not totals.lists and totals.retrieved_ids.shape == (0, 1)
     assert str(totals) == str(whole)
     for actual, expected in zip(
         jax.tree.leaves((totals.states, totals.exposure)),

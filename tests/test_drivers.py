@@ -280,7 +280,7 @@ def test_values(cell, tmp_path, monkeypatch):
         np.testing.assert_array_equal(state.counts, mean.counts)
     _, scores, pool, ranked = rows
     for items, of_query, has_rank in zip(
-        evaluation.items, scores, pool & ranked, strict=True
+        evaluation.retrieved_ids, scores, pool & ranked, strict=True
     ):
         ids = items[items >= 0]
         assert len({*ids.tolist()}) == min(has_rank.sum(), K) and has_rank[ids].all()

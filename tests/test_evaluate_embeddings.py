@@ -1,6 +1,7 @@
 """`evaluate_embeddings`: similarities, candidates, errors. For values see test_drivers.py."""
 
 import copy
+import operator
 import pickle
 from collections.abc import Mapping
 
@@ -108,19 +109,61 @@ def test_results_go_on_as_they_are(rng):
     evaluation = jrm.evaluate_embeddings(*arguments, undefined="skip")
     groups = evaluation.by(["short"] * 4 + ["long"] * 5)
     assert [int(states["recall@3"].lists) for states in groups.values()] == [4, 4]
-    # Names lead to states.
-    assert evaluation["recall@3"] is evaluation.states["recall@3"]
-    assert "recall@3" in evaluation and "recall@5" not in evaluation
-    assert list(evaluation) == [*evaluation.keys()] == ["recall@3"]
-    assert len(evaluation) == 1 and isinstance(evaluation.items, np.ndarray)
+    assert isinstance(evaluation.retrieved_ids, np.ndarray)
     choices = "negative:error|undefined:skip|nan:error|scores:float32|def:1"
     assert evaluation.signature == {"recall@3": f"recall@3|{choices}"}
-    assert not isinstance(evaluation, Mapping)
     means = jrm.compute(evaluation, host=True)
     assert means == jrm.compute(evaluation.states, flat=True, host=True)
     for other in (copy.copy(evaluation), pickle.loads(pickle.dumps(evaluation))):
         assert str(other) == str(evaluation)
         assert other.signature == evaluation.signature
+        assert other != evaluation and len({other, evaluation}) == 2
+
+
+def test_an_evaluation_is_a_mapping(rng):
+    """Names lead to states, for Python and JAX; verdicts read it as one system."""
+    relevant = {query: [query, query + 3] for query in range(QUERIES)}
+    of_metrics = "recall@1,3", "mrr"
+    first, second = (
+        jrm.evaluate_embeddings(of_metrics, *vectors(rng), relevant) for _ in range(2)
+    )
+    assert isinstance(first, Mapping) and len(first) == 2 and "mrr" in first
+    assert "map" not in first and first.get("map") is None
+    assert tuple(first) == tuple(first.keys()) == of_metrics
+    assert dict(first) == {**first} == first.states == dict(first.items())
+    assert all(map(operator.is_, first.values(), first.states.values()))
+    # Equality is identity, since arrays have no single answer.
+    assert first == first and first != second and first != first.states
+    assert hash(first) == hash(first) and {first: 1}[first] == 1
+    # As before, JAX sees a leaf, so that operations on states take the dict.
+    assert jax.tree.leaves(first) == [first]
+    with pytest.raises(TypeError, match="holds a Evaluation; pass its .states"):
+        jrm.merge(first, second)
+    merged = jrm.merge(dict(first), second.states)
+    assert int(merged["mrr"].lists) == 2 * QUERIES
+    assert jrm.compute(first, host=True) == jrm.compute(dict(first), host=True)
+    assert jrm.compute(first, flat=True).keys() == {"recall@1", "recall@3", "mrr"}
+    # Verdicts see a system, whose keys are its metrics.
+    assert str(jrm.table(first)) == str(jrm.table(dict(first)))
+    pairs = jrm.compare(first, second), jrm.compare(first.lists, second.lists)
+    assert [x.p for x in pairs[0]] == [x.p for x in pairs[1]]
+    assert [x.metric for x in pairs[0]] == ["recall@1", "recall@3", "mrr"]
+    systems = {"first": first, "second": second}
+    assert repr(jrm.Systems(first)) == f"Systems(1 system × 2 metrics, {QUERIES} lists)"
+    assert [*jrm.to_frame(systems).columns.levels[0]] == ["first", "second"]
+    assert jrm.leaderboard(systems, metric="mrr").metric == "mrr"
+    assert len(jrm.compare(systems)) == 3
+    for function, error, message in (
+        (jrm.compare, ValueError, "a holds one system"),
+        (jrm.Seeds, TypeError, "runs is a Evaluation"),
+        (jrm.plots.differences, ValueError, "b is missing"),
+        (lambda x: jrm.compare(systems, judge=x), TypeError, "judge: got a Evaluation"),
+        (jrm.plots.by_group, TypeError, "got a Evaluation; pass the result of PerList"),
+    ):
+        with pytest.raises(error, match=message):
+            function(first)
+    axes = jrm.plots.distribution(first, metric="mrr")
+    assert len(axes.get_lines()) == 1 and axes.get_xlabel().startswith("mrr of a list")
 
 
 def nan_for_one_item(queries, items):
@@ -157,7 +200,7 @@ def test_nan_of_items_that_are_read(change):
     """NaN stops an evaluation, whatever item has it, unless its score is not read."""
     arguments = {"relevant": [[1], [2]], "similarity": nan_for_one_item, **change}
     found = jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
-    assert 0 not in found.items
+    assert 0 not in found.retrieved_ids
     read = {"exclude": None, "item_mask": None, "candidates": [[1, 2], [0, 1]]}
     if change.keys() == {"relevant"}:
         read["relevant"] = jrm.by_attributes(identity, [1, 2], [3, 1, 2])

@@ -153,13 +153,13 @@ def test_groups_and_entities(graph, links):
     assert int(halves["a"]["mrr"].lists) == 30
     with pytest.raises(ValueError, match="pass one for each of 140 lists"):
         both.by(["a"])
-    assert both.items.shape == (2 * EVALUATED, 4)
+    assert both.retrieved_ids.shape == (2 * EVALUATED, 4)
     facts = {tuple(triple) for triple in graph[0].tolist()}
     for index, (head, relation, tail) in enumerate(both.triples.tolist()):
         is_tail = index >= EVALUATED
         given, answer = (head, tail) if is_tail else (tail, head)
         of_list = scores[int(is_tail), relation, given]
-        best = both.items[index].tolist()
+        best = both.retrieved_ids[index].tolist()
         for entity in best:
             triple = (head, relation, entity) if is_tail else (entity, relation, tail)
             assert entity == answer or triple not in facts
@@ -197,5 +197,5 @@ def test_progress_and_numpy_scores(graph):
         batch_size=32,
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert found["both"].items.shape == (2 * EVALUATED, 0)
+    assert found["both"].retrieved_ids.shape == (2 * EVALUATED, 0)
     assert seen[-1] == (2 * EVALUATED, 2 * EVALUATED) and len(seen) == 6

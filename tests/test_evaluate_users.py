@@ -47,14 +47,14 @@ def test_measures_of_recommendations(data, rng):
     assert programs.compiled()._cache_size() == num_programs + 1
     assert done == [(4, USERS), (8, USERS), (11, USERS)]
     scores = np.where(seen, -np.inf, queries @ items.T)
-    np.testing.assert_array_equal(evaluation.items, np.argsort(-scores)[:, :K])
-    exposure = np.bincount(evaluation.items.ravel(), minlength=ITEMS)
+    np.testing.assert_array_equal(evaluation.retrieved_ids, np.argsort(-scores)[:, :K])
+    exposure = np.bincount(evaluation.retrieved_ids.ravel(), minlength=ITEMS)
     np.testing.assert_array_equal(evaluation.exposure.counts, exposure)
     assert evaluation.users.tolist() == list(range(USERS))
     choices = "negative:error|nan:error|infinite:unretrieved|scores:float32|def:1"
     assert evaluation.signature == {x: f"{x}|{choices}" for x in METRICS}
     # Metrics beyond accuracy read how many users have seen each item.
-    counts = np.maximum(seen.sum(0), 1)[evaluation.items]
+    counts = np.maximum(seen.sum(0), 1)[evaluation.retrieved_ids]
     logs = {"popularity@5": np.log(counts), "novelty@5": np.log2(seen.sum() / counts)}
     for name, of_items in logs.items():
         np.testing.assert_allclose(
@@ -106,7 +106,7 @@ def test_candidates_and_weights(data, rng):
             **options,
         )
         means = []
-        for user, ids in enumerate(evaluation.items):
+        for user, ids in enumerate(evaluation.retrieved_ids):
             ranked = sorted(chosen[user], key=lambda item: -scores[user, item])
             ranked = [i for i in ranked if mask[i] and not seen[user, i]]
             ranked = [i for i in ranked if scores[user, i] > -np.inf][:K]
@@ -205,10 +205,10 @@ def test_ties_and_masks(ties):
         k=3,
     )
     if ties == "stable":
-        assert evaluation.items.tolist() == [[1, 3, 4]] * 12
+        assert evaluation.retrieved_ids.tolist() == [[1, 3, 4]] * 12
     else:
-        orders = {tuple(row) for row in evaluation.items.tolist()}
-        assert len(orders) > 6 and {*evaluation.items.ravel()} == {1, 3, 4, 5}
+        orders = {tuple(row) for row in evaluation.retrieved_ids.tolist()}
+        assert len(orders) > 6 and {*evaluation.retrieved_ids.ravel()} == {1, 3, 4, 5}
     np.testing.assert_allclose(
         evaluation.lists["intra_list_diversity@3"].values, 1, rtol=1e-6
     )
@@ -238,8 +238,8 @@ def test_tied_items_differ_between_users(ties, chooses):
     with warns():
         evaluation = call()
         part = call(users=np.arange(7, 20), batch_size=5)
-    assert {*evaluation.items.ravel()} == {*range(12)}
-    np.testing.assert_array_equal(part.items, evaluation.items[7:20])
+    assert {*evaluation.retrieved_ids.ravel()} == {*range(12)}
+    np.testing.assert_array_equal(part.retrieved_ids, evaluation.retrieved_ids[7:20])
     np.testing.assert_allclose(part.states["recall@3"].compute(), 1 / 4, rtol=1e-6)
     assert evaluation.exposure.coverage() == 1
     assert ("40 of 40 users, and ap" in jrm.table({"a": evaluation})) == (ties is None)
@@ -260,8 +260,8 @@ def test_metrics_without_a_cutoff(data):
     options = {"seen": scipy.sparse.csr_array(seen), "undefined": "skip", "k": 50}
     options["users"] = np.arange(USERS)
     evaluation = jrm.evaluate_users(names, *arguments, **options)
-    assert evaluation.items.shape == (USERS, 50)
-    assert (evaluation.items[:, ITEMS:] == -1).all()
+    assert evaluation.retrieved_ids.shape == (USERS, 50)
+    assert (evaluation.retrieved_ids[:, ITEMS:] == -1).all()
     expected = jrm.evaluate(names, labels, scores, ~seen, undefined="skip")
     [states] = evaluation.by(["all"] * USERS).values()
     for name, state in expected.items():

@@ -158,8 +158,8 @@ def check_users(users, evaluation):
     check_values(evaluation, rows_of_users(users))
     counted = np.array([row not in (2, 6) for row in range(USERS)])
     np.testing.assert_array_equal(evaluation.lists["recall@3"].defined, counted)
-    shown = evaluation.items[counted]
-    assert (evaluation.items >= 0).all()  # recommendations are of all users
+    shown = evaluation.retrieved_ids[counted]
+    assert (evaluation.retrieved_ids >= 0).all()  # recommendations are of all users
     counts = np.bincount(shown.ravel(), minlength=14)
     np.testing.assert_array_equal(evaluation.exposure.counts, counts)
     assert evaluation.exposure.non_empty == counted.sum()

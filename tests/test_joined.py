@@ -211,6 +211,57 @@ def test_states_are_those_of_the_values(rng, undefined):
             np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-6)
 
 
+def test_an_evaluation_has_values_states_and_ids(rng):
+    """`evaluation` holds what `evaluate` and `measure` return, and who the queries are."""
+    qrels, run = draw(rng)
+    joined = jrm.join(qrels, run, unjudged="skip", missing="skip")
+    weights = np.arange(joined.num_segments)
+    arguments = (*NAMES, "11pt_avg"), "skip", weights
+    evaluation = joined.evaluation(*arguments)
+    chex.assert_trees_all_equal(dict(evaluation), joined.evaluate(*arguments))
+    lists = joined.measure((*NAMES, "11pt_avg"), weights)
+    assert [*evaluation] == [*evaluation.lists] == [*lists]
+    for name, values in evaluation.lists.items():
+        assert values.undefined == evaluation.undefined == "skip"
+        np.testing.assert_array_equal(values.values, lists[name].values)
+        np.testing.assert_array_equal(values.weights, lists[name].weights)
+    assert evaluation.list_ids.tolist() == joined.query_ids.to_list()
+    assert evaluation.num_queries == 6 and evaluation.retrieved_ids.shape == (6, 0)
+    assert evaluation.signature == joined.signature((*NAMES, "11pt_avg"), "skip")
+    # Documents tie in some lists, of which this metric reads one order.
+    (remark,) = evaluation.remarks
+    assert "and 11pt_avg has no formula" in remark
+    assert not joined.evaluation("ndcg").remarks
+    groups = evaluation.by({query: query < "q3" for query in qrels})
+    assert [*groups] == [True, False] and [*groups[True]] == [*lists]
+    assert jrm.to_frame(evaluation).index.name == "query"
+
+
+def test_evaluations_are_paired_by_the_ids_of_queries(rng):
+    """The order of judgements does not matter, and parts of the queries are joined."""
+    qrels, run = draw(rng)
+    backwards = dict(reversed(qrels.items()))
+    options = {"unjudged": "skip", "missing": "zero"}
+    first, second = (
+        jrm.join(x, run, **options).evaluation("ndcg") for x in (qrels, backwards)
+    )
+    (comparison,) = jrm.compare(first, second)
+    assert comparison.ties == 6 and comparison.difference == 0
+    assert comparison.signature == first.signature["ndcg"]
+    parts = [
+        jrm.join(x, run, **options).evaluation("ndcg")
+        for x in (dict([*qrels.items()][:2]), dict([*qrels.items()][2:]))
+    ]
+    merged = jrm.Evaluation.merge(*parts)
+    assert merged.list_ids.tolist() == [*qrels]
+    pairs = zip(*(x.lists["ndcg"].values for x in (merged, first)), strict=True)
+    assert all(abs(a - b) < 1e-6 for a, b in pairs)
+    with pytest.raises(
+        ValueError, match="'q0' is among the queries of two evaluations"
+    ):
+        first.merge(second)
+
+
 @pytest.mark.parametrize("largest", [2**53 + 1, -(2**53), 2**63 - 1, 2**64 + 2])
 @pytest.mark.parametrize("form", [dict, pl.DataFrame])
 def test_integer_scores_are_compared_as_integers(largest, form):

@@ -79,7 +79,7 @@ NO_DICTS = ("attributes", "items", "queries", "items of a model", "users of a mo
 def leaves(result):
     """The numbers of a result."""
     if isinstance(result, jrm.Evaluation):
-        result = result.lists, result.items
+        result = result.lists, result.retrieved_ids
     if isinstance(result, jrm.Comparison):
         result = result.difference, result.p
     return [np.asarray(x) for x in jax.tree.leaves(result)]
@@ -135,7 +135,9 @@ def test_matrices_of_scores():
     polars = pl.DataFrame(with_users.to_dict("list"))
     forms = (frame, mixed, with_users, polars, polars.lazy(), ArrowTable(polars))
     for model in (*forms, pl.DataFrame(SCORES), lambda u: mixed.loc[u]):
-        np.testing.assert_array_equal(USERS(model, PAIRS).items, expected.items)
+        np.testing.assert_array_equal(
+            USERS(model, PAIRS).retrieved_ids, expected.retrieved_ids
+        )
     ids = [[1], [0], [2]]
     ranking = jrm.rank_scores(SCORES, ids)
     by_items = jrm.rank_scores(frame[[3, 1, 0, 2]], ids)

@@ -106,7 +106,7 @@ def test_nan_and_masks(rng):
         with pytest.raises(ValueError, match=r"1 of 4 items, such as item 2"):
             call(queries=forms[0], items=forms[1])
         found = call(queries=forms[0], items=forms[1], item_mask=mask)
-        assert 2 not in found.items
+        assert 2 not in found.retrieved_ids
 
 
 TOKENS = [np.ones((2, DIMS), np.float32)] * 3

@@ -95,7 +95,7 @@ def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
     values, items = expected_of(kind)
     lists = {name: evaluation.lists[name] for name in metrics}
     check(lists, values)
-    np.testing.assert_array_equal(evaluation.items, items)
+    np.testing.assert_array_equal(evaluation.retrieved_ids, items)
     counts = np.bincount(items[items >= 0], minlength=ITEMS)
     np.testing.assert_array_equal(evaluation.exposure.counts, counts)
     # A user with nothing to recommend has no popularity.

@@ -182,7 +182,7 @@ def test_scores_of_a_sharded_model():
             "recall@1", model_or_scores, RELEVANT, **options
         )
         assert evaluation.states["recall@1"].compute() == 1
-        assert evaluation.items.tolist() == RELEVANT.tolist()
+        assert evaluation.retrieved_ids.tolist() == RELEVANT.tolist()
 
 
 @pytest.mark.long

@@ -24,21 +24,27 @@ def as_tokens(queries, items, relevant, **options):
     return jrm.evaluate_embeddings(
         "mrr@6", list(queries[:, None]), list(items[:, None]), relevant,
         similarity="maxsim", **options,
-    ).items  # fmt: skip
+    ).retrieved_ids  # fmt: skip
 
 
 WAYS = {
     "rank_catalog": rank_catalog,
-    "users": lambda q, x, y: jrm.evaluate_users("mrr@6", (q, x), y).items,
-    "queries": lambda q, x, y: jrm.evaluate_embeddings("mrr@6", q, x, y).items,
+    "users": lambda q, x, y: jrm.evaluate_users("mrr@6", (q, x), y).retrieved_ids,
+    "queries": lambda q, x, y: jrm.evaluate_embeddings("mrr@6", q, x, y).retrieved_ids,
     "blocks": lambda q, x, y: (
-        jrm.evaluate_embeddings("mrr@6", q, [x[:3], x[3:]], y, block_size=4).items
+        jrm.evaluate_embeddings(
+            "mrr@6", q, [x[:3], x[3:]], y, block_size=4
+        ).retrieved_ids
     ),
     "candidates": lambda q, x, y: (
-        jrm.evaluate_embeddings("mrr@6", q, x, y, candidates=[range(8)] * len(q)).items
+        jrm.evaluate_embeddings(
+            "mrr@6", q, x, y, candidates=[range(8)] * len(q)
+        ).retrieved_ids
     ),
     "sparse": lambda q, x, y: (
-        jrm.evaluate_embeddings("mrr@6", *map(scipy.sparse.csr_array, (q, x)), y).items
+        jrm.evaluate_embeddings(
+            "mrr@6", *map(scipy.sparse.csr_array, (q, x)), y
+        ).retrieved_ids
     ),
     "tokens": as_tokens,
     "tokens of candidates": lambda *data: as_tokens(*data, candidates=[range(8)] * 3),

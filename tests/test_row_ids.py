@@ -47,8 +47,8 @@ def as_series(users, items, pairs):
 
 def check_same(evaluation, reference, users, items):
     assert evaluation.list_ids.tolist() == [users[row] for row in reference.list_ids]
-    ids = [[items[i] for i in row] for row in reference.items.tolist()]
-    assert evaluation.items.tolist() == ids
+    ids = [[items[i] for i in row] for row in reference.retrieved_ids.tolist()]
+    assert evaluation.retrieved_ids.tolist() == ids
     for name in METRICS:
         np.testing.assert_array_equal(
             evaluation.lists[name].values, reference.lists[name].values
@@ -120,14 +120,16 @@ def test_queries(vectors):
     by_ids = {name: as_dict(users, items, x) for name, x in lists.items()}
     evaluation = evaluate(*vectors, **by_ids, **ids, **options)
     assert evaluation.list_ids.tolist() == users
-    rows = reference.items.tolist()
+    rows = reference.retrieved_ids.tolist()
     shown = [[None if i < 0 else items[i] for i in row] for row in rows]
-    assert evaluation.items.tolist() == shown and None in shown[1]
-    assert reference.list_ids is None and reference.items.dtype == np.int32
+    assert evaluation.retrieved_ids.tolist() == shown and None in shown[1]
+    assert reference.list_ids is None and reference.retrieved_ids.dtype == np.int32
     blocks = lambda: iter([vectors[1][:4], vectors[1][4:]])  # noqa: E731
     found = evaluate(vectors[0], blocks, by_ids["relevant"], **ids)
     expected = evaluate(*vectors, RELEVANT)
-    assert found.items.tolist() == [[items[i] for i in row] for row in expected.items]
+    assert found.retrieved_ids.tolist() == [
+        [items[i] for i in row] for row in expected.retrieved_ids
+    ]
 
 
 # Frames with a row for each pair: the numbers of users and items, and metrics.

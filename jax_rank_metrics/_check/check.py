@@ -12,10 +12,9 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.joined import Joined
+from jax_rank_metrics._files.joined import Joined, lists_of_joined
 from jax_rank_metrics._gains import exponential_gain, gains_of
 from jax_rank_metrics._items import label_dtype
-from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states import remarks
 from jax_rank_metrics._types import (
     ExcludedIds,
@@ -192,22 +191,6 @@ def check(
         of_ids = scores if labels is None else None
         texts += _check_ids(ids, of_ids, num_items, options)
     return texts
-
-
-def lists_of_joined(
-    joined: Joined, threshold: Number, metrics: Sequence[Bound]
-) -> remarks.FlatLists:
-    """Returns the documents of the run, which some metrics read."""
-    labels, retrieved = joined.labels, joined.retrieved
-    return remarks.FlatLists(
-        labels=labels.astype(np.float64),
-        scores=joined.scores.astype(np.float64),
-        exists=retrieved,
-        relevant=retrieved & (labels >= labels.dtype.type(threshold)),
-        list_numbers=np.where(retrieved, joined.segment_ids, 0),
-        shape=(joined.num_segments,),
-        in_order=[bound.name for bound in metrics if joined.reads_hash(bound)],
-    )
 
 
 def _check_labels(

@@ -1,5 +1,6 @@
 """`jax-rank-metrics gate`: a run against a baseline, with a verdict as the exit code."""
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable
@@ -66,13 +67,16 @@ def gate(options: CommandOptions) -> int:
     floor, margin, alpha = options.at_least, options.margin, options.alpha
     has_saved = floor is None and report.is_saved(path)
     measured = list(measuring.measured(options, metrics, has_saved))
-    runs = {name: run for name, run, _ in measured}
-    measuring.note_all(runs)
-    report.check_values_per_query(runs, "gate")
-    name, run, joined = measured[-1]
-    lowers = {label: directions.is_lower_better((label,)) for label in run.means}
+    systems = {name: run for name, run, _, _ in measured}
+    documents = {name: joined for name, _, joined, _ in measured}
+    notes = itertools.starmap(measuring.skipped_queries, documents.items())
+    measuring.note_all(systems, itertools.chain.from_iterable(notes))
+    report.check_values_per_query(systems, "gate")
+    name, run, joined, _ = measured[-1]
+    means = report.estimates(run, options.confidence)
+    lowers = {label: directions.is_lower_better((label,)) for label in run}
     for label, lower in lowers.items():
-        if lower is None or label not in run.lists:
+        if lower is None or label not in report.of_values(run):
             raise ValueError(f"-m {label} has no direction, or no values of queries")
     if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
@@ -80,12 +84,11 @@ def gate(options: CommandOptions) -> int:
         values: Any = dict.fromkeys(run.lists, floor)
         values = report.saved_values(path, run) if has_saved else values
         lists = {
-            x: PerList(0 * y.values + values[x], y.weights, y.defined | True)
-            for x, y in run.lists.items()
+            label: PerList(0 * x.values + values[label], x.weights, x.defined | True)
+            for label, x in run.lists.items()
         }
-        measured.insert(0, (baseline, run._replace(lists=lists), joined))
-    systems = {x: y.lists for x, y, _ in measured}
-    documents = {x: y for x, _, y in measured}
+        systems = {baseline: dataclasses.replace(run, lists=lists)} | systems
+        documents = {baseline: joined} | documents
 
     @functools.cache
     def tests(alpha: float) -> Comparisons:
@@ -100,18 +103,21 @@ def gate(options: CommandOptions) -> int:
         return np.array([(x.low, x.high) for x in results], np.float64) - (floor or 0.0)
 
     def bounds(alpha: float) -> np.ndarray:
-        signs = np.array([-1 if x else 1 for x in lowers.values()])
+        signs = np.array([-1 if is_lower else 1 for is_lower in lowers.values()])
         ends = signs[:, None] * intervals(alpha)
         return np.stack([ends.min(1), ends.max(1)])
 
-    pairs: Any = {x.metric: x.values for x in tests(alpha)}
+    pairs: Any = {test.metric: test.values for test in tests(alpha)}
     differences = {
-        x: PerList(y.b - y.a, y.weights, y.weights > 0) for x, y in pairs.items()
+        label: PerList(pair.b - pair.a, pair.weights, pair.weights > 0)
+        for label, pair in pairs.items()
     }
     plan: Any = {"level": 1 - alpha, "alternative": "greater"}
     detectable: Any = power.minimum_detectable(differences, POWER, **plan)
     if margin is None:
-        margins = ", ".join(f"{x:.4g} of {label}" for label, x in detectable.items())
+        margins = ", ".join(
+            f"{loss:.4g} of {label}" for label, loss in detectable.items()
+        )
         raise ValueError(
             "--margin is missing; pass the largest loss that may pass. With these queries "
             f"nine in ten runs that equal the baseline pass at a margin of {margins}"
@@ -121,22 +127,22 @@ def gate(options: CommandOptions) -> int:
     codes = verdicts(bounds, margin, alpha).tolist()
     findings: list[dict[str, Any]] = []
     parts = lowers, codes, tests(alpha), intervals(alpha).tolist()
-    for label, code, x, ends in zip(*parts, strict=True):
-        mean = float(run.means[label].mean)
-        numbers = mean - x.difference, mean, x.difference, *ends
-        numbers += x.lists, shares[label], detectable[label], needed[label]
+    for label, code, test, ends in zip(*parts, strict=True):
+        mean = float(means[label].mean)
+        numbers = mean - test.difference, mean, test.difference, *ends
+        numbers += test.lists, shares[label], detectable[label], needed[label]
         findings.append({"metric": label, "verdict": VERDICTS[code]})
         findings[-1] |= zip(NUMBERS, numbers, strict=True)
     note = NOTE.format(100 - 100 * alpha)
     table = _sheet(findings, ("metric", "verdict"), NUMBERS, note)
     if options.signature:
-        table = table.with_signatures(run.signatures)
+        table = table.with_signatures(run.signature)
     code = WORSE if WORSE in codes else max(codes)
     verdict = VERDICTS[code]
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
     if options.save is not None:
-        text = report.as_json({name: run}, Comparisons(()), per_query=True)
+        text = report.as_json({name: run}, Comparisons(()), True, options.confidence)
         options.save.write_text(text, "utf-8")
     rows = tests(alpha).list_rows(documents, options.level)
     if options.format == "json":
@@ -145,7 +151,8 @@ def gate(options: CommandOptions) -> int:
         write_out(sheet.json_of(document))
         return code
     of_metrics = itertools.groupby(rows, lambda row: row["metric"])
-    decided = [y for _, x in of_metrics for y in [*x][:MAX_QUERIES] if y["difference"]]
+    first_rows = (row for _, group in of_metrics for row in [*group][:MAX_QUERIES])
+    decided = [row for row in first_rows if row["difference"]]
     columns = ("metric", "list", "missed", "gained"), ("a", "b", "difference")
     sheets = [table, _sheet(decided, *columns, MOVES)] if decided else [table]
     as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
@@ -156,16 +163,19 @@ def gate(options: CommandOptions) -> int:
 
 def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheet.Sheet:
     """Returns a table of some fields of records."""
-    names = [[_text(row[x]) for x in texts] for row in rows]
-    cells = [[sheet.Cell(_text(row[x])) for x in numbers] for row in rows]
-    headings = [("", x) for x in numbers]
+    names = [[_text(row[field]) for field in texts] for row in rows]
+    cells = [[sheet.Cell(_text(row[field])) for field in numbers] for row in rows]
+    headings = [("", field) for field in numbers]
     return sheet.Sheet(texts, headings, names, cells, note, "", rows).on_one_line()
 
 
-def _text(x: Any) -> str:
+def _text(field: Any) -> str:
     """Writes a name, a number, or documents with their ranks: `d7 (2 → –)`."""
-    if isinstance(x, list):
-        texts = [f"{y} ({_text(a)} → {_text(b)})" for y, a, b in x[:MAX_DOCUMENTS]]
-        return ", ".join(texts) + ", …" * (len(x) > MAX_DOCUMENTS)
-    x = sheet.json_number(x)
-    return "–" if x is None else f"{x:.4g}" if isinstance(x, float) else str(x)
+    if isinstance(field, list):
+        documents = field[:MAX_DOCUMENTS]
+        texts = [f"{name} ({_text(a)} → {_text(b)})" for name, a, b in documents]
+        return ", ".join(texts) + ", …" * (len(field) > MAX_DOCUMENTS)
+    field = sheet.json_number(field)
+    if field is None:
+        return "–"
+    return f"{field:.4g}" if isinstance(field, float) else str(field)

@@ -1,5 +1,6 @@
 """`jax-rank-metrics evaluate`: reads files, joins and measures them."""
 
+import dataclasses
 import io
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._files.frames import SUBTOPIC, ValueColumn, pl
 from jax_rank_metrics._files.join import Joined, joined_of
 from jax_rank_metrics._files.judged_run import find_judged
@@ -45,10 +47,16 @@ def evaluate(options: CommandOptions) -> None:
     if absent := [name for name in names if name in NOT_MEASURED]:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
     baseline = options.baseline_run
-    runs = {name: run for name, run, _ in measured(options, metrics)}
-    if not options.signature:  # none are written
-        runs = {name: run._replace(signatures={}) for name, run in runs.items()}
-    note_all(runs)
+    runs: dict[str, Evaluation] = {}
+    tags: dict[str, str | None] = {}
+    skipped: list[str] = []
+    for name, run, joined, tag in measured(options, metrics):
+        # Signatures are written on request.
+        signature = run.signature if options.signature else {}
+        runs[name] = dataclasses.replace(run, signature=signature)
+        tags[name] = tag
+        skipped += skipped_queries(name, joined)
+    note_all(runs, skipped)
     tests = Comparisons(())
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
@@ -57,11 +65,11 @@ def evaluate(options: CommandOptions) -> None:
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
         run_lines = [name for name in RUN_LINES if name in names]
-        text = report.as_trec(runs, metrics, per_query, run_lines)
+        text = report.as_trec(runs, metrics, per_query, run_lines, tags)
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
     elif options.format == "json":
-        text = report.as_json(runs, tests, per_query)
+        text = report.as_json(runs, tests, per_query, level)
     else:
         text = report.as_text(runs, tests, per_query, level, options.format)
     write_out(text)  # first, so that a figure that fails takes no number with it
@@ -71,10 +79,10 @@ def evaluate(options: CommandOptions) -> None:
 
 def measured(
     options: CommandOptions, metrics: list[request.RequestedMetric], first: int = 0
-) -> Iterator[tuple[str, report.Run, Joined]]:
+) -> Iterator[tuple[str, Evaluation, Joined, str | None]]:
     """Reads, joins and measures runs from the first, with a progress bar on a terminal.
 
-    Yields the name, the values and the documents of each.
+    Yields the name, the values, the documents, and the tag of each, if its file has one.
     """
     judged, _ = _read(options, options.qrels, "relevance")
     if options.level is not None and SUBTOPIC in judged.columns:
@@ -103,8 +111,8 @@ def measured(
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         with arguments_as(format="--qrels-format"):
-            run = report.measure(metrics, joined, options.confidence, weights)
-        yield name, run._replace(tag=tag), joined
+            run = report.measure(metrics, joined, weights)
+        yield name, run, joined, tag
 
 
 def _with_progress(items: list[T]) -> Iterable[T]:
@@ -139,13 +147,27 @@ def _read(
         return read(_source(path), format, names, duplicates, value)
 
 
-def note_all(runs: report.Runs) -> None:
+def skipped_queries(name: str, joined: Joined) -> list[str]:
+    """Returns a note on the judged queries that means leave out, if there are any."""
+    number = int((joined.list_weights == 0).sum())
+    text = (
+        f"{name} lacks {number} of {joined.num_segments} judged queries, which its means "
+        "leave out; --missing zero counts them as 0"
+    )
+    return [text] if number else []
+
+
+def note_all(runs: report.Runs, skipped: Iterable[str]) -> None:
     """Notes on stderr what was probably not intended, and how the means count queries.
 
     What `join` warns of is noted once, with the first run of which it is true. Other notes
     are of runs whose means leave out judged queries, and of how many; of means that cannot
     be compared, as their runs leave out different queries; and of metrics that are better
     when lower, and count undefined queries as 0.
+
+    Args:
+        runs: The values of runs.
+        skipped: The notes of `skipped_queries` on all of them.
     """
     first_runs: dict[str, str] = {}
     for name, run in runs.items():
@@ -153,19 +175,15 @@ def note_all(runs: report.Runs) -> None:
             first_runs.setdefault(remark, name)
     for remark, name in first_runs.items():
         note(f"{name}: {remark}")
-    for name, run in runs.items():
-        if run.num_skipped:
-            note(
-                f"{name} lacks {run.num_skipped} of {len(run.is_counted)} judged queries, "
-                "which its means leave out; --missing zero counts them as 0"
-            )
+    for text in skipped:
+        note(text)
     if not report.cover_same_queries(runs):
         note("the runs cover different queries: their means cannot be compared")
     zeros = dict.fromkeys(
         f"{label}: lower is better, and {undefined} of {queries} queries in which it is "
         "undefined count as 0, as if they were best"
         for run in runs.values()
-        for label, lists in run.lists.items()
+        for label, lists in report.of_values(run).lists.items()
         if directions.is_lower_better((label,))
         for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
         if undefined

@@ -1,18 +1,20 @@
 """Measures runs, compares them, and formats the results."""
 
+import dataclasses
 import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import jax
 import numpy as np
 
 from jax_rank_metrics._calls.signatures import Signature
-from jax_rank_metrics._check.check import lists_of_joined
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._names.cutoff_names import by_label, cutoff_of
 from jax_rank_metrics._optional import import_optional
@@ -21,98 +23,97 @@ from jax_rank_metrics._results.comparisons.compare import compare as compare_run
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.plots.verdict_plots import ROW
 from jax_rank_metrics._results.tables.table import Format, table
-from jax_rank_metrics._states.mean import GeometricMean
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.remarks import remark_on_ties
 from jax_rank_metrics._types import Number
 
-
-class Run(NamedTuple):
-    """The values of a run, by label: the name of a metric or of one of its cutoffs.
-
-    Geometric means are in `means` only, since they have no value per query.
-    """
-
-    lists: dict[str, PerList]  # each with values [queries]
-    means: dict[str, Estimate]
-    query_ids: list[str | int]  # of judged queries
-    is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
-    num_skipped: int  # judged queries that the run lacks and the means leave out
-    remarks: tuple[str, ...]  # on what was probably not intended
-    signatures: dict[str, Signature]  # to write, by label
-    tag: str | None = None  # of a file of TREC
-
-
-Runs = Mapping[str, Run]
+# Evaluations of the queries that count, by the names of runs. Their metrics are labels: the
+# names of metrics at one cutoff each.
+Runs = Mapping[str, Evaluation]
 
 
 def measure(
     metrics: Sequence[RequestedMetric],
     joined: Joined,
-    level: Number,
     weights: Mapping[str, float] | None = None,
-) -> Run:
-    """Measures every metric on every query, and takes the means over queries.
+) -> Evaluation:
+    """Measures every metric on every query that counts.
 
     The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
 
     Args:
         metrics: The metrics.
         joined: The judgements and the run.
-        level: The confidence level of the intervals of the means.
         weights: What each query weighs, by its id as text; None if all weigh the same.
 
     Raises:
         ValueError: if a query has no weight.
     """
-    query_ids, list_weights = joined.query_ids.to_list(), None
-    is_counted = joined.list_weights > 0
+    is_counted, list_weights = joined.list_weights > 0, None
     if weights is not None:
-        if missing := [query for query in query_ids if str(query) not in weights]:
+        names = list(map(str, joined.query_ids))
+        if missing := [i for i, name in enumerate(names) if name not in weights]:
             raise ValueError(
-                f"query {missing[0]!r} has no weight, and so have {len(missing)} of "
-                f"{len(query_ids)} queries; pass one for each query of the judgements"
+                f"query {joined.query_ids[missing[0]]!r} has no weight, and so have "
+                f"{len(missing)} of {len(names)} queries; pass one for each query of the "
+                "judgements"
             )
-        list_weights = np.array([weights[str(query)] for query in query_ids])
+        list_weights = np.array([weights[name] for name in names])
         is_counted &= list_weights > 0
-    bounds = [metric.bound for metric in metrics]
-    measured = joined.measure(bounds, list_weights) if metrics else {}
+    states: dict[str, Mean] = {}
     lists: dict[str, PerList] = {}
-    means: dict[str, Estimate] = {}
-    for metric in metrics:
-        per_list, state = measured[metric.bound.name], metric.bound.state
-        sums = HostSums.of_lists(per_list, state)
-        means |= zip(metric.labels, sums.estimates(level, "auto"), strict=True)
-        if state is not GeometricMean:
-            lists |= metric.columns(per_list)
-    # Of no metric with a threshold, 0: nothing lies below it.
-    options = [dict(metric.bound.options) for metric in metrics]
-    threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
-    remarks = joined.remarks_at(threshold)
-    if any(map(joined.reads_hash, bounds)):
-        documents: Any = lists_of_joined(joined, threshold, bounds)
-        remarks += (*remark_on_ties(documents, documents.scores),)
-    return Run(
+    remarks, signature = joined.remarks_at(0), dict[str, Signature]()
+    if metrics:  # else there are lines about the whole run
+        bounds = [metric.bound for metric in metrics]
+        measured = joined.evaluation(bounds, list_weights=list_weights)
+        remarks, signature = measured.remarks, by_label(measured.signature)
+        for metric in metrics:
+            values = measured.lists[metric.bound.name]
+            values = jax.tree.map(lambda array: array[is_counted], values)
+            for label, column in metric.columns(values):
+                sums = HostSums.of_lists(column, metric.bound.state)
+                lists[label], states[label] = column, sums.state()
+    ids = joined.query_ids.to_numpy()[is_counted]
+    return Evaluation(
+        states,
         lists,
-        means,
-        query_ids,
-        is_counted,
-        int((joined.list_weights == 0).sum()),
-        remarks,
-        by_label(joined.signature(bounds)) if metrics else {},
+        np.zeros((len(ids), 0), np.int32),
+        "zero",
+        remarks=remarks,
+        query_ids=ids,
+        signature=signature,
     )
+
+
+def estimates(run: Evaluation, level: Number) -> dict[str, Estimate]:
+    """Returns the mean of each label with its interval at a confidence level."""
+    return {
+        label: HostSums.of_lists(lists, type(run[label])).estimates(level, "auto")[0]
+        for label, lists in run.lists.items()
+    }
+
+
+def of_values(run: Evaluation) -> Evaluation:
+    """Returns a run without geometric means, which have no value per query."""
+    states = {label: state for label, state in run.items() if type(state) is Mean}
+    lists = {label: run.lists[label] for label in states}
+    return dataclasses.replace(run, states=states, lists=lists)
 
 
 def cover_same_queries(runs: Runs) -> bool:
     """Returns whether the means of all runs are over the same queries."""
-    masks = [run.is_counted for run in runs.values()]
-    return all((masks[0] == mask).all() for mask in masks)
+    first, *following = map(_query_ids, runs.values())
+    return all(query_ids == first for query_ids in following)
+
+
+def _query_ids(run: Evaluation) -> list[str | int]:
+    return np.asarray(run.query_ids).tolist()
 
 
 def check_values_per_query(runs: Runs, option: str) -> None:
     """Raises ValueError if an option cannot compare these runs query by query."""
-    if not next(iter(runs.values())).lists:
+    if not of_values(next(iter(runs.values()))):
         raise ValueError(
             f"{option}: a geometric mean has no value per query; add -m map"
         )
@@ -125,8 +126,11 @@ def check_values_per_query(runs: Runs, option: str) -> None:
 
 def _signatures(runs: Runs) -> dict[str, str]:
     """Returns the signature of each label; runs of tables and of lists may differ."""
-    parts = [run.signatures for run in runs.values()]
-    return {x: " and ".join(dict.fromkeys(y[x] for y in parts)) for x in parts[0]}
+    parts = [run.signature for run in runs.values()]
+    return {
+        label: " and ".join(dict.fromkeys(part[label] for part in parts))
+        for label in parts[0]
+    }
 
 
 def compare(
@@ -134,23 +138,21 @@ def compare(
 ) -> Comparisons:
     """Compares each other run with the baseline, label by label."""
     check_values_per_query(runs, "--compare")
-    systems = {name: runs[name].lists for name in dict.fromkeys((baseline, *runs))}
+    systems = {name: of_values(runs[name]) for name in (baseline, *runs)}
     # As in the means; a note says where 0 is the best value of a metric.
     return compare_runs(systems, test=test, level=level, undefined="zero")
 
 
-def _means(runs: Runs) -> dict[str, dict[str, Estimate]]:
-    return {name: run.means for name, run in runs.items()}
+def _means(runs: Runs, level: Number) -> dict[str, dict[str, Estimate]]:
+    return {name: estimates(run, level) for name, run in runs.items()}
 
 
-def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
-    """Yields the id of each query that counts, and its values by label."""
-    values = {label: lists.values.tolist() for label, lists in run.lists.items()}
-    for index in np.flatnonzero(run.is_counted):
-        yield (
-            run.query_ids[index],
-            {label: column[index] for label, column in values.items()},
-        )
+def _queries(run: Evaluation) -> Iterator[tuple[str | int, dict[str, float]]]:
+    """Yields the id of each query, and its values by label."""
+    lists = of_values(run).lists
+    values = {label: x.values.tolist() for label, x in lists.items()}
+    for index, query in enumerate(_query_ids(run)):
+        yield query, {label: column[index] for label, column in values.items()}
 
 
 def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
@@ -166,19 +168,19 @@ def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> st
         return sheet.csv_of(("run", "query", "metric", "value"), rows)
     if tests:
         return table(tests, format="csv", signatures=texts)
-    return table(_means(runs), format="csv", level=level, signatures=texts)
+    return table(_means(runs, level), format="csv", level=level, signatures=texts)
 
 
-def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
+def as_json(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
     A statistic that is not finite is null.
     """
-    document: dict[str, Any] = {"runs": _means(runs)}
+    document: dict[str, Any] = {"runs": _means(runs, level)}
     if tests:
         document["comparisons"] = {
-            name: {x.metric: x.to_dict() for x in tests.select(system=name)}
-            for name in dict.fromkeys(x.system for x in tests)
+            name: {test.metric: test.to_dict() for test in tests.select(system=name)}
+            for name in dict.fromkeys(test.system for test in tests)
         }
     if per_query:
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
@@ -195,7 +197,7 @@ def is_saved(path: Path) -> bool:
         return re.match(rb'\s*\{\s*"runs"\s*:', file.read(80)) is not None
 
 
-def saved_values(path: Path, run: Run) -> dict[str, np.ndarray]:
+def saved_values(path: Path, run: Evaluation) -> dict[str, np.ndarray]:
     """Reads the values `[queries]` of a run from such an object, for those of another run.
 
     Raises:
@@ -208,22 +210,22 @@ def saved_values(path: Path, run: Run) -> dict[str, np.ndarray]:
         (values,), signatures = document["queries"].values(), document["signatures"]
     except (KeyError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error!r}; {cure}") from error
-    queries = [str(query) for query, _ in _queries(run)]
+    queries = list(map(str, _query_ids(run)))
     if differing := sorted({*queries} ^ {*values}):
         raise ValueError(
             f"{path} and the candidate differ in {len(differing)} queries, such as "
             f"{differing[0]!r}, which only one of them has; {cure}"
         )
     results: dict[str, np.ndarray] = {}
-    for label, lists in run.lists.items():
-        saved, text = signatures.get(label, f"no {label}"), run.signatures[label]
+    for label, lists in of_values(run).lists.items():
+        saved, text = signatures.get(label, f"no {label}"), run.signature[label]
         if saved != text:
             raise ValueError(
                 f"{path} holds {saved}, and the candidate is measured as {text}; pass the "
                 f"options of then, or {cure}"
             )
-        results[label] = np.zeros_like(lists.values)
-        results[label][run.is_counted] = [values[query][label] for query in queries]
+        of_queries = [values[query][label] for query in queries]
+        results[label] = np.array(of_queries, lists.values.dtype)
     return results
 
 
@@ -238,17 +240,18 @@ def as_text(
     parts, texts = [], _signatures(runs)
     for name, run in runs.items() if per_query else ():
         queries = dict(_queries(run))
-        headings = [("", label) for label in run.lists]
+        headings = [("", label) for label in of_values(run)]
         cells = [
-            [sheet.Cell(f"{x:.4f}") for x in row.values()] for row in queries.values()
+            [sheet.Cell(f"{value:.4f}") for value in row.values()]
+            for row in queries.values()
         ]
         names = [[str(query)] for query in queries]
         contents = sheet.Sheet([name], headings, names, cells, "", "", [])
         parts.append(sheet.as_text(contents))
     rows = "metrics" if len(runs) < 4 else "runs"
-    tables = [_means(runs)]
+    tables = [_means(runs, level)]
     if not cover_same_queries(runs):
-        tables = [{name: run.means} for name, run in runs.items()]
+        tables = [{name: means} for name, means in tables[0].items()]
     for means in tables:
         options = {"format": format, "level": level, "rows": rows, "signatures": texts}
         parts.append(str(table(means, compare=tests or None, **options)))
@@ -262,6 +265,7 @@ def as_trec(
     metrics: Sequence[RequestedMetric],
     per_query: bool,
     run_lines: Sequence[str],
+    tags: Mapping[str, str | None],
 ) -> str:
     """Returns lines of measure, query and value, as trec_eval prints them.
 
@@ -270,6 +274,7 @@ def as_trec(
         metrics: The metrics that were measured. Counts among them are summed, not averaged.
         per_query: Whether to include the values of every query.
         run_lines: The lines about a whole run to include, among "runid" and "num_q".
+        tags: The tag of each run, which only files of TREC have.
     """
     counts = {label for metric in metrics if metric.is_count for label in metric.labels}
     lines: list[str] = []
@@ -285,19 +290,19 @@ def as_trec(
         # at the end, when the float32 itself may lie on the other side of a half.
         return float(f"{value:.7g}")
 
-    tags = [run.tag for run in runs.values()]
     for run_name, run in runs.items():
         queries = dict(_queries(run))
         if "runid" in run_lines or len(runs) > 1:
             # Runs that share a tag are told apart by their names.
-            is_shared = run.tag is None or tags.count(run.tag) > 1
-            line("runid", "all", run_name if is_shared else str(run.tag))
+            tag = tags[run_name]
+            is_shared = tag is None or list(tags.values()).count(tag) > 1
+            line("runid", "all", run_name if is_shared else str(tag))
         for query in sorted(queries, key=str) if per_query else ():
             for label, value in queries[query].items():
                 line(label, query, formatted(label, decimal(value)))
         if "num_q" in run_lines:
             line("num_q", "all", str(len(queries)))
-        for label, mean in run.means.items():
+        for label, mean in estimates(run, 0.95).items():
             values = [
                 decimal(by_label[label])
                 for by_label in queries.values()
@@ -322,7 +327,7 @@ def draw(
     has several.
     """
     library = import_optional("matplotlib.figure", "--plot", "plots")
-    labels = [*runs[baseline].lists]
+    labels = [*of_values(runs[baseline])]
     label = labels[0]
     lists = {name: run.lists[label] for name, run in runs.items()}
     metric, _ = cutoff_of(label) or ("", 0)
@@ -331,7 +336,12 @@ def draw(
     from jax_rank_metrics import plots
 
     if len(contenders) > 1 and not tests:
-        of_label = {x: y._replace(lists={label: lists[x]}) for x, y in runs.items()}
+        of_label = {
+            name: dataclasses.replace(
+                run, states={label: run[label]}, lists={label: lists[name]}
+            )
+            for name, run in runs.items()
+        }
         tests = compare(of_label, baseline, "permutation", level)
     panels: list[tuple[float, Callable[[Any], Any]]] = [
         (3.6, lambda ax: plots.distribution(lists, ax=ax).set_title(label))
@@ -346,8 +356,9 @@ def draw(
         names = baseline, contenders[0] if len(contenders) == 1 else "run"
         panels.append((height, lambda ax: plots.forest(tests, names=names, ax=ax)))
     if metrics_at_cutoffs.count(metric) > 1:
+        means = _means(runs, level)
         panels.append(
-            (3.6, lambda ax: plots.at_cutoffs(_means(runs), metric, level=level, ax=ax))
+            (3.6, lambda ax: plots.at_cutoffs(means, metric, level=level, ax=ax))
         )
     heights = [height for height, _ in panels]
     figure = library.Figure(figsize=(4, sum(heights)), layout="constrained")

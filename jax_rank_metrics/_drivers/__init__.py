@@ -2,8 +2,8 @@
 
 What comes in, for 10,000 queries: the names of metrics, what scores items, and the items
 that each query is judged on. What goes out: an `Evaluation`, with the state of each metric,
-a `PerList [10,000]`, and `items [10,000, k]`; of links, one for each side. In the order of
-a call:
+a `PerList [10,000]`, and `retrieved_ids [10,000, k]`; of links, one for each side. In the
+order of a call:
 
     evaluate_users.py, evaluate_embeddings.py, evaluate_links.py
                      the public functions read arguments on the host, make an

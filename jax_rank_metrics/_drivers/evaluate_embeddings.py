@@ -194,7 +194,7 @@ def evaluate_embeddings(
     >>> found = evaluate_embeddings(
     ...     ("recall@1,2", "mrr"), queries, items, [[2], [3]], similarity="cosine"
     ... )
-    >>> found.items.tolist()  # items 0 and 2 tie
+    >>> found.retrieved_ids.tolist()  # items 0 and 2 tie
     [[2, 0], [3, 1]]
     >>> found.states["recall@1,2"].compute().tolist()
     [0.75, 1.0]

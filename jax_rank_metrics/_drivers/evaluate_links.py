@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -38,7 +38,7 @@ LinkScoreFn = Callable[[np.ndarray, np.ndarray, Side], Any]
 MAX_SCORES, MAX_LISTS = 2**26, 1024
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LinkEvaluation(Evaluation):
     """The result of `evaluate_links` on one side, or on both together.
 
@@ -49,12 +49,12 @@ class LinkEvaluation(Evaluation):
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all lists for each of these names, of NumPy arrays on the
             host. Its `undefined` is that of the call.
-        items: `[lists, k]` int32, the entities that score best, best first.
+        retrieved_ids: `[lists, k]` int32, the entities that score best, best first.
         undefined: What a list counts for where a metric is undefined.
         triples: `[lists, 3]` int32, the triple of each list.
     """
 
-    _unit: ClassVar[str] = "lists"
+    _unit, _units = "list", "lists"
 
     triples: np.ndarray
 
@@ -77,7 +77,7 @@ class LinkEvaluation(Evaluation):
         return super().by(self.triples[:, 1] if groups is None else groups)
 
     def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
-        triples = np.concatenate([x.triples for x in parts])
+        triples = np.concatenate([part.triples for part in parts])
         return {**super()._joined(parts), "triples": triples}
 
 
@@ -183,7 +183,7 @@ def evaluate_links(
     num_entities = _inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
     options, key = make_options(metrics, k, num_entities, ties, key, **flags)
-    options = options._replace(ties=options.ties_of_places)  # `items` that tie go by id
+    options = options._replace(ties=options.ties_of_places)  # ids that tie go by id
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,7 @@ from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.exposure import Exposure
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class UserEvaluation(Evaluation):
     """The result of `evaluate_users`: means, values of every user, and recommendations.
 
@@ -39,14 +39,15 @@ class UserEvaluation(Evaluation):
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all users for each of these names, of NumPy arrays on the
             host, for `compare` and `plots`. Its `undefined` is that of the call.
-        items: `[users, k]`, the items recommended to each user, best first, int32 unless
-            `item_ids` were passed; −1 where there are no more, or None beside strings.
+        retrieved_ids: `[users, k]`, the ids of the items recommended to each user, best
+            first, int32 unless `item_ids` were passed; −1 where there are no more, or None
+            beside strings.
         undefined: What a user counts for where a metric is undefined.
         exposure: How often each item was recommended, by row; see `Exposure`.
         users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
     """
 
-    _unit: ClassVar[str] = "users"
+    _unit, _units = "user", "users"
 
     exposure: Exposure
     users: np.ndarray
@@ -57,8 +58,8 @@ class UserEvaluation(Evaluation):
         return self.users
 
     def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
-        exposure = merging.merge(*(x.exposure for x in parts))
-        users = np.concatenate([x.users for x in parts])
+        exposure = merging.merge(*(part.exposure for part in parts))
+        users = np.concatenate([part.users for part in parts])
         return {**super()._joined(parts), "exposure": exposure, "users": users}
 
     def _means(self) -> list[str]:
@@ -104,8 +105,8 @@ def evaluate_users(
     package, and the states say how many there are. Many tools leave them out, which
     `undefined="skip"` or `users=` does here too. With "skip", a user for whom none of the
     metrics is defined does not count in anything: not in the exposure, popularity,
-    novelty and diversity either, though `items` has the recommendations. Seen items are
-    excluded, so a relevant item that is also seen cannot be found, and is not counted.
+    novelty and diversity either, though `retrieved_ids` has the recommendations. Seen items
+    are excluded, so a relevant item that is also seen cannot be found, and is not counted.
     There is a warning where that leaves a user no relevant item, where a metric is
     undefined for all users, and where 0 for undefined users is its best value. So there is
     where the scores of a matrix rank the relevant items of the first users last, as
@@ -205,7 +206,7 @@ def evaluate_users(
     >>> evaluation = evaluate_users(
     ...     ("recall@1,2", "mrr"), (users, items), [[2], [1]], seen=[[0], []]
     ... )
-    >>> evaluation.items.tolist()
+    >>> evaluation.retrieved_ids.tolist()
     [[1, 2], [3, 1]]
     >>> evaluation.states["recall@1,2"].compute().tolist()
     [0.0, 1.0]

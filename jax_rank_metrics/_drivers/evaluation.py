@@ -1,16 +1,15 @@
-"""The result of a driver: means, the values of every query, and the items found."""
+"""The result of a whole evaluation: means, values of every query, and ids found."""
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls.signatures import Signature
-from jax_rank_metrics._drivers.interactions import repeated_id
-from jax_rank_metrics._inputs.list_ids import numbered
+from jax_rank_metrics._inputs.list_ids import numbered, repeated_id
 from jax_rank_metrics._messages import short_errors
 from jax_rank_metrics._states import merging
 from jax_rank_metrics._states.mean import Mean
@@ -23,24 +22,25 @@ E = TypeVar("E", bound="Evaluation")
 _OF_ITEMS_ALONE = ("popularity", "novelty", "intra_list_diversity")
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(StatesByName):
-    """The result of a whole evaluation: means, values of every query, and items found.
+    """The result of a whole evaluation: means, values of every query, and ids found.
 
-    `compare`, `leaderboard`, `table` and the plots of runs take it as it is, and so does
-    `compute`. By the name of a metric, as in `evaluation["ndcg@10"]`, it gives its state;
-    `in`, `len`, iteration and `keys()` are of these names.
+    It is a mapping from the names of metrics to their states: `evaluation["ndcg@10"]` is a
+    state, and `dict(evaluation)` holds all of them. `compare`, `leaderboard`, `table` and
+    the plots of runs take it as it is, and so does `compute`.
 
     With a mesh, all of it is the same on every process. Evaluations of slices of the
     queries are joined by `merge`, so that a long one may be saved part by part.
 
     Attributes:
-        states: The state of each metric by its name, as from `evaluate`.
+        states: The state of each metric by its name, as from `evaluate`: a dict of what
+            the mapping holds.
         lists: A `PerList` of all queries for each of these names, of NumPy arrays on the
             host. Its `undefined` is that of the call. Empty with `keep_lists=False`.
-        items: `[queries, k]`, the ids of the first items of each query, best first, int32
-            unless `item_ids` were passed; −1 where there are no more, or None beside
-            strings. Of no query with `keep_lists=False`.
+        retrieved_ids: `[queries, k]`, the ids of the first items of each query, best
+            first, int32 unless `item_ids` were passed; −1 where there are no more, or None
+            beside strings. Of no query with `keep_lists=False`; of files, k is 0.
         undefined: What a query counts for where a metric is undefined.
         remarks: What was probably not intended, as the call has warned; see `check`.
         query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
@@ -49,12 +49,12 @@ class Evaluation(StatesByName):
         signature: The signature of each metric of the call, by name; see `jrm.signature`.
     """
 
-    # What a query is called in messages, in the plural.
-    _unit: ClassVar[str] = "queries"
+    # The noun for a query, which rows of frames and messages have.
+    _unit, _units = "query", "queries"
 
     states: dict[str, Mean]
     lists: dict[str, PerList]
-    items: np.ndarray
+    retrieved_ids: np.ndarray
     undefined: _types.Undefined
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
@@ -66,7 +66,7 @@ class Evaluation(StatesByName):
     def __post_init__(self) -> None:
         """Counts the queries."""
         if self.num_queries < 0:
-            object.__setattr__(self, "num_queries", len(self.items))
+            object.__setattr__(self, "num_queries", len(self.retrieved_ids))
 
     @property
     def list_ids(self) -> np.ndarray | None:
@@ -80,7 +80,7 @@ class Evaluation(StatesByName):
         """Returns the states of each group of queries, such as short and long ones.
 
         Args:
-            groups: The group of each query, or user, in the order of `items`: names,
+            groups: The group of each query, or user, in the order of `lists`: names,
                 numbers or bools, as for `pack`. Or a dict or a Series of users to these,
                 or of the numbers of queries; others may be in it, too.
 
@@ -93,37 +93,38 @@ class Evaluation(StatesByName):
             ValueError: if there are more or fewer groups than queries, or one is missing;
                 if the call had `keep_lists=False`.
         """
-        if len(self.items) != self.num_queries:
+        if len(self.retrieved_ids) != self.num_queries:
             raise ValueError(
                 "the values of queries were not kept; leave keep_lists=False out of the "
                 "call, or evaluate each group by itself"
             )
         categories = getattr(getattr(groups, "dtype", None), "categories", ())
         ids = self.list_ids
-        ids = range(len(self.items)) if ids is None else ids
-        groups = _inputs.by_ids("groups", groups, ids, self._unit)
+        ids = range(self.num_queries) if ids is None else ids
+        groups = _inputs.by_ids("groups", groups, ids, self._units)
         packed = numbered("groups", groups)
-        if packed.segment_ids.shape != self.items.shape[:1]:
+        if packed.segment_ids.shape != (self.num_queries,):
             raise ValueError(
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
-                f"{len(self.items)} {self._unit}"
+                f"{self.num_queries} {self._units}"
             )
         # [queries] numbers of groups, and how many groups there are.
         groups_of = packed.segment_ids, len(packed.ids)
         states = {
             name: states_of_groups(self.lists[name], type(state), *groups_of)
-            for name, state in self.states.items()
+            for name, state in self.items()
         }
         by_group = {
             group: {name: of_groups[index] for name, of_groups in states.items()}
             for index, group in enumerate(packed.ids.tolist())
         }
-        return {x: by_group[x] for x in (*categories, *by_group) if x in by_group}
+        in_order = dict.fromkeys((*categories, *by_group))
+        return {group: by_group[group] for group in in_order if group in by_group}
 
     def merge(self: E, *evaluations: E) -> E:
         """Joins this evaluation and those of other queries, in this order.
 
-        `Evaluation.merge(*parts)` joins a list of parts. Lists, items and ids are
+        `Evaluation.merge(*parts)` joins a list of parts. Lists and ids are
         concatenated, and counts are added. The result is that of one call with all of
         these queries, but for random ties, whose keys are those of each part. Queries
         without ids are numbered anew, through all parts.
@@ -142,12 +143,12 @@ class Evaluation(StatesByName):
                     "pass evaluations of one kind"
                 )
         for text, of_parts in (
-            ("metrics", [list(x.states) for x in parts]),
-            ("k", [x.items.shape[1] for x in parts]),
-            ("undefined", [x.undefined for x in parts]),
-            ("signatures", [list(x.signature.values()) for x in parts]),
-            ("keep_lists", [bool(x.lists) for x in parts]),
-            (f"ids of {self._unit}", [x.list_ids is not None for x in parts]),
+            ("metrics", [list(part) for part in parts]),
+            ("k", [part.retrieved_ids.shape[1] for part in parts]),
+            ("undefined", [part.undefined for part in parts]),
+            ("signatures", [list(part.signature.values()) for part in parts]),
+            ("keep_lists", [bool(part.lists) for part in parts]),
+            (f"ids of {self._units}", [part.list_ids is not None for part in parts]),
         ):
             for value in of_parts:
                 if value != of_parts[0]:
@@ -162,43 +163,45 @@ class Evaluation(StatesByName):
         # Dicts are joined by hand: as pytrees, their keys would be sorted.
         lists = {
             name: jax.tree.map(
-                lambda *x: np.concatenate(x), *(x.lists[name] for x in parts)
+                lambda *arrays: np.concatenate(arrays),
+                *(part.lists[name] for part in parts),
             )
             for name in self.lists
         }
         states = {
             name: HostSums.of_lists(lists[name], type(state)).state()
             if lists
-            else merging.merge(*(x.states[name] for x in parts))
-            for name, state in self.states.items()
+            else merging.merge(*(part[name] for part in parts))
+            for name, state in self.items()
         }
         if self.list_ids is not None:  # which name each list once
             all_ids = np.concatenate(
-                [x.list_ids for x in parts if x.list_ids is not None]
+                [part.list_ids for part in parts if part.list_ids is not None]
             )
-            name = repeated_id(numbered(f"ids of {self._unit}", all_ids))
+            name = repeated_id(numbered(f"ids of {self._units}", all_ids))
             if name is not None:
                 raise ValueError(
-                    f"{name!r} is among the {self._unit} of two evaluations; pass parts of "
-                    f"which each has {self._unit} of its own"
+                    f"{name!r} is among the {self._units} of two evaluations; pass parts "
+                    f"of which each has {self._units} of its own"
                 )
-        ids = [x.query_ids for x in parts if x.query_ids is not None]
+        ids = [part.query_ids for part in parts if part.query_ids is not None]
+        remarks = (remark for part in parts for remark in part.remarks)
         return {
             "states": states,
             "lists": lists,
-            "items": np.concatenate([x.items for x in parts]),
-            "remarks": tuple(dict.fromkeys(y for x in parts for y in x.remarks)),
+            "retrieved_ids": np.concatenate([part.retrieved_ids for part in parts]),
+            "remarks": tuple(dict.fromkeys(remarks)),
             "query_ids": np.concatenate(ids) if ids else None,
-            "num_queries": sum(x.num_queries for x in parts),
+            "num_queries": sum(part.num_queries for part in parts),
         }
 
     def __repr__(self) -> str:
         """Shows the mean of each metric, the number of queries, and what some count for."""
-        parts = [*self._means(), f"{self.num_queries} {self._unit}"]
+        parts = [*self._means(), f"{self.num_queries} {self._units}"]
         # Of several metrics, those of few labels, such as rel=2, are undefined more often.
         counts = [
             int(state.undefined)
-            for name, state in self.states.items()
+            for name, state in self.items()
             if name.partition("@")[0] not in _OF_ITEMS_ALONE
         ]
         if any(counts):
@@ -210,6 +213,6 @@ class Evaluation(StatesByName):
 
     def _means(self) -> list[str]:
         return [
-            f"{name} {', '.join(f'{x:.3f}' for x in np.ravel(state.compute()))}"
-            for name, state in self.states.items()
+            f"{name} {', '.join(f'{mean:.3f}' for mean in np.ravel(state.compute()))}"
+            for name, state in self.items()
         ]

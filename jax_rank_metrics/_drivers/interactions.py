@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._inputs.list_ids import Packing, numbered
+from jax_rank_metrics._inputs.list_ids import numbered, repeated_id
 from jax_rank_metrics._messages import short_errors
 
 
@@ -104,14 +104,6 @@ class Vocabulary:
                 f"{self.name} has {len(self.ids)} ids, but there are {num_rows} "
                 f"{_UNITS[self.name]}; pass one for each"
             )
-
-
-def repeated_id(packed: Packing) -> Hashable | None:
-    """Returns the id that stands most often, or None if each stands once."""
-    counts = np.bincount(packed.segment_ids)
-    if counts.max(initial=0) <= 1:
-        return None
-    return packed.ids.tolist()[counts.argmax()]
 
 
 # The ids of users, or queries, and of items.

@@ -15,6 +15,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._calls.signatures import Signature, signature
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._files.frames import pl
 from jax_rank_metrics._files.judged_run import (
     TOPICS,
@@ -47,7 +48,7 @@ from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList, weighed_by
-from jax_rank_metrics._states.remarks import remark_on_grades
+from jax_rank_metrics._states.remarks import FlatLists, remark_on_grades, remark_on_ties
 from jax_rank_metrics._types import ListWeights, Number, Undefined
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
@@ -250,14 +251,76 @@ class Joined:
             ValueError: as `measure`; or if `undefined` is none of the options.
             TypeError: as `measure`.
         """
-        _inputs.option("undefined", undefined, Undefined)
+        return self._evaluate(bind_all(metrics), undefined, list_weights)[0]
+
+    def evaluation(
+        self,
+        metrics: Metrics,
+        undefined: Undefined = "zero",
+        list_weights: ListWeights | None = None,
+    ) -> Evaluation:
+        """Computes several metrics, and keeps means and values with the ids of queries.
+
+        `compare`, `leaderboard`, `table`, `to_frame` and the plots of runs take the result
+        as it is, and pair queries by their ids.
+
+        Args:
+            metrics: As for `jax_rank_metrics.evaluate`.
+            undefined: See `PerList.mean`.
+            list_weights: See `measure`.
+
+        Returns:
+            An `Evaluation`: the states of `evaluate` by the names of metrics, with the
+            lists of `measure`, `query_ids`, `signature`, and `remarks`, which name metrics
+            that read tied documents in one order. Its `retrieved_ids` are `[queries, 0]`:
+            documents of all queries are in `doc_ids`.
+
+        Raises:
+            ValueError: as `evaluate`.
+            TypeError: as `evaluate`.
+
+        >>> from jax_rank_metrics import join, table
+        >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
+        >>> joined = join(qrels, {"q1": {"a": 0.5, "b": 0.9}, "q2": {"x": 0.2, "a": 0.1}})
+        >>> evaluation = joined.evaluation(("recall@1,2", "mrr"))
+        >>> evaluation
+        Evaluation(recall@1,2 0.000, 1.000, mrr 0.500, 2 queries)
+        >>> evaluation.query_ids.tolist(), evaluation.lists["mrr"].values.tolist()
+        (['q1', 'q2'], [0.5, 0.5])
+        """
         bounds = bind_all(metrics)
-        lists = self.measure(bounds, list_weights)
-        states = {}
+        states, lists = self._evaluate(bounds, undefined, list_weights)
+        # Of no metric with a threshold, 0: nothing lies below it.
+        options = [dict(bound.options) for bound in bounds]
+        threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
+        remarks = self.remarks_at(threshold)
+        if any(map(self.reads_hash, bounds)):
+            documents: Any = lists_of_joined(self, threshold, bounds)
+            remarks += (*remark_on_ties(documents, documents.scores),)
+        return Evaluation(
+            states,
+            lists,
+            np.zeros((self.num_segments, 0), np.int32),
+            undefined,
+            remarks=remarks,
+            query_ids=self.query_ids.to_numpy(),
+            signature=self.signature(bounds, undefined),
+        )
+
+    def _evaluate(
+        self,
+        bounds: tuple[Bound, ...],
+        undefined: Undefined,
+        list_weights: ListWeights | None,
+    ) -> tuple[dict[str, Mean], dict[str, PerList]]:
+        """Returns the state of each metric, and its values."""
+        _inputs.option("undefined", undefined, Undefined)
+        lists, states = self.measure(bounds, list_weights), {}
         for bound in bounds:
             values = dataclasses.replace(lists[bound.name], undefined=undefined)
+            lists[bound.name] = values
             states[bound.name] = HostSums.of_lists(values, bound.state).state()
-        return states
+        return states, lists
 
     def signature(
         self, metrics: Metrics, undefined: Undefined = "zero"
@@ -335,6 +398,22 @@ class Joined:
             f"{int((self._run.judged.values >= 0).sum())} judged, "
             f"{int(self._run.retrieved.counts.sum())} retrieved)"
         )
+
+
+def lists_of_joined(
+    joined: Joined, threshold: Number, metrics: Sequence[Bound]
+) -> FlatLists:
+    """Returns the documents of the run, which some metrics read."""
+    labels, retrieved = joined.labels, joined.retrieved
+    return FlatLists(
+        labels=labels.astype(np.float64),
+        scores=joined.scores.astype(np.float64),
+        exists=retrieved,
+        relevant=retrieved & (labels >= labels.dtype.type(threshold)),
+        list_numbers=np.where(retrieved, joined.segment_ids, 0),
+        shape=(joined.num_segments,),
+        in_order=[bound.name for bound in metrics if joined.reads_hash(bound)],
+    )
 
 
 def keep_first(run: JudgedRun, depth: int) -> JudgedRun:

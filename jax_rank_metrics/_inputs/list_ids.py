@@ -226,6 +226,14 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
+def repeated_id(packed: Packing) -> Hashable | None:
+    """Returns the id that stands most often, or None if each stands once."""
+    counts = np.bincount(packed.segment_ids)
+    if counts.max(initial=0) <= 1:
+        return None
+    return packed.ids.tolist()[counts.argmax()]
+
+
 def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
     """Renumbers lists by the numbers that their ids have in a vocabulary."""
     known = vocabulary.ids.tolist()

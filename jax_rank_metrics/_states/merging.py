@@ -3,7 +3,7 @@
 Results that hold a state for each metric, by its name, have a base of their own.
 """
 
-from collections.abc import Iterator, KeysView
+from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, overload
 
@@ -35,11 +35,15 @@ from jax_rank_metrics._states.state import (
 from jax_rank_metrics._types import AxisNames, Undefined
 
 
-class StatesByName:
-    """A result whose states are found by the names of metrics, as those of a dict are.
+class StatesByName(Mapping[str, Mean]):
+    """A mapping from the names of metrics to their states, with the values of all lists.
 
-    It is no `Mapping`: what such results call `items` are those that were found.
+    Two of them are equal only if they are one object, because they hold arrays.
     """
+
+    _unit = "list"  # the noun for a list, in frames
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     states: dict[str, Mean]
     lists: dict[str, PerList]
@@ -60,10 +64,6 @@ class StatesByName:
                 "values of each list are in .lists[metric].values"
             ) from error
 
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a metric of this name."""
-        return name in self.states
-
     def __iter__(self) -> Iterator[str]:
         """Yields the names of metrics."""
         return iter(self.states)
@@ -71,10 +71,6 @@ class StatesByName:
     def __len__(self) -> int:
         """Returns the number of metrics."""
         return len(self.states)
-
-    def keys(self) -> KeysView[str]:
-        """Returns the names of metrics."""
-        return self.states.keys()
 
     if not TYPE_CHECKING:  # which would then allow any attribute
 

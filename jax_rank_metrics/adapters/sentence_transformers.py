@@ -51,7 +51,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     Attributes:
         evaluations: The last result by the name of the score function, such as "cosine":
             an `Evaluation`, which `compare` and `table` take as it is. Its queries are
-            those of `queries_ids`, and its `items` are indices into `corpus_ids`.
+            those of `queries_ids`, and `retrieved_ids` are indices into `corpus_ids`.
 
     >>> evaluator = InformationRetrievalEvaluator(
     ...     {"q": "a query"}, {"a": "a text", "b": "a query"}, {"q": {"b"}}, name="dev"

@@ -11,7 +11,8 @@ from fuzzing.loops import Lists
 from fuzzing.sources import keep_served
 
 RESULT = (
-    "lists, states, items = evaluation.lists, evaluation.states, evaluation.items\n"
+    "lists, states = evaluation.lists, evaluation.states\n"
+    "items = evaluation.retrieved_ids\n"
 )
 FORMS = ("lists", "lists", "dict", "sparse", "padded")
 

@@ -41,8 +41,8 @@ MUTANTS = (
     Mutant(
         "parts are joined without the values of the last one",
         "_drivers/evaluation.py",
-        '"items": np.concatenate([x.items for x in parts]),',
-        '"items": self.items,',
+        '"retrieved_ids": np.concatenate([part.retrieved_ids for part in parts]),',
+        '"retrieved_ids": self.retrieved_ids,',
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(

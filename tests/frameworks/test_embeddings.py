@@ -46,11 +46,15 @@ def test_ids_are_those_of_faiss(vectors, offset):
             "recall@20", *vectors, relevant, similarity=similarity, ties="stable"
         )
         if similarity != "hamming":
-            np.testing.assert_array_equal(found.items, ids)
+            np.testing.assert_array_equal(found.retrieved_ids, ids)
             continue
         # faiss leaves open which of the items at its last distance it returns.
         nearer = scores < scores[:, -1:]
-        distances = np.unpackbits(packed[0][:, None] ^ packed[1][found.items], axis=-1)
+        distances = np.unpackbits(
+            packed[0][:, None] ^ packed[1][found.retrieved_ids], axis=-1
+        )
         np.testing.assert_array_equal(distances.sum(-1), scores)
-        for row, faiss_row, is_nearer in zip(found.items, ids, nearer, strict=True):
+        for row, faiss_row, is_nearer in zip(
+            found.retrieved_ids, ids, nearer, strict=True
+        ):
             assert set(row[is_nearer]) == set(faiss_row[is_nearer])

@@ -170,14 +170,15 @@ def test_ties(model, texts, chunk, digits):
         assert abs(value - float(state)) < 1e-6, key
     evaluation = evaluator.evaluations["x"]
     assert (
-        evaluation.items.shape == (11, 20) and len(evaluation.lists["mrr@3,10"]) == 11
+        evaluation.retrieved_ids.shape == (11, 20)
+        and len(evaluation.lists["mrr@3,10"]) == 11
     )
-    held = np.take_along_axis(scores, evaluation.items, axis=1)
+    held = np.take_along_axis(scores, evaluation.retrieved_ids, axis=1)
     assert (held == -np.sort(-scores, axis=1)[:, :20]).all()
     is_tied = held[:, 1:] == held[:, :-1]
-    assert (np.diff(evaluation.items)[is_tied] > 0).all()
+    assert (np.diff(evaluation.retrieved_ids)[is_tied] > 0).all()
     # The last that is held is the first in the corpus of those that tie with it.
-    for row, items, values in zip(scores, evaluation.items, held, strict=True):
+    for row, items, values in zip(scores, evaluation.retrieved_ids, held, strict=True):
         at_last = np.flatnonzero(row == values[-1])[: (values == values[-1]).sum()]
         assert {*at_last} <= {*items.tolist()}
 
@@ -249,7 +250,9 @@ def test_multi_vector_models(texts, monkeypatch, name):
         similarity="maxsim",
         k=20,
     )
-    np.testing.assert_array_equal(found.items, evaluator.evaluations[name].items)
+    np.testing.assert_array_equal(
+        found.retrieved_ids, evaluator.evaluations[name].retrieved_ids
+    )
 
 
 def test_standard_errors(model, texts):
@@ -377,8 +380,8 @@ def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
     if is_tied:
         assert max(abs(ours[key] - theirs[key]) for key in ours) > 1e-3
     else:
-        items = evaluator.evaluations["dot"].items
-        np.testing.assert_array_equal(found.items, items)
+        items = evaluator.evaluations["dot"].retrieved_ids
+        np.testing.assert_array_equal(found.retrieved_ids, items)
     # Embeddings of the corpus may be known, and errors are those of the states.
     evaluator = kind(queries, corpus, relevant, **options, std_errors=True)
     embeddings = sparse_model.encode_document([*corpus.values()])

@@ -1,7 +1,7 @@
 """Compares systems: how large a difference is, and whether it may be chance."""
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from jax import random
@@ -19,7 +19,6 @@ from jax_rank_metrics._results.comparisons.outcomes import (
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.list_values import (
     in_one_order,
-    is_by_list,
     listing,
 )
 from jax_rank_metrics._results.systems.prediction_powered import beside_judge
@@ -32,7 +31,7 @@ from jax_rank_metrics._results.systems.systems import (
     Values,
     by_system,
     holds_levels,
-    named_by_first_key,
+    is_nested,
     paths_text,
     read,
 )
@@ -114,16 +113,17 @@ def compare(
         a: The baseline. Values of one metric are a `PerList`, an array `[lists]` or
             `[lists, cutoffs]`, a pandas Series, or a dict of list ids to numbers. For
             several metrics, a dict of these, as `measure` gives it, or of such dicts; a
-            pandas DataFrame with a column for each metric; or the result of
-            `evaluate_users`; or `Seeds` of any of these. Without b, a dict of two or more
-            systems, each with any of these, or `Systems`, which read it once for all calls.
+            pandas DataFrame with a column for each metric; or an `Evaluation`, as of
+            `evaluate_users` or `Joined.evaluation`; or `Seeds` of any of these. Without b,
+            a dict of two or more systems, each with any of these, or `Systems`, which read
+            it once for all calls.
         b: The same for another system; or a dict of systems, each with what a holds. None
             takes all systems from a.
         ids: How lists are paired where values have no ids. None pairs them by position;
             `(ids_a, ids_b)` has an id for every list, integers or strings or anything
             hashable, in any order. The ids of b are those of all its systems. A Series and
-            a frame are always paired by their index, a dict by its keys and the result
-            of `evaluate_users` by its users.
+            a frame are always paired by their index, a dict by its keys and an
+            `Evaluation` by its users or queries, if these have ids.
         clusters: The id of a cluster for every list: a dict or a Series of list ids to
             these, or a sequence in the order of the lists of a (without b, of its first
             system). Lists without ids have the ids 0, 1, … Each cluster then counts as
@@ -386,11 +386,11 @@ def _records_of_judge(
             raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
         first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
     else:
-        if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
+        if not isinstance(judge, Systems) and not is_nested(judge):
             raise TypeError(
                 f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
             )
-        systems = by_system(read(judge, "judge", "systems"))
+        systems = by_system(read(judge, "judge", ("system", "metric")))
     of_judge = []
     for a, b in zip(records[::2], records[1::2], strict=True):
         baseline = first if is_by_side else systems.get(a.system, {})
@@ -408,8 +408,8 @@ def _records_of_judge(
 def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
     """Reads several systems, which all have the metrics of the first one."""
     if not isinstance(tree, Systems) and not holds_levels(tree):
-        if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
-            number = "no" if isinstance(tree, Mapping) and not tree else "one"
+        if not is_nested(tree) or len(tree) < 2:
+            number = "no" if is_nested(tree) and not tree else "one"
             raise ValueError(
                 f"a holds {number} system; pass b, or a dict of two or more systems"
             )
@@ -418,7 +418,7 @@ def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
                 f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
                 "dict of systems, each with its metrics"
             )
-    systems = by_system(read(tree, "a", "systems"))
+    systems = by_system(read(tree, "a", ("system", "metric")))
     if len(systems) < 2:
         raise ValueError("a holds one system; pass b, or a dict of two or more systems")
     (baseline, metrics), *following = systems.items()
@@ -438,21 +438,23 @@ def _baseline_and(
 
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
-    of_a, of_b = read(a, names[0]), read(b, names[1])
+    of_a = read(a, names[0], ("metric",))
+    of_b = read(b, names[1], ("metric",))
     if len({record.system for record in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
     baseline = {record.path: record for record in of_a}
-    keys_of_a, keys_of_b = (max(len(x.path) for x in y) for y in (of_a, of_b))
-    systems = by_system(
-        named_by_first_key(of_b) if keys_of_b == keys_of_a + 1 else of_b
-    )
+    depths = [max(len(record.path) for record in side) for side in (of_a, of_b)]
+    paths_of_b = [record.path for record in of_b]
+    if depths[1] == depths[0] + 1:
+        of_b = [record.named(("system", "metric")) for record in of_b]
+    systems = by_system(of_b)
     if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
         raise ValueError(
             f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
-            f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
-            "b a dict of systems, each with the metrics of a"
+            f"{paths_text(paths_of_b)}; pass values of the same metrics, or as b a dict of "
+            "systems, each with the metrics of a"
         )
     return baseline, systems
 

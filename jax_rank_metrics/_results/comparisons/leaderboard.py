@@ -1,6 +1,5 @@
 """Many systems in the order of their means over tasks, and how sure that order is."""
 
-import dataclasses
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -41,6 +40,7 @@ from jax_rank_metrics._results.systems.list_values import (
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
+    Keys,
     Metrics,
     Record,
     Values,
@@ -49,7 +49,6 @@ from jax_rank_metrics._results.systems.systems import (
     lists_at_cutoff,
     only_metric,
     read,
-    task_of,
 )
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.list_arrays import ROUNDING, differ
@@ -202,8 +201,10 @@ def leaderboard(
     # Eight words of the key seed the generator of NumPy.
     rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
     of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
-    records = [x for of_task in tasks.values() for x in of_task.values()]
-    lists = [x.lists for x in records if not isinstance(x.source, Bootstrap)]
+    records = [record for of_task in tasks.values() for record in of_task.values()]
+    lists = [
+        record.lists for record in records if not isinstance(record.source, Bootstrap)
+    ]
     if undefined is None:
         directions.warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
     check_seed_counts(lists)
@@ -278,24 +279,20 @@ def _read_tasks(
     Raises:
         ValueError: if systems hold different tasks or metrics.
     """
+    keys: Keys = ("task", "system", "metric") if tasks_first else ("system", "metric")
+    of_systems = by_system(read(systems, "systems", keys))
+    if len(of_systems) < 2:
+        raise ValueError("systems: pass a dict of at least two systems")
     # A dict is a set that keeps the order in which names came.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, Record]] = {}
-    of_all = read(systems, "systems", "metrics" if tasks_first else "systems")
-    if tasks_first:
-        # `Systems`, and frames whose columns have several levels, name their systems.
-        of_all = [
-            dataclasses.replace(x, system=x.path[1], path=x.path[:1] + x.path[2:])
-            if x.system is None and x.path[1:]
-            else x
-            for x in of_all
-        ]
-    of_systems = by_system(of_all)
-    if len(of_systems) < 2:
-        raise ValueError("systems: pass a dict of at least two systems")
     tasks_of: dict[Hashable, list[Hashable]] = {}
     for system, records in of_systems.items():
-        by_task = _by_task(records, metric, tasks_first)
+        are_tasks = not tasks_first and _are_of_tasks(records, metric)
+        by_task: dict[Hashable, dict[str | None, Record]] = {}
+        for path, record in records.items():
+            task, name = (path[0], None) if are_tasks else (record.task, record.metric)
+            by_task.setdefault(task, {})[name] = record
         tasks_of[system] = [*by_task]
         for task, of_metrics in by_task.items():
             label = label_of("systems", (system,) if task is None else (system, task))
@@ -315,28 +312,18 @@ def _read_tasks(
     return next(iter(names)), tasks
 
 
-def _by_task(
-    records: Metrics, metric: str | None, tasks_first: bool
-) -> dict[Hashable, dict[str | None, Record]]:
-    """Sorts the records of a system by task, and those of each by metric.
+def _are_of_tasks(records: Metrics, metric: str | None) -> bool:
+    """Whether single keys are of tasks, as in {"web": values}, and not of metrics.
 
-    A single key may be that of a task or of a metric. Unless tasks come first, keys are of
-    metrics if a frame says so, if one of them is `metric`, or if all are names of metrics.
+    They are of metrics if a frame says so, if one of them is `metric`, or if all are names
+    of metrics.
     """
-    # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
-    keys = [path[0] for path, x in records.items() if len(path) == 1]
-    are_of_metrics = not tasks_first and (
+    keys = [path[0] for path in records if len(path) == 1]
+    return len(keys) == len(records) and not (
         metric in keys
-        or any(x.is_of_metric for x in records.values())
+        or any(record.is_of_metric for record in records.values())
         or all(map(facts.is_metric_name, keys))
     )
-    are_tasks = len(keys) == len(records) and not are_of_metrics
-    by_task: dict[Hashable, dict[str | None, Record]] = {}
-    for path, record in records.items():
-        task = path[0] if are_tasks else task_of(path)
-        name = None if are_tasks else record.metric
-        by_task.setdefault(task, {})[name] = record
-    return by_task
 
 
 def _listed(tasks: list[Hashable]) -> str:
@@ -420,7 +407,8 @@ def means_of_tasks(
     """
     means = []
     for task, records in tasks.items():
-        states = [x.source for x in records.values() if isinstance(x.source, Bootstrap)]
+        sources = [record.source for record in records.values()]
+        states = [source for source in sources if isinstance(source, Bootstrap)]
         if ids is not None and (states or not isinstance(ids, Mapping)):
             raise TypeError(
                 "ids: pass a dict of systems to the ids of lists, of values alone"
@@ -431,10 +419,10 @@ def means_of_tasks(
                 "tasks, or values of lists for all"
             )
         if states:
-            names = [x.name for x in records.values()]
+            names = [record.name for record in records.values()]
             means.append(_of_states(states, names, samples, rng))
         else:
-            of_systems = [lists_at_cutoff(x) for x in records.values()]
+            of_systems = [lists_at_cutoff(record) for record in records.values()]
             ids_of_task = None if ids is None else _ids_of(ids, records, task)
             try:
                 lists = in_one_order(of_systems, ids_of_task)
@@ -453,7 +441,7 @@ def _ids_of(
 ) -> list[Any]:
     """Returns the ids of the lists of every system in a task, or without tasks."""
     try:
-        return [ids[x] if task is None else ids[x][task] for x in names]
+        return [ids[name] if task is None else ids[name][task] for name in names]
     except KeyError as error:
         raise ValueError(f"ids hold no {error}; pass ids for all systems") from error
     except (TypeError, IndexError) as error:

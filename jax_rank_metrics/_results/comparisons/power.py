@@ -288,7 +288,7 @@ def _refuse_pair(name: str, values: Values) -> None:
 
 def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
     """Reads the pilot of every metric at every cutoff."""
-    records = read(differences, "differences")
+    records = read(differences, "differences", ("metric",))
     # A warning is of the line that called the public function.
     check_seed_counts((x.lists for x in records), stacklevel=4)
     return [(x, _pilots(x.lists)) for x in records]

@@ -15,14 +15,15 @@ from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.list_values import (
     ListValues,
     in_one_order,
-    is_by_list,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
+    Keys,
     Record,
     Systems,
     Values,
     by_system,
+    is_nested,
     lists_at_cutoff,
     only_metric,
     read,
@@ -78,15 +79,16 @@ def differences(
             "of both systems, or the comparison to plots.forest"
         )
     if b is None:
-        is_dict = isinstance(a, Systems | Mapping) and not is_by_list(a)
-        by_name = by_system(read(a, "a", "systems")) if is_dict else {}
+        holds_systems = isinstance(a, Systems) or is_nested(a)
+        records_of_a = read(a, "a", ("system", "metric")) if holds_systems else []
+        by_name = by_system(records_of_a)
         if len(by_name) != 2:
             raise ValueError("b is missing; pass b, or a dict of two systems as a")
         first, second = map(str, by_name)
         names = names or (first, second)
         records = [list(x.values()) for x in by_name.values()]
     else:
-        records = [read(a, "a"), read(b, "b")]
+        records = [read(a, "a", ("metric",)), read(b, "b", ("metric",))]
     names = names or ("a", "b")
     of_a, of_b = (
         _lists_of_metric(x, name, metric)
@@ -164,11 +166,9 @@ def distribution(
     ax = drawing.axes(ax)
     # {"mrr": values} is a run called "mrr", unless this is the metric asked for.
     is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
-    holds_runs = isinstance(lists, Systems | Mapping) and not is_by_list(lists)
-    records = read(
-        lists, "lists", "systems" if holds_runs and not is_one else "metrics"
-    )
-    runs = by_system(records)
+    holds_runs = is_nested(lists) and not is_one
+    keys: Keys = ("system", "metric") if holds_runs else ("metric",)
+    runs = by_system(read(lists, "lists", keys))
     values_of_run, counts_of_run = {}, {}
     for system, of_system in runs.items():
         run = "" if system is None else str(system)

@@ -14,7 +14,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._names.cutoff_names import cutoff_names, cutoff_of
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheet import count_text
-from jax_rank_metrics._results.systems.systems import Values
+from jax_rank_metrics._results.systems.systems import Values, is_nested
 from jax_rank_metrics._results.tables.estimates import (
     Estimates,
     estimates,
@@ -395,7 +395,7 @@ def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> No
 
 def _holds_runs(states: Any) -> bool:
     """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
-    if not isinstance(states, Mapping):
+    if not is_nested(states):
         return False
     # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
     first = next(iter(states.values()), None)
@@ -408,7 +408,7 @@ def _groups(
     source: Any, metric: str | None, level: Number, method: IntervalMethod
 ) -> dict[str, Estimate]:
     """The estimate of each group by its name, or by its number where it has none."""
-    if not isinstance(source, Mapping):
+    if not is_nested(source):
         return _stacked_groups(source, level, method)
     groups = {}
     by_group = estimates({str(x): y for x, y in source.items()}, level, method)

@@ -96,7 +96,9 @@ def prediction_powered(
     _inputs.check_undefined(undefined)
     pairs = judged_records(human, judge)
     if undefined is None:
-        zeros = [(x.path, x.lists.zero_counts()) for pair in pairs for x in pair]
+        zeros = [
+            (side.path, side.lists.zero_counts()) for pair in pairs for side in pair
+        ]
         directions.warn_of_zeros(zeros)
     return nested(
         {
@@ -129,14 +131,14 @@ def judged_records(human: Values, judge: Values) -> list[tuple[Record, Record]]:
     Raises:
         ValueError: if the judge has no such record.
     """
-    of_judge = {x.keys: x for x in read(judge, "judge")}
-    records = read(human, "human")
-    if missing := [x.keys for x in records if x.keys not in of_judge]:
+    of_judge = {record.keys: record for record in read(judge, "judge", ("metric",))}
+    records = read(human, "human", ("metric",))
+    if missing := [record.keys for record in records if record.keys not in of_judge]:
         raise ValueError(
             f"judge lacks {listing(missing)}, which human holds; it has "
             f"{listing(list(of_judge))}: pass the same systems and metrics"
         )
-    return [(x, of_judge[x.keys]) for x in records]
+    return [(record, of_judge[record.keys]) for record in records]
 
 
 def judged_lists(

@@ -2,13 +2,14 @@
 
 Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
 Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
-column for each metric, and the result of a driver hold several. A Series, a frame, a dict
-of ids and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
-several training seeds. States and estimates stand for values where only means are needed.
+column for each metric, and an `Evaluation` hold several. A Series, a frame, a dict of ids
+and an evaluation say which list each value belongs to. `Seeds` hold values of several
+training seeds. States and estimates stand for values where only means are needed.
 """
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
@@ -51,8 +52,10 @@ from jax_rank_metrics._types import Key, Number, Undefined
 T = TypeVar("T")
 # Whatever can be read; `Systems` lists it.
 Values: TypeAlias = object
-# The keys that lead to values in nested dicts, such as ("web", "recall@1,5").
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and what
+# they name, such as ("task", "metric").
 Path = tuple[Hashable, ...]
+Keys = tuple[Literal["task", "system", "metric"], ...]
 # Results under the keys that led to the input.
 Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
 FIX_RUNS = (
@@ -156,12 +159,34 @@ class Record:
     @property
     def task(self) -> Hashable:
         """The key of the task; None without tasks, a tuple of several keys."""
-        return task_of(self.path)
+        tasks = self.path[:-1]
+        return tasks[0] if len(tasks) == 1 else tasks or None
 
     @property
     def metric(self) -> str | None:
         """The name of the metric with all of its cutoffs; None without a name."""
-        return str(self.path[-1]) if self.path else None
+        return str(self.path[-1]) if self.path and self.path[-1] is not None else None
+
+    def named(self, keys: Keys) -> "Record":
+        """Returns the record with names for the keys of `path`, outermost first.
+
+        If there are more keys than names, those before the last are of tasks, too; if there
+        are fewer, the last names are left out. So ("system", "metric") names the keys of
+        {"new": {"mrr": values}}, {"new": {"web": {"mrr": values}}} and {"new": values}.
+
+        >>> record = Record("a['web']['new']['mrr']", ("web", "new", "mrr"), [0.5])
+        >>> record.named(("task", "system", "metric")).keys
+        ('new', 'web', 'mrr')
+        """
+        *outer, innermost = keys
+        tasks = ["task"] * (len(self.path) - len(keys))
+        by_level: dict[str, list[Hashable]] = {}
+        for level, key in zip((*outer, *tasks, innermost), self.path, strict=False):
+            by_level.setdefault(level, []).append(key)
+        of_tasks, (system,) = by_level.get("task", []), by_level.get("system", [None])
+        # Tasks stand before the name of a metric, which is None where there is none.
+        of_metric = by_level.get("metric", [None] if of_tasks else [])
+        return dataclasses.replace(self, system=system, path=(*of_tasks, *of_metric))
 
     def labels(self) -> list[str | None]:
         """Names the metric at each cutoff: `["recall@1", "recall@5"]`."""
@@ -206,12 +231,6 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
 
 
-def task_of(path: Path) -> Hashable:
-    """Returns the task of a path: all keys but the last, which names the metric."""
-    tasks = path[:-1]
-    return tasks[0] if len(tasks) == 1 else tasks or None
-
-
 class Systems:
     """The values of lists of systems, read once from whatever holds them.
 
@@ -228,8 +247,8 @@ class Systems:
             `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
             numbers, `Seeds` of these, or a state, of which only means are known. A frame
             of pandas or polars with a column for each metric, and the ids of lists in its
-            index or in a column called list, query, qid, user or the like, and the result
-            of `evaluate_users` or of another driver stand for dicts of metrics. NaN in a
+            index or in a column called list, query, qid, user or the like, and an
+            `Evaluation`, as of `evaluate_users`, stand for dicts of metrics. NaN in a
             Series or a frame is a list in which the metric is undefined. A dict whose keys
             are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
@@ -251,8 +270,9 @@ class Systems:
     """
 
     def __init__(self, values: Values, *, tasks_first: bool = False) -> None:
-        first = "systems" if _holds_systems(values) else "metrics"
-        self.records = tuple(read(values, "values", "tasks" if tasks_first else first))
+        holds_systems = is_nested(values) and not all(map(is_metric_name, values))
+        keys: Keys = ("system", "metric") if holds_systems else ("metric",)
+        self.records = tuple(read(values, "values", None if tasks_first else keys))
         for record in self.records:
             if record.is_on_this_host:
                 _ = record.lists  # so that what cannot be read is told here
@@ -277,13 +297,13 @@ class Systems:
         counts = [
             count_text(len(set(names)), unit)
             for unit, names in (
-                ("task", [x.task for x in self if x.task is not None]),
-                ("system", [x.system for x in self]),
-                ("metric", [x.metric for x in self]),
+                ("task", [record.task for record in self if record.task is not None]),
+                ("system", [record.system for record in self]),
+                ("metric", [record.metric for record in self]),
             )
             if names
         ]
-        sizes = {x.lists.list_count for x in self if x.is_on_this_host}
+        sizes = {record.lists.list_count for record in self if record.is_on_this_host}
         lists = " or ".join(map(str, sorted(sizes)))
         lists = f", {lists} list{'s' * (sizes != {1})}" if sizes else ""
         return f"Systems({' × '.join(counts)}{lists})"
@@ -343,7 +363,7 @@ class Seeds:
             name = f"runs[{index}]"
             if isinstance(run, Seeds):
                 raise TypeError(f"{name} is a Seeds; pass the values of one seed")
-            by_run.append({x.path: x for x in records_of(run, name)})
+            by_run.append({record.path: record for record in _flat(run, name)})
         first = by_run[0]
         for index, metrics in enumerate(by_run):
             if metrics.keys() != first.keys():
@@ -487,136 +507,124 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
 
 
 @short_errors()
-def read(
-    tree: Values, name: str, first: Literal["metrics", "systems", "tasks"] = "metrics"
-) -> list[Record]:
-    """Reads records; those of `Systems` have all of their names.
+def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
+    """Returns the records of all systems, tasks and metrics.
 
     Args:
-        tree: `Systems`, or whatever `records_of` reads.
+        tree: `Systems`, whose records are returned as they are; or values in any form that
+            this module's docstring lists, or dicts of them.
         name: The name of the argument, for messages.
-        first: What the first of several keys names. Before metrics there may be tasks. Of
-            "tasks", only the depth of dicts tells whether {"map": values} has neither,
-            {"new": {"map": values}} a system, or {"web": {"new": {"map": values}}} both.
-
-    Raises:
-        TypeError: of "tasks", if dicts are nested deeper, or some less deep.
-    """
-    if isinstance(tree, Systems):
-        return list(tree)
-    records = list(records_of(tree, name))
-    if first == "systems" or holds_levels(tree):
-        return named_by_first_key(records)
-    if first == "metrics":
-        return records
-    # Of three keys, the first is a task, whose dict has a depth of its own.
-    count = int(max(len(x.path) for x in records) > 2)
-    depths: dict[Path, int] = {}
-    for x in records:
-        task = x.path[:count]
-        depths[task] = max(depths.get(task, 0), len(x.path) - count)
-    results = []
-    for x in records:
-        task, keys = x.path[:count], x.path[count:]
-        depth = depths[task]
-        if not keys:
-            got = kind_of(x.source if task else tree)
-            raise TypeError(f"{label_of(name, task)}: got {got}; {FIX_RUNS}")
-        if len(keys) < depth:
-            kind = "a Seeds" if isinstance(x.source, ListValues) else kind_of(x.source)
-            raise TypeError(f"{name}: run {keys[0]!r} is {kind}; {FIX_RUNS}")
-        if depth > 2:
-            raise TypeError(f"{name}: {keys[1]!r} holds dicts; {FIX_RUNS}")
-        system, path = keys[0] if depth == 2 else None, (*task, keys[-1])
-        results.append(dataclasses.replace(x, system=system, path=path))
-    return results
-
-
-def named_by_first_key(records: Iterable[Record]) -> list[Record]:
-    """Takes the first key that leads to values for the name of a system."""
-    return [
-        dataclasses.replace(x, system=x.path[0], path=x.path[1:]) if x.path else x
-        for x in records
-    ]
-
-
-def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
-    """Reads the records of what is no `Systems`, under all keys that lead to them.
-
-    None has a name of a system yet, which only its caller can tell from a task.
-
-    Args:
-        tree: Values in any form that this module's docstring lists, or dicts of them.
-        name: The name of the argument, for messages.
-        path: The keys that lead to the tree.
+        keys: What the keys of nested dicts name; see `Record.named`. None guesses it from
+            the depth of dicts: {"map": values} has neither systems nor tasks, {"new":
+            {"map": values}} has systems, and {"web": {"new": {"map": values}}} has both.
 
     Raises:
         ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
             single numbers, which are means.
-        TypeError: if a dict holds None or text in place of values.
+        TypeError: if a dict holds None or text in place of values; without `keys`, if
+            values have no name, or if dicts are nested deeper, or some less deep.
     """
-    label = label_of(name, path)
-    ids: Any = None
+    if isinstance(tree, Systems):
+        return list(tree)
+    records = list(_flat(tree, name))
+    if holds_levels(tree):
+        keys = ("system", "metric")
+    if keys is not None:
+        return [record.named(keys) for record in records]
+    # Of three keys, the first is a task, whose dict has a depth of its own.
+    num_tasks = int(max(len(record.path) for record in records) > 2)
+    results = []
+    by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
+    for task, group in by_task:
+        of_task = list(group)
+        depth = max(len(record.path) for record in of_task) - num_tasks
+        levels: Keys = ("system", "metric") if depth == 2 else ("metric",)
+        for record in of_task:
+            path, source = record.path[num_tasks:], record.source
+            kind = "a Seeds" if isinstance(source, ListValues) else kind_of(source)
+            if not path:
+                raise TypeError(f"{label_of(name, task)}: got {kind}; {FIX_RUNS}")
+            if len(path) < depth:
+                raise TypeError(f"{name}: run {path[0]!r} is {kind}; {FIX_RUNS}")
+            if depth > 2:
+                raise TypeError(f"{name}: {path[1]!r} holds dicts; {FIX_RUNS}")
+            results.append(record.named(("task", *levels) if task else levels))
+    return results
+
+
+def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
+    """Yields the records of what is no `Systems`, under all keys that lead to them.
+
+    Args:
+        tree: As for `read`.
+        name: The name of the argument, for messages.
+        path: The keys that lead to the tree.
+    """
+
+    def record(keys: Path, source: object, **fields: Any) -> Record:
+        return Record(label_of(name, keys), keys, source, **fields)
+
+    label, ids = label_of(name, path), None
     tree = _inputs.as_frame(tree, "a table of values")
-    if _inputs.is_frame(tree) and (parts := _inputs.parts_of_tasks(tree)):
+    if is_frame := _inputs.is_frame(tree):
+        parts = _inputs.parts_of_tasks(tree)
         for task, part in parts:
-            for x in records_of(part, name, path):
-                keys = (*x.path[:-1], task, x.path[-1])
-                yield dataclasses.replace(x, name=label_of(name, keys), path=keys)
-        return
-    if is_of_lists := _inputs.is_frame(tree):
+            for of_task in _flat(part, name, path):
+                keys = (*of_task.path[:-1], task, of_task.path[-1])
+                yield dataclasses.replace(of_task, name=label_of(name, keys), path=keys)
+        if parts:
+            return
         ids, tree = _inputs.list_columns(label, tree, is_metric_name)
-    if isinstance(tree, Mapping) and not tree:
-        raise ValueError(
-            f"{name} holds no metric; pass at least one ({label} is empty)"
-        )
-    if path and (tree is None or isinstance(tree, str)):
-        raise TypeError(
-            f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
-            "and leave out what has none"
-        )
     if isinstance(tree, Seeds):
         for of_seeds in tree.records:
             keys = (*path, *of_seeds.path)
             yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
     elif isinstance(tree, StatesByName):
-        for key in dict.fromkeys((*tree.states, *tree.lists)):
+        for metric in dict.fromkeys((*tree, *tree.lists)):
             # Lists stand for a metric where there are any, and its state elsewhere.
-            state, keys = tree.states.get(key), (*path, key)
-            yield Record(
-                label_of(name, keys),
-                keys,
-                tree.lists.get(key, state),
+            state = tree.get(metric)
+            yield record(
+                (*path, metric),
+                tree.lists.get(metric, state),
                 ids=tree.list_ids,
                 undefined=tree.undefined,
                 state=state,
                 is_of_metric=True,
                 # No metric that a caller may name is called so.
-                was_asked_for=without_cutoff(key) not in ("popularity", "novelty"),
+                was_asked_for=without_cutoff(metric) not in ("popularity", "novelty"),
                 remarks=getattr(tree, "remarks", ()),
-                signature=getattr(tree, "signature", {}).get(key, ""),
+                signature=getattr(tree, "signature", {}).get(metric, ""),
             )
-    elif is_of_lists and isinstance(tree, Mapping):
+    elif isinstance(tree, Mapping) and not tree:
+        raise ValueError(
+            f"{name} holds no metric; pass at least one ({label} is empty)"
+        )
+    elif path and (tree is None or isinstance(tree, str)):
+        raise TypeError(
+            f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
+            "and leave out what has none"
+        )
+    elif is_frame:
         for key, column in tree.items():
             # Of several levels: task, system, metric.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
-            keys = (*path, *keys)
-            yield Record(label_of(name, keys), keys, column, ids=ids, is_of_metric=True)
-    elif is_by_list(tree):
-        _refuse_means(label, tree)
-        yield Record(label, path, tree, ids=list(tree))
-    elif isinstance(tree, Mapping):
+            yield record((*path, *keys), column, ids=ids, is_of_metric=True)
+    elif is_nested(tree):
         if (ids_key := _inputs.key_of_ids(tree)) is not None:
             raise ValueError(
                 f"{label} holds the ids of lists under {ids_key!r}; pass a frame of these "
                 "columns, or dicts of list ids to values"
             )
         for key, subtree in tree.items():
-            yield from records_of(subtree, name, (*path, key))
+            yield from _flat(subtree, name, (*path, key))
     else:
-        ids = tree.index if _inputs.is_series(tree) else None
-        yield Record(label, path, tree, ids=ids)
+        if isinstance(tree, Mapping):
+            _refuse_means(label, tree)
+            ids = list(tree)
+        elif _inputs.is_series(tree):
+            ids = tree.index
+        yield record(path, tree, ids=ids)
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
@@ -651,7 +659,7 @@ def only_metric(
     """
     metrics = list(metrics)
     # Values without a name are of whichever metric is asked for.
-    matches = [x for x in metrics if metric is None or x in (metric, None)]
+    matches = [held for held in metrics if metric is None or held in (metric, None)]
     if len(matches) != 1:
         raise ValueError(
             f"{name} holds {listing(metrics)}; pass metric=, the name of one"
@@ -668,13 +676,10 @@ def lists_at_cutoff(record: Record) -> ListValues:
     return record.lists
 
 
-def _holds_systems(values: Values) -> bool:
-    """Whether a dict has names of systems for keys, and not those of metrics or lists."""
-    if holds_levels(values):
-        return True
-    if not isinstance(values, Mapping) or is_by_list(values):
-        return False
-    return not all(map(is_metric_name, values))
+def is_nested(values: Values) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether the keys of a dict lead to values: neither ids of lists nor an evaluation."""
+    is_dict = isinstance(values, Mapping) and not isinstance(values, StatesByName)
+    return is_dict and not is_by_list(values)
 
 
 def holds_levels(values: Values) -> TypeGuard[Any]:

@@ -39,7 +39,7 @@ def read_collections(
         key, value = next(iter(results.items()))
         raise TypeError(f"{name}: {key!r} is {kind_of(value)}; {FIX_RUNS}")
     collections: dict[Hashable, list[Record]] = {}
-    for record in read(results, name, "tasks"):
+    for record in read(results, name):
         collections.setdefault(record.task, []).append(record)
     return collections
 

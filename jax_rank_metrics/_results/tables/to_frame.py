@@ -44,14 +44,14 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
 
     Args:
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
-            the result of `evaluate_users` or another driver; `Seeds`; dicts of systems to
-            these, or of tasks to such dicts, as `table` takes them; values without a name,
-            which have the column "value"; `Systems`; states, such as those of
-            `Evaluation.by`; a `Leaderboard`; or whatever `compare` or `prediction_powered`
-            returns.
+            an `Evaluation`, as of `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
+            of systems to these, or of tasks to such dicts, as `table` takes them; values
+            without a name, which have the column "value"; `Systems`; states, such as those
+            of `Evaluation.by`; a `Leaderboard`; or whatever `compare` or
+            `prediction_powered` returns.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
-            several axes are in C order. None is the users of an evaluation, and otherwise
-            counts from 0.
+            several axes are in C order. None is the users, or the queries, of an
+            evaluation, and otherwise counts from 0.
 
     Returns:
         The frame. `compare`, `table`, `leaderboard` and others read one of lists as the
@@ -81,17 +81,18 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
     else:
-        records = _read(results)
-        if all(isinstance(x.source, PredictionPowered) for x in records):
+        records = read(results, "results", ("metric",))
+        if any(record.path for record in records):  # else values have no names
+            records = read(results, "results")
+        if all(isinstance(record.source, PredictionPowered) for record in records):
             rows = [row for record in records for row in _judged_rows(record)]
-        elif all(isinstance(x.source, State) for x in records):
+        elif all(isinstance(record.source, State) for record in records):
             rows = sheet_of_means(results).records
         else:
             # The name of the index says what a row is.
-            of_users = (
-                isinstance(results, StatesByName) and results.list_ids is not None
-            )
-            unit = "user" if of_users else "list"
+            unit = "list"
+            if isinstance(results, StatesByName) and results.list_ids is not None:
+                unit = results._unit
             parts = {
                 task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
                 for task, (columns, index) in _of_tasks(records, ids, unit).items()
@@ -105,13 +106,6 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     return pandas.DataFrame([flat_record(row) for row in rows])
 
 
-def _read(results: Values) -> list[Record]:
-    """Reads the records of results, which have names unless they are values alone."""
-    records = read(results, "results")
-    are_named = any(x.path for x in records)
-    return read(results, "results", "tasks") if are_named else records
-
-
 def _judged_rows(record: Record) -> list[dict[str, Any]]:
     """The records of a mean of people and a judge, one for each cutoff."""
     assert isinstance(record.source, PredictionPowered)
@@ -120,7 +114,7 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
     if record.source.has_cutoffs:
         labels = [*cutoff_names(record.metric or "", len(at_cutoffs))]
     names = {"task": record.task, "system": record.system}
-    names = {name: x for name, x in names.items() if x is not None}
+    names = {name: key for name, key in names.items() if key is not None}
     return [
         {**names, "metric": label, **dataclasses.asdict(means)}
         for label, means in zip(labels, at_cutoffs, strict=True)
@@ -143,7 +137,7 @@ def _of_tasks(
                 f"{record.name} lies on several devices; pass jax.device_get of values "
                 "that have no padding"
             )
-    if ids is not None and any(x.ids is not None for x in records):
+    if ids is not None and any(record.ids is not None for record in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
     tasks: dict[Hashable, list[Record]] = {}
     for record in records:
@@ -153,22 +147,22 @@ def _of_tasks(
         tasks.setdefault(task, []).append(record)
     # Several systems are a further level of the names of columns. Beside tasks a single
     # one is, too, or its tasks would be read as systems.
-    has_systems = len({x.system for x in records}) > 1
+    has_systems = len({record.system for record in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
-    return {x: _columns(y, ids, has_systems) for x, y in tasks.items()}
+    return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
 
 
 def _columns(
     records: Sequence[Record], ids: Iterable[Hashable] | None, has_systems: bool
 ) -> tuple[dict[Any, np.ndarray], list[Hashable]]:
     """The column of each metric and cutoff in one task, and the ids of its rows."""
-    counts = sorted({x.lists.list_count for x in records})
+    counts = sorted({record.lists.list_count for record in records})
     if len(counts) != 1:
         raise ValueError(
             f"results have {' and '.join(map(str, counts))} lists; pass metrics of the "
             "same lists"
         )
-    in_order = in_one_order([x.lists for x in records])
+    in_order = in_one_order([record.lists for record in records])
     index = in_order[0].ids or list(range(*counts))
     if ids is not None:
         index = checked_ids("results", ids, *counts)
