@@ -1,5 +1,6 @@
 """Files are read as they are written, whichever program did, and anything wrong says where."""
 
+import fractions
 import gzip
 import io
 import json
@@ -508,6 +509,24 @@ def test_join_takes_kinds_of_ids():
     assert sorted(of_ints.labels[of_ints.mask]) == [0.5, 1]
     same = jrm.join({1: {10: 1}}, {1: {10: 3.0}})
     assert same.query_ids.to_list() == [1] and same.doc_ids.to_list() == [10]
+
+
+@pytest.mark.parametrize("to_id", [str, int])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        (fractions.Fraction(1, 2), fractions.Fraction(1, 3), 0.25),
+        (np.float32(2), 1, False),
+        (np.uint64(2**63 - 1), 2**63 - 2, True),  # which float64 makes equal
+    ],
+    ids=str,
+)
+def test_join_takes_kinds_of_numbers(to_id, scores):
+    """They are compared as they are, whatever their classes and those of the ids."""
+    ids = [*map(to_id, range(3))]
+    joined = jrm.join({"q": {ids[2]: 1}}, {"q": dict(zip(ids, scores, strict=True))})
+    assert joined.doc_ids.to_list()[:3] == ids
+    assert joined.scores[:3].tolist() == [3, 2, 1]
 
 
 @pytest.mark.parametrize("query", ["q", 1])
