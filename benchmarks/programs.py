@@ -128,10 +128,10 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     """Runs the program of `evaluate_users` for one batch, which is not public."""
     import jax.numpy as jnp
 
-    from jax_rank_metrics._calls.names import bind_all
-    from jax_rank_metrics._drivers import programs
-    from jax_rank_metrics._drivers.batches import QueryBatch
-    from jax_rank_metrics._drivers.job import Options
+    from jax_rank_metrics._engine.calls.binding import bind_all
+    from jax_rank_metrics._runs.drivers import programs
+    from jax_rank_metrics._runs.drivers.batches import QueryBatch
+    from jax_rank_metrics._runs.drivers.job import Options
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     indices = jnp.arange(len(users))

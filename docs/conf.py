@@ -15,7 +15,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")  # autodoc imports the Keras adapt
 
 import jax_rank_metrics
 from jax_rank_metrics import Metric, __version__
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

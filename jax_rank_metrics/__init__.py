@@ -28,12 +28,20 @@ returns a `Mean`, `metric.per_list(…)` the value of every list, and
 one ranking. The arguments that metrics share are documented in `rank`; `metric` turns a
 formula of yours into a metric.
 
-The packages are named after the steps above: `_inputs`, `_ordering`, `_layouts`,
-`_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_names` reads the
-names of metrics, `_calls` holds what users call, and `_check` is `jrm.check`. The docstring
-of each package explains it.
-`_drivers` and `_files` feed whole evaluations into these calls, and `adapters` brings
-them into other frameworks.
+The package has eight private rooms, and three doors between them:
+
+    _ground     messages, types, arithmetic, and readers of arguments
+    _names      names of metrics, and what is known of a metric by its name
+    _values     values of lists, and the states that sum them        door: PerList, Mean
+    _engine     from labels and scores to the value of every list    door: Ranking
+    _runs       files, users, queries and links, batch by batch      door: Evaluation
+    _verdicts   comparisons, leaderboards, intervals, tables, plots
+    _check      jrm.check, and whether a function follows a definition
+    _command    the command line
+
+Each imports only from those above it, and `_verdicts` from the first three alone. The
+docstring of each room, and of each folder in it, explains it. `adapters` brings all of this
+into other frameworks.
 """
 
 from importlib import import_module as _import_module

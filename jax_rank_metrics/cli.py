@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from jax_rank_metrics._choices import (
+from jax_rank_metrics._command import arguments
+from jax_rank_metrics._command.arguments import CommandOptions, Format, note, write_out
+from jax_rank_metrics._ground.choices import (
     ComparisonTest,
     DuplicatesOfQrels,
     Missing,
@@ -19,10 +21,8 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._command import arguments
-from jax_rank_metrics._command.arguments import CommandOptions, Format, note, write_out
+from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.trec import FAMILIES, SETS
-from jax_rank_metrics._optional import import_optional
 
 if TYPE_CHECKING:
     import typer
@@ -57,7 +57,7 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
 
 def _metric_names(incomplete: str) -> list[str]:
     """Returns the names of metrics that begin with a prefix, for shell completion."""
-    from jax_rank_metrics import _formulas as _formulas  # registers the metrics
+    from jax_rank_metrics._engine import formulas as formulas  # registers the metrics
     from jax_rank_metrics._names.facts import metric_names
 
     names = [*metric_names(), *FAMILIES, *SETS]

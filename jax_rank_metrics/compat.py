@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._gains import gains_of
-from jax_rank_metrics._inputs.list_ids import numbered
-from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._types import Gain, Labels, Mask, Weights
+from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.gains import gains_of
+from jax_rank_metrics._ground.inputs.list_ids import numbered
+from jax_rank_metrics._ground.types import Gain, Labels, Mask, Weights
 
 
 def keras_rs_list_weights(
@@ -47,15 +47,15 @@ def keras_rs_list_weights(
     >>> keras_rs_list_weights(labels, weights).tolist()
     [3.0, 3.0]
     """
-    _inputs.same_index({"labels": labels, "mask": mask, "weights": weights})
-    labels, mask = _inputs.item_arrays("labels", labels, mask)
-    weights = _inputs.real("weights", weights)
-    _inputs.same_shape("weights", weights, "labels", labels.shape)
+    inputs.same_index({"labels": labels, "mask": mask, "weights": weights})
+    labels, mask = inputs.item_arrays("labels", labels, mask)
+    weights = inputs.real("weights", weights)
+    inputs.same_shape("weights", weights, "labels", labels.shape)
     if labels.ndim != 2:
         raise ValueError(
             f"labels has shape {labels.shape}; pass one batch, shape [lists, items]"
         )
-    dtype = _inputs.float_dtype(labels, weights).name
+    dtype = inputs.float_dtype(labels, weights).name
     items = RawItems(labels, dtype, mask, weights).read()
     assert items.weights is not None
     if gain_fn is None:

@@ -20,7 +20,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._ground.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

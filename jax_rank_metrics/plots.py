@@ -20,14 +20,14 @@ placed yourself with `bbox_inches="tight"`.
 [[0.25, 0.75, 1.0]]
 """
 
-from jax_rank_metrics import _formulas as _formulas  # registers the metrics
-from jax_rank_metrics._results.plots.list_plots import differences as differences
-from jax_rank_metrics._results.plots.list_plots import distribution as distribution
-from jax_rank_metrics._results.plots.mean_plots import at_cutoffs as at_cutoffs
-from jax_rank_metrics._results.plots.mean_plots import by_group as by_group
-from jax_rank_metrics._results.plots.mean_plots import curve as curve
-from jax_rank_metrics._results.plots.mean_plots import (
+from jax_rank_metrics._engine import formulas as formulas  # registers the metrics
+from jax_rank_metrics._verdicts.plots.list_plots import differences as differences
+from jax_rank_metrics._verdicts.plots.list_plots import distribution as distribution
+from jax_rank_metrics._verdicts.plots.mean_plots import at_cutoffs as at_cutoffs
+from jax_rank_metrics._verdicts.plots.mean_plots import by_group as by_group
+from jax_rank_metrics._verdicts.plots.mean_plots import curve as curve
+from jax_rank_metrics._verdicts.plots.mean_plots import (
     precision_recall as precision_recall,
 )
-from jax_rank_metrics._results.plots.verdict_plots import forest as forest
-from jax_rank_metrics._results.plots.verdict_plots import ranks as ranks
+from jax_rank_metrics._verdicts.plots.verdict_plots import forest as forest
+from jax_rank_metrics._verdicts.plots.verdict_plots import ranks as ranks

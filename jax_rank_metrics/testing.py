@@ -13,14 +13,14 @@ from jax.typing import ArrayLike
 from jax_rank_metrics._check.conformance import Conformance as Conformance
 from jax_rank_metrics._check.conformance import Failure as Failure
 from jax_rank_metrics._check.conformance import conformance as conformance
-from jax_rank_metrics._metrics.metric import Metric
-from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Cache, Ranking, data_of
-from jax_rank_metrics._sources.catalog import rank_scores
-from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._sources.retrieved import rank_retrieved
-from jax_rank_metrics._states.merging import merge
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._engine.metrics.metric import Metric
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ranking import Cache, Ranking, data_of
+from jax_rank_metrics._engine.sources.catalog import rank_scores
+from jax_rank_metrics._engine.sources.rank import rank
+from jax_rank_metrics._engine.sources.retrieved import rank_retrieved
+from jax_rank_metrics._values.merging import merge
+from jax_rank_metrics._values.per_list import PerList
 
 _NUM_LISTS, _NUM_ITEMS, _NUM_LISTED = 6, 24, 16
 _CUTOFFS = (1, 5, None)

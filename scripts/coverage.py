@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.judges import JudgedLists
-from jax_rank_metrics._results.inference.p_values import student_reach
-from jax_rank_metrics._results.inference.weighted_means import Summary
+from jax_rank_metrics._verdicts.inference.judges import JudgedLists
+from jax_rank_metrics._verdicts.inference.p_values import student_reach
+from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 
 DATA_SETS, SAMPLES = 2000, 1999
 JUDGED_SETS = 10_000  # of the tables of judges

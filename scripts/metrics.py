@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from jax_rank_metrics._formulas import (
+from jax_rank_metrics._engine.formulas import (
     adjusted_for_chance,
     counts,
     cumulated_gain,
@@ -40,7 +40,7 @@ from jax_rank_metrics._formulas import (
     subtopics,
     user_models,
 )
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 from jax_rank_metrics._names.facts import FACTS
 
 ROOT = Path(__file__).parent.parent

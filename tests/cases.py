@@ -13,8 +13,8 @@ import oracle
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking import data_of
-from jax_rank_metrics._types import Ties
+from jax_rank_metrics._engine.ranking import data_of
+from jax_rank_metrics._ground.types import Ties
 
 POLICIES = (None, *get_args(Ties))
 # The policies that put tied items in one definite order, and those that need no key to.

@@ -104,7 +104,7 @@ def keep_metric(name):
     """Reduces the tables of cases to those of one metric."""
     import cases
 
-    from jax_rank_metrics._metrics.metric import NAMES
+    from jax_rank_metrics._engine.metrics.metric import NAMES
 
     metric = NAMES.get(name.lower())
     chosen = {key: case for key, case in cases.CASES.items() if case.metric is metric}
@@ -148,11 +148,11 @@ def rng(request):
 @pytest.fixture
 def metric_names(monkeypatch):
     """The names of metrics; those that a test adds vanish when it ends."""
-    from jax_rank_metrics._metrics.metric import NAMES
+    from jax_rank_metrics._engine.metrics.metric import NAMES
     from jax_rank_metrics._names.facts import FACTS
 
     known = dict(NAMES)
-    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._engine.metrics.metric.NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._names.facts.FACTS", dict(FACTS))
     return known
 
@@ -191,7 +191,7 @@ def compiled_with(monkeypatch):
 @pytest.fixture
 def lowering(compiled_with):
     """Forces one way of ordering: "top_k" at any depth, or "sort"."""
-    from jax_rank_metrics._ordering import top_k
+    from jax_rank_metrics._engine.ordering import top_k
 
     def force(name):
         share = {"top_k": 1.0, "sort": -1.0}[name]

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _formulas as _formulas  # registers the metrics
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine import formulas as formulas  # registers the metrics
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 FILE = Path(__file__).parent / "golden.json"
 

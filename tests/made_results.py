@@ -7,7 +7,7 @@ import numpy as np
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.comparisons.standings import Stability
+from jax_rank_metrics._verdicts.comparisons.standings import Stability
 
 
 def known(values, weights=None):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jax_rank_metrics._metrics import metric as metric_module
+from jax_rank_metrics._engine.metrics import metric as metric_module
 from jax_rank_metrics._names import facts
 
 ROOT = Path(__file__).parent.parent

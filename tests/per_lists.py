@@ -9,7 +9,7 @@ import numpy as np
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
 
 stats = LateImport("scipy.stats")
 

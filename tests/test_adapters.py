@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._optional import LazyLibrary, import_optional
+from jax_rank_metrics._ground.optional import LazyLibrary, import_optional
 from jax_rank_metrics.adapters import ogb
 
 OF_FRAMEWORKS = (

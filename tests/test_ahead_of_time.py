@@ -7,7 +7,7 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._places import place
+from jax_rank_metrics._engine.places import place
 
 IDS = np.tile(np.arange(4, dtype=np.int32), (16, 1))
 ITEMS = np.ones((8, 50), np.float32)

@@ -14,7 +14,7 @@ from marks import long, long_but
 from sources import count_places
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 ROOT = Path(__file__).parent.parent
 METRICS = {metric.__name__: metric for metric in NAMES.values()}

@@ -11,7 +11,7 @@ from marks import long
 from per_lists import FEW, MANY, at, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import resample
+from jax_rank_metrics._verdicts.inference import resample
 
 KEY = jax.random.key(3)
 SAMPLES = 20  # of most tests, which so share programs

@@ -9,8 +9,8 @@ from marks import long
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values, resample
-from jax_rank_metrics._results.inference.studentised import (
+from jax_rank_metrics._verdicts.inference import p_values, resample
+from jax_rank_metrics._verdicts.inference.studentised import (
     resampled_p,
     resampled_reach,
     studentised_bootstrap,

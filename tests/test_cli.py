@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
-from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command import request
 from jax_rank_metrics._command.arguments import DEFAULT, members, run_names
+from jax_rank_metrics._engine.calls.binding import parse
 from jax_rank_metrics._names.trec import NOT_MEASURED, OFFICIAL
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
@@ -370,7 +370,7 @@ import sys
 import jax_rank_metrics as jrm
 assert "jax" not in sys.modules
 # Unpickling a function in another process imports its module alone.
-from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics._engine.calls.binding import parse
 assert parse("ndcg@10").spec.name == "ndcg"
 assert "jax_rank_metrics._public" not in sys.modules
 from jax_rank_metrics import *

@@ -9,7 +9,7 @@ import pytest
 from per_lists import MANY, drawn, exact, in_batches, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
 
 
 @pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])

@@ -10,8 +10,8 @@ import pytest
 from per_lists import MANY, evaluation_of, lists_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
+from jax_rank_metrics._verdicts.inference import p_values
 
 SAMPLES = 9999
 TESTS = ("permutation", "bootstrap", "t")

@@ -12,8 +12,8 @@ from jax import export, lax
 from marks import long_but, long_rows
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _mesh
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
+from jax_rank_metrics._ground import meshes
 
 SHAPE = (16, 200)
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -319,7 +319,7 @@ def test_a_condition_of_a_batch_stays_a_branch():
     """Under vmap, one branch serves the whole batch, where a select computes both."""
 
     def settled(x):
-        return lax.cond(_mesh.unvmap_any(x > 3), lambda: x + 1, lambda: x)
+        return lax.cond(meshes.unvmap_any(x > 3), lambda: x + 1, lambda: x)
 
     x = jnp.arange(6.0).reshape(3, 2)
     assert " cond[" in str(jax.make_jaxpr(jax.vmap(settled))(x))

@@ -6,14 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._results.inference import p_values, randomised, resample
-from jax_rank_metrics._results.inference.randomised import swap_test
-from jax_rank_metrics._results.inference.studentised import (
+from jax_rank_metrics._verdicts.inference import p_values, randomised, resample
+from jax_rank_metrics._verdicts.inference.randomised import swap_test
+from jax_rank_metrics._verdicts.inference.studentised import (
     resampled_p,
     resampled_reach,
 )
-from jax_rank_metrics._results.inference.weighted_means import Ratios, pseudo_values
-from jax_rank_metrics._results.systems.seeds import share_of_wins
+from jax_rank_metrics._verdicts.inference.weighted_means import Ratios, pseudo_values
+from jax_rank_metrics._verdicts.systems.seeds import share_of_wins
 
 
 def test_corrections_by_loops(rng):

@@ -14,7 +14,7 @@ import pytest
 from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_examples
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 README = ROOT / "README.md"
 OF_THE_EXTRA_TEST = [x for x in (README, *SHOWING) if x not in OF_PEERS + OF_FRAMEWORKS]

@@ -12,7 +12,7 @@ from padded_tokens import by_loops, padded
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._sources import host_blocks
+from jax_rank_metrics._engine.sources import host_blocks
 
 QUERIES, ITEMS, DIMS, K = 45, 99, 4, 5
 METRICS = ("ndcg@3", "recall@1,5", "mrr", "map")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import batches
-from jax_rank_metrics._sources import similarities
+from jax_rank_metrics._engine.sources import similarities
+from jax_rank_metrics._runs.drivers import batches
 
 QUERIES, ITEMS, DIMS = 9, 26, 4
 METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")

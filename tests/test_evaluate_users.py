@@ -12,7 +12,7 @@ from evaluations import check_same
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import batches, programs
+from jax_rank_metrics._runs.drivers import batches, programs
 
 USERS, ITEMS, DIMS, K = 11, 40, 4, 5
 METRICS = ("ndcg@3", "recall@1,5")

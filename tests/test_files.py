@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._command.arguments import run_names
-from jax_rank_metrics._files import text
+from jax_rank_metrics._runs.files import text
 
 pd = LateImport("pandas")
 

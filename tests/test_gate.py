@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, verdicts
-from jax_rank_metrics._results.inference.p_values import holm, student_p
-from jax_rank_metrics._results.inference.weighted_means import Summary
-from jax_rank_metrics._states.intervals import student_quantiles
+from jax_rank_metrics._values.intervals import student_quantiles
+from jax_rank_metrics._verdicts.inference.p_values import holm, student_p
+from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 
 QUERIES = 40
 # In which of 40 queries a run has the relevant document at rank 1, else at 2 or nowhere.

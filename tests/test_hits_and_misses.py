@@ -7,7 +7,7 @@ from marks import long_but
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
 
 LABELS = np.eye(12, 4, dtype=np.float32)
 IDS = np.tile(np.arange(4), (12, 1))

@@ -5,7 +5,7 @@ import pytest
 from evaluations import check_same
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._sources import host_blocks
+from jax_rank_metrics._engine.sources import host_blocks
 
 QUERIES, ITEMS, DIMS = 40, 333, 4
 METRICS = ("ndcg@10", "mrr")

@@ -10,8 +10,8 @@ from marks import long
 from per_lists import exact, lists_of, stacked, state_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states import intervals
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values import intervals
+from jax_rank_metrics._values.on_host import HostSums
 
 shares_of = functools.partial(state_of, is_share=True)
 

@@ -9,12 +9,12 @@ import pytest
 from sources import LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers.engine import Values
-from jax_rank_metrics._formulas.groups import memberships
-from jax_rank_metrics._formulas.label_fns import item_exists
-from jax_rank_metrics._metrics import run
-from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Cache, data_of
+from jax_rank_metrics._engine.formulas.groups import memberships
+from jax_rank_metrics._engine.formulas.label_fns import item_exists
+from jax_rank_metrics._engine.metrics import run
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ranking import Cache, data_of
+from jax_rank_metrics._runs.drivers.engine import Values
 
 
 def label_times_groups(items):

@@ -11,8 +11,8 @@ import pytest
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _one_off
-from jax_rank_metrics._inputs.padding import make_blocks
+from jax_rank_metrics._ground import one_off
+from jax_rank_metrics._ground.inputs.padding import make_blocks
 
 OPTIONS = [
     {"ties": ties, "depth": depth, "missing": missing}
@@ -320,8 +320,8 @@ def test_blocks_hold_every_list_once(rng):
 
 def test_options_that_xla_does_not_know_are_left_out(monkeypatch):
     """So are those that XLA_FLAGS sets; platforms but CPU have none."""
-    monkeypatch.setattr(_one_off, "_CPU_OPTIONS", {"xla_of_no_version": True})
-    of_platform, level = _one_off._options.__wrapped__, _one_off._LEVEL
+    monkeypatch.setattr(one_off, "_CPU_OPTIONS", {"xla_of_no_version": True})
+    of_platform, level = one_off._options.__wrapped__, one_off._LEVEL
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     assert of_platform("cpu", 1) == {level: 1}
     assert of_platform("tpu", 1) == {}

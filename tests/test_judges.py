@@ -12,7 +12,7 @@ from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, measured, power_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import resample
+from jax_rank_metrics._verdicts.inference import resample
 
 plt = LateImport("matplotlib.pyplot")
 pd = LateImport("pandas")

@@ -10,12 +10,12 @@ import pytest
 from cases import CORE, POLICIES, compare, metrics, policy
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._ordering import sort_cpu
-from jax_rank_metrics._ranking import data_of
-from jax_rank_metrics._sources import few_relevant
+from jax_rank_metrics._engine.ordering import sort_cpu
+from jax_rank_metrics._engine.ranking import data_of
+from jax_rank_metrics._engine.sources import few_relevant
+from jax_rank_metrics._ground import arithmetic
 
-sources_rank = importlib.import_module("jax_rank_metrics._sources.rank")
+sources_rank = importlib.import_module("jax_rank_metrics._engine.sources.rank")
 
 
 def draw(rng, items, lists=3):
@@ -53,7 +53,7 @@ def test_large_terms_leave_the_sums_before_them():
     """Sums up to an item do not lose digits to items that follow it."""
     terms = np.full(100, 0.25, np.float32)
     terms[-1] = 2.0**40
-    sums = jax.jit(_arithmetic.cumulative_sum)(terms)
+    sums = jax.jit(arithmetic.cumulative_sum)(terms)
     np.testing.assert_array_equal(sums[:-1], np.arange(1, 100) / 4)
 
 

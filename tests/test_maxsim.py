@@ -17,8 +17,8 @@ from padded_tokens import by_loops, padded
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._sources.similarities import maxsim
-from jax_rank_metrics._sources.tokens import TokenItems, packed, padded_width
+from jax_rank_metrics._engine.sources.similarities import maxsim
+from jax_rank_metrics._engine.sources.tokens import TokenItems, packed, padded_width
 
 DIMS = 6
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import names
-from jax_rank_metrics._metrics import metric as metric_module
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.metrics import metric as metric_module
 from jax_rank_metrics._names import directions, facts, grammar
 
 LABELS = np.array([[3, 0, 1, 2], [0, 0, 1, 0]], np.int32)
@@ -76,7 +76,7 @@ SAME = {
 
 def test_names_mean_their_metrics():
     """A name and a partial of the same metric are one program, under the name as typed."""
-    by_name, by_partial = names.bind_all(tuple(SAME)), names.bind_all(SAME)
+    by_name, by_partial = binding.bind_all(tuple(SAME)), binding.bind_all(SAME)
     assert [bound.name for bound in by_name] == list(SAME)
     assert by_name == by_partial and hash(by_name) == hash(by_partial)
     assert len(set(by_name)) == len(SAME)
@@ -89,9 +89,9 @@ def test_residuals_of_trec_eval():
         ("unj", "residual(of=precision(denominator=k))@5,10,20"),
         ("rbp_resid", "residual(of=rbp(p=0.9))"),
     ):
-        assert names.parse(name)[1:] == names.parse(in_full)[1:]
+        assert binding.parse(name)[1:] == binding.parse(in_full)[1:]
     # Labels and scores do not tell what was judged.
-    members = {bound.name for bound in names.bind_all("all_trec")}
+    members = {bound.name for bound in binding.bind_all("all_trec")}
     assert "rbp(p=0.9)" in members and not {"rbp_resid", "unj.5,10,20"} & members
 
 
@@ -131,26 +131,26 @@ def test_names_that_stand_for_options(metric_names):
     def gap(ranking, *, k=None, kind="difference"):
         return jrm.cg.of(ranking, k=k)
 
-    bound = names.parse("Gap-Ratio@1,5")
+    bound = binding.parse("Gap-Ratio@1,5")
     assert dict(bound.options) == {"k": (1, 5), "kind": "ratio"}
-    assert names.parse("distance").options == (("k", None), ("kind", "difference"))
+    assert binding.parse("distance").options == (("k", None), ("kind", "difference"))
     assert directions.is_lower_better(("gap@5",)) is True
     assert directions.is_lower_better(("gap(kind=ratio)@1,5[0]",)) is False
     assert directions.is_lower_better(("gap_ratio@1",)) is False
     with pytest.raises(ValueError, match="gives kind twice"):
-        names.parse("gap_ratio(kind=difference)")
+        binding.parse("gap_ratio(kind=difference)")
 
 
 def flat_shapes(states):
     """Returns the shape of every scalar of states, by its name, and compiles nothing."""
-    names = []
+    binding = []
 
     def values():
         flat = jrm.compute(states(), flat=True)
-        names.extend(flat)  # in their order, while JAX sorts the keys of a dict
+        binding.extend(flat)  # in their order, while JAX sorts the keys of a dict
         return list(flat.values())
 
-    return dict(zip(names, jax.eval_shape(values), strict=True))
+    return dict(zip(binding, jax.eval_shape(values), strict=True))
 
 
 def test_flat_names_every_cutoff():
@@ -184,9 +184,9 @@ def test_names_mean_what_was_registered_last(metric_names, monkeypatch):
         def read_twice(ranking):
             """Never called."""
 
-        assert names.parse("read_twice").spec is read_twice.spec
-        assert names.parse("read_twice") is names.parse("read_twice")
+        assert binding.parse("read_twice").spec is read_twice.spec
+        assert binding.parse("read_twice") is binding.parse("read_twice")
     monkeypatch.undo()
     metric_module._parsed.cache_clear()
     with pytest.raises(ValueError, match="'read_twice' is unknown"):
-        names.parse("read_twice")
+        binding.parse("read_twice")

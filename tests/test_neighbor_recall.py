@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ground.one_off import one_off_jit
 
 KS = (1, 3, 5, None)
 

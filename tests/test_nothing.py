@@ -62,7 +62,7 @@ def test_resamples_of_no_metric():
 
 def test_few_users_of_many_items():
     """A batch is filled up to the users at hand where its scores are many."""
-    from jax_rank_metrics._drivers import batches
+    from jax_rank_metrics._runs.drivers import batches
 
     assert batches.batch_size_for(3, 1024, 2**17) == 32
     assert batches.batch_size_for(3, 1024, 2**17 + 1) == 4

@@ -14,7 +14,7 @@ from sources import make_mesh, put
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import programs
+from jax_rank_metrics._runs.drivers import programs
 
 USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "mrr")

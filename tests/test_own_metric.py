@@ -16,9 +16,9 @@ from drawn import draw_short
 from marks import long_rows
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import bind_all
-from jax_rank_metrics._metrics import metric as calls
-from jax_rank_metrics._metrics.spec import SHARED
+from jax_rank_metrics._engine.calls.binding import bind_all
+from jax_rank_metrics._engine.metrics import metric as calls
+from jax_rank_metrics._engine.metrics.spec import SHARED
 
 
 def relevant(items):
@@ -287,7 +287,7 @@ def test_the_shared_arguments_agree():
     assert [stub.name for stub in stubs] == ["__call__", "per_list"]
     for stub in stubs:
         for arg in stub.args.args[1:]:
-            text = ast.unparse(arg.annotation).replace("_types.", "").replace(" ", "")
+            text = ast.unparse(arg.annotation).replace("types.", "").replace(" ", "")
             assert text == types[arg.arg], (stub.name, arg.arg)
         assert {arg.arg for arg in stub.args.args[1:]} | {"undefined"} == {*SHARED}
 

@@ -15,8 +15,8 @@ import pytest
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._places import few_ranks_cpu, tie_groups
-from jax_rank_metrics._places import place as places
+from jax_rank_metrics._engine.places import few_ranks_cpu, tie_groups
+from jax_rank_metrics._engine.places import place as places
 
 LISTS, ITEMS, RELEVANT = 5, 96, 9
 LIMITS = np.array([1, 3, 20, 60, 200], np.int32)  # a cutoff of each list

@@ -9,7 +9,7 @@ from marks import long
 from test_long_lists import draw
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking import data_of
+from jax_rank_metrics._engine.ranking import data_of
 
 KS = (3, 40, None)
 

@@ -9,7 +9,7 @@ from made_results import COMPARISON, CUTS, A, B, board, changed, comparisons, kn
 from per_lists import evaluation_of, mean_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.plots import drawing
+from jax_rank_metrics._verdicts.plots import drawing
 
 container = LateImport("matplotlib.container")
 patches = LateImport("matplotlib.patches")

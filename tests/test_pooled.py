@@ -14,8 +14,8 @@ from jax.sharding import PartitionSpec as P
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._formulas import pooled_metrics
-from jax_rank_metrics._states import pooled as kernel
+from jax_rank_metrics._engine.formulas import pooled_metrics
+from jax_rank_metrics._engine.states import pooled as kernel
 
 ITEMS, BITS = 24, 8  # in most tests, so that they share compiled programs
 TINY, ULP = float(np.float32(1e-45)), float(np.nextafter(np.float32(1), np.float32(2)))

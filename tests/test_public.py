@@ -15,23 +15,32 @@ import pytest
 from cases import CASES
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 PACKAGE = Path(jrm.__file__).parent
 PUBLIC = {name: getattr(jrm, name) for name in jrm.__all__}
 METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 
-# Each layer imports only from those before it: first what serves every step, then the
-# steps in the order of the data. Inside a package, imports must not form a cycle.
+# Each layer imports only from those before it: room by room, and inside a room in the order
+# of the data. Inside a package, imports must not form a cycle.
 LAYERS = """
-    _choices _optional _messages _pytree _share _mesh _types _while_tracing _shards
-    _by_options _arithmetic _gains _group_amounts _one_off _inputs _items _names _states
-    _results.sheet _results.inference _results.systems
-    _results.comparisons _results.tables _results.plots _results
-    _ordering _layouts _places _states.exposure _states.group_exposure _states.pooled
-    _ranking _sources _metrics _formulas _calls _drivers _files
+    _ground.choices _ground.optional _ground.messages _ground.pytrees _ground.share
+    _ground.meshes _ground.types _ground.shards _ground.arithmetic _ground.gains
+    _ground.group_amounts _ground.one_off _ground.inputs _ground _names _values
+    _verdicts.sheet _verdicts.inference _verdicts.systems
+    _verdicts.comparisons _verdicts.tables _verdicts.plots _verdicts
+    _engine.items _engine.by_options _engine.while_tracing _engine.ordering _engine.layouts
+    _engine.places _engine.states _engine.ranking _engine.sources _engine.metrics
+    _engine.formulas _engine.calls _engine
+    _runs.evaluation _runs.files _runs.drivers _runs
     _check plots compat testing _public __init__ demo _command adapters cli __main__
 """.split()
+# Verdicts stand beside the engine: neither imports the other, and no run knows a verdict.
+APART = {
+    "_verdicts": ("_engine", "_runs"),
+    "_engine": ("_verdicts",),
+    "_runs": ("_verdicts",),
+}
 
 
 def layer(name):
@@ -90,6 +99,10 @@ def test_imports_point_one_way():
         for target in targets_of(name):
             importer, imported = (LAYERS.index(layer(x)) for x in (name, target))
             assert imported <= importer, (name, target)
+            assert not target.startswith(APART.get(name.partition(".")[0], ())), (
+                name,
+                target,
+            )
             # A package may re-export from its own modules.
             if target != name and not f"{target}.".startswith(f"{name}."):
                 graph[name].add(target)
@@ -103,11 +116,11 @@ def test_public_modules_register_the_metrics(name):
     while new:
         closure |= new
         new = set().union(*map(targets_of, new)) - closure
-    assert "_formulas" in closure or "_names.facts" not in closure
+    assert "_engine.formulas" in closure or "_names.facts" not in closure
 
 
 def test_only_one_module_sorts():
-    """Sorting, top-k and argsort appear in the package `_ordering` alone."""
+    """Sorting, top-k and argsort appear in the package `_engine.ordering` alone."""
     for name in modules():
         of_strings = {  # text.partition("@")
             node.func
@@ -118,7 +131,7 @@ def test_only_one_module_sorts():
         }
         attributes = [node for node in nodes(name) if isinstance(node, ast.Attribute)]
         names = {node.attr for node in attributes if node not in of_strings}
-        if not name.startswith(("_ordering", "testing")):
+        if not name.startswith(("_engine.ordering", "testing")):
             assert not names & {"sort", "argsort", "top_k", "lexsort", "partition"}, (
                 name
             )
@@ -134,7 +147,7 @@ def test_public_names():
         if alias.asname == alias.name
     }
     assert set(jrm.__all__) == exports <= set(dir(jrm))
-    formulas = "jax_rank_metrics._formulas"
+    formulas = "jax_rank_metrics._engine.formulas"
     metrics = {m.__name__ for m in NAMES.values() if m.__module__.startswith(formulas)}
     assert metrics == set(METRICS)
 
@@ -179,7 +192,7 @@ def test_names_are_nouns():
     """A binding says what it holds: `hit_counts`, and not `some`."""
     pointers = {name: sorted(POINTERS & set(bindings(name))) for name in modules()}
     # `lists_needed(…, others=N)` is a name of the interface.
-    assert pointers.pop("_results.comparisons.power") == ["others"]
+    assert pointers.pop("_verdicts.comparisons.power") == ["others"]
     assert not any(pointers.values()), {k: v for k, v in pointers.items() if v}
 
 

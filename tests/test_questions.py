@@ -10,7 +10,7 @@ from marks import long
 from per_lists import evaluation_of, lists_of, ratio
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.comparisons import outcomes
+from jax_rank_metrics._verdicts.comparisons import outcomes
 
 # Tests of forty lists share the programs of as many samples.
 SAMPLES = 2000

@@ -7,7 +7,7 @@ import pytest
 from array_likes import Tensor
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._inputs.padding import next_size
+from jax_rank_metrics._ground.inputs.padding import next_size
 
 Y = np.array([0, 1, 1, 0, 0], np.float32)
 S = np.array([0.9, 0.5, 0.7, 0.1, 0.2], np.float32)

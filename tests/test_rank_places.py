@@ -13,7 +13,7 @@ from cases import CORE, EVERY, TOP, metrics
 from sources import check_same, count_places
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._while_tracing import constant
+from jax_rank_metrics._engine.while_tracing import constant
 
 LISTS, ITEMS = 6, 40
 KS = (1, 5, None)

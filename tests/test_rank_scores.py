@@ -10,9 +10,9 @@ from marks import long_rows
 from sources import LISTS, check_same, draw, scored
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ordering import outranking_cpu
-from jax_rank_metrics._ordering.outranking import MAX_COUNTED
-from jax_rank_metrics._ranking import data_of
+from jax_rank_metrics._engine.ordering import outranking_cpu
+from jax_rank_metrics._engine.ordering.outranking import MAX_COUNTED
+from jax_rank_metrics._engine.ranking import data_of
 
 SOME = ("map@5", "mrr")
 

@@ -9,8 +9,8 @@ from late_imports import LateImport
 from per_lists import lists_of, ratio
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.randomised import pair_swap_test
-from jax_rank_metrics._results.inference.weighted_means import Ratios
+from jax_rank_metrics._verdicts.inference.randomised import pair_swap_test
+from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
 
 stats = LateImport("scipy.stats")
 

@@ -11,7 +11,7 @@ from marks import long
 from per_lists import MANY, at, drawn, exact, mean_of, padded
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
 
 FLOAT = jax.dtypes.canonicalize_dtype(float)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.run import raise_refused
+from jax_rank_metrics._engine.metrics.run import raise_refused
 
 # The target is one of three tied items below another, so that its ranks are 2, 3 and 4.
 LABELS, SCORES = np.array([0, 1, 0, 0, 0]), np.array([5.0, 3, 3, 3, 1])

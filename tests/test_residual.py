@@ -8,7 +8,7 @@ import pytest
 from drawn import draw
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 LINEAR = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
 

@@ -11,7 +11,7 @@ from cases import FEW, metrics
 from marks import long_rows_but
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking import data_of
+from jax_rank_metrics._engine.ranking import data_of
 
 X64 = jax.config.jax_enable_x64
 INF, NAN = np.inf, np.nan

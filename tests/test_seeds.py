@@ -9,8 +9,8 @@ from late_imports import LateImport
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import resample, studentised
-from jax_rank_metrics._results.inference.weighted_means import error_with_seeds
+from jax_rank_metrics._verdicts.inference import resample, studentised
+from jax_rank_metrics._verdicts.inference.weighted_means import error_with_seeds
 
 stats = LateImport("scipy.stats")
 

@@ -9,7 +9,7 @@ import pytest
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ranking.totals import cutoff_of
+from jax_rank_metrics._engine.ranking.totals import cutoff_of
 from jax_rank_metrics.testing import COLUMNS
 
 LENGTHS = (1, 3, 8, 13, 13)

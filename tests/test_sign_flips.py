@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from marks import long_rows_but
 
-from jax_rank_metrics._results.inference.p_values import mcnemar_test
-from jax_rank_metrics._results.inference.randomised import flipped_sums, sign_flip_test
+from jax_rank_metrics._verdicts.inference.p_values import mcnemar_test
+from jax_rank_metrics._verdicts.inference.randomised import flipped_sums, sign_flip_test
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)

@@ -16,9 +16,9 @@ from conformance_vectors import DATA, FUNCTIONS, METRICS, held_entry
 from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import names, signatures
-from jax_rank_metrics._metrics.metric import NAMES
-from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._engine.calls import binding, signatures
+from jax_rank_metrics._engine.metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._names.facts import FACTS
 
 METRICS_BY_NAME = {
@@ -73,7 +73,7 @@ def alternatives(spec):
 
 def plain(value):
     """Returns a metric as its spec and options, and whatever is equal as equal."""
-    value = names.parse(value) if value in ("rbp", "dcg") else value
+    value = binding.parse(value) if value in ("rbp", "dcg") else value
     if isinstance(value, Bound):
         options = tuple((name, plain(x)) for name, x in value.options)
         return value.spec, options

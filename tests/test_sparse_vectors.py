@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import job, scorers
+from jax_rank_metrics._runs.drivers import job, scorers
 
 
 def test_equal_items_tie(monkeypatch):

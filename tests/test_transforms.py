@@ -21,8 +21,8 @@ from marks import long, long_rows_but
 from sources import make_mesh, put
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._places import place
-from jax_rank_metrics._states.double_floats import is_pair
+from jax_rank_metrics._engine.places import place
+from jax_rank_metrics._values.double_floats import is_pair
 
 LISTS, ITEMS, RANKS, BITS = 8, 16, 6, 12
 KS, METRICS = (2, None), ("mrr@1,3", "ndcg@3")

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jax_rank_metrics._results.inference.randomised import (
+from jax_rank_metrics._verdicts.inference.randomised import (
     ROWS,
     permuted_sums,
     sign_flip_test,

@@ -2,7 +2,7 @@
 
     check.py        `jrm.check`: reads lists, or what `join` and drivers have returned,
                     raises on values that no caller can intend, and hands lists over to
-                    the remarks of `_states/remarks.py`
+                    the remarks of `_values/remarks.py`
     conformance.py  `jrm.testing.conformance`: which definition of a metric a function
                     follows
 

@@ -9,14 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.joined import Joined, lists_of_joined
-from jax_rank_metrics._gains import exponential_gain, gains_of
-from jax_rank_metrics._items import label_dtype
-from jax_rank_metrics._states import remarks
-from jax_rank_metrics._types import (
+from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
+from jax_rank_metrics._engine.items import label_dtype
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.gains import exponential_gain, gains_of
+from jax_rank_metrics._ground.types import (
     ExcludedIds,
     Gain,
     Labels,
@@ -29,6 +26,9 @@ from jax_rank_metrics._types import (
     SegmentIds,
     Weights,
 )
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files.joined import Joined, lists_of_joined
+from jax_rank_metrics._values import remarks
 
 # Arguments that say something of another one, by that one.
 _COMPANIONS = {
@@ -154,7 +154,7 @@ def check(
                 f"{name} is traced; call check outside jax.jit and jax.grad (in a loss, a "
                 "metric without relax= has the gradient 0, and trains nothing)"
             )
-    _inputs.positive("relevance_threshold", relevance_threshold)
+    inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else bind_all(metrics)
     in_order = [bound.name for bound in bounds if bound.tie_reading == "order"]
     passed = [name for name, value in arguments.items() if value is not None]
@@ -182,7 +182,7 @@ def check(
         arrays, packing = (labels, scores, mask, weights), (segment_ids, num_segments)
         texts += _check_labels(arrays, packing, options)
     if retrieved_ids is not None:
-        padded = _inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
+        padded = inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
         if padded is not None:
             retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
             relevant_labels = padded.relevant_labels
@@ -208,19 +208,19 @@ def _check_labels(
     of_lists = {}
     per_list = getattr(raw_labels, "ndim", 1) > 1
     (of_lists if per_list else of_items)["weights"] = raw_weights
-    _inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
-    labels, mask = _inputs.item_arrays("labels", raw_labels, raw_mask)
-    segment_ids, num_segments = _inputs.segments(labels, *packing)
-    item_weights, list_weights = _inputs.weights_for(
+    inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
+    labels, mask = inputs.item_arrays("labels", raw_labels, raw_mask)
+    segment_ids, num_segments = inputs.segments(labels, *packing)
+    item_weights, list_weights = inputs.weights_for(
         labels, raw_weights, None, num_segments
     )
     weights = list_weights if item_weights is None else item_weights
     scores = exact_scores = None
     if raw_scores is not None:
-        scores = _inputs.real("scores", raw_scores)
-        _inputs.same_shape("scores", scores, "labels", labels.shape)
+        scores = inputs.real("scores", raw_scores)
+        inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
-    least_relevant = _inputs.rounded_threshold(
+    least_relevant = inputs.rounded_threshold(
         options.threshold, label_dtype(labels, np.float64)
     )
 
@@ -268,7 +268,7 @@ def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
     """Returns scores as they were passed, flat, or None if their dtype stays."""
     if isinstance(raw_scores, jax.Array):
         return None
-    exact = _inputs.numpy_array("scores", raw_scores)
+    exact = inputs.numpy_array("scores", raw_scores)
     return None if exact.dtype.itemsize <= scores.dtype.itemsize else exact.reshape(-1)
 
 
@@ -283,7 +283,7 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
 def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
     """Raises where the gain of an existing item is infinite, NaN or negative."""
     readable = np.where(exists, labels, np.zeros_like(labels))
-    dtype = _inputs.float_dtype(jnp.asarray(readable))
+    dtype = inputs.float_dtype(jnp.asarray(readable))
     gains = np.asarray(_gains_of(gain_fn, readable.astype(dtype)))
     name, cure = "the gain of labels", "scale the labels down, or pass another gain_fn"
     _raise_where(exists & ~np.isfinite(gains), name, gains, cure)
@@ -307,16 +307,16 @@ def _check_ids(
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     further = {"retrieved_ids": raw_retrieved, "exclude_ids": raw_excluded}
     of_lists = {"relevant_ids": raw_relevant, **further, "scores": raw_scores}
-    _inputs.same_index(of_lists=_inputs.frames_among(**of_lists))
-    relevant_ids, relevant_labels, _ = _inputs.relevant_items(
+    inputs.same_index(of_lists=inputs.frames_among(**of_lists))
+    relevant_ids, relevant_labels, _ = inputs.relevant_items(
         raw_relevant, raw_labels, None
     )
     shape, scores = relevant_ids.shape[:-1], None
     if raw_scores is not None:
-        if _inputs.is_frame(raw_scores):
-            raw_scores = _inputs.by_items_of_rows("scores", raw_scores, None)
-        scores = _inputs.real("scores", _inputs.by_items("scores", raw_scores))
-        _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
+        if inputs.is_frame(raw_scores):
+            raw_scores = inputs.by_items_of_rows("scores", raw_scores, None)
+        scores = inputs.real("scores", inputs.by_items("scores", raw_scores))
+        inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
         if num_items not in (None, scores.shape[-1]):
             raise ValueError(
                 f"num_items is {num_items}, but scores has {scores.shape[-1]} items; "
@@ -326,11 +326,11 @@ def _check_ids(
     ids = {"relevant_ids": np.asarray(relevant_ids)}
     for name, raw_ids in further.items():
         if raw_ids is not None:
-            array = _inputs.ids(name, raw_ids)
-            _inputs.same_lists(name, array, "relevant_ids", relevant_ids)
+            array = inputs.ids(name, raw_ids)
+            inputs.same_lists(name, array, "relevant_ids", relevant_ids)
             ids[name] = np.asarray(array)
     if num_items is not None:
-        count = _inputs.positive_integer("num_items", num_items)
+        count = inputs.positive_integer("num_items", num_items)
         cure = f"there are {count} items; pass ids from 0, and -1 for padding"
         for name, values in ids.items():
             _raise_where(values >= count, name, values, cure)
@@ -340,7 +340,7 @@ def _check_ids(
         name: array.reshape(num_lists, array.shape[-1]) for name, array in ids.items()
     }
     relevant_rows = rows["relevant_ids"]
-    _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
+    inputs.check_distinct("relevant_ids", ids["relevant_ids"])
     relevant, exists = relevant_rows >= 0, ids["relevant_ids"] >= 0
     grades = exists.astype(np.float64)
     if relevant_labels is not None:
@@ -348,7 +348,7 @@ def _check_ids(
         grades = labels.astype(np.float64)
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
         _check_gains(options.gain_fn, labels, exists & (grades >= 0))
-        least_relevant = _inputs.rounded_threshold(
+        least_relevant = inputs.rounded_threshold(
             options.threshold, label_dtype(relevant_labels, np.float64)
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
@@ -414,5 +414,5 @@ def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> N
     The message holds the first such value, its index, and what to pass instead.
     """
     if bad.any():
-        index = _inputs.first_index(bad)
+        index = inputs.first_index(bad)
         raise ValueError(f"{name} is {values[index]} at {index}; {cure}")

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.signatures import fields
+from jax_rank_metrics._engine.calls.signatures import fields
+from jax_rank_metrics._ground import inputs
 
 Form = Literal["arrays", "documents", "ranked", "queries"]
 Json = Mapping[str, Any]
@@ -158,7 +158,7 @@ def conformance(
     >>> result.ok, result.differences
     (True, {'ties': 'input', 'negative': 'zero', 'nan': 'last'})
     """
-    _inputs.option("form", form, Form)
+    inputs.option("form", form, Form)
     options = _options(metric, form)
     elected = None if signature is None else _elected(signature, metric, options)
     answers = _answers(function, metric, form)
@@ -194,7 +194,7 @@ def _vectors(name: str) -> Json:
 def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
     """Returns the choices of options that a form can say, first that of definition 1."""
     headers = _vectors("lists")["metrics"]
-    _inputs.option("metric", metric, headers)
+    inputs.option("metric", metric, headers)
     options = dict(headers[metric]["options"])
     if form == "queries":
         options |= _vectors("means")["metrics"].get(metric, {}).get("options", {})
@@ -211,7 +211,7 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     if choices["metric"] != metric:
         raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
     for option, names in options.items():
-        _inputs.option(f"{option} of signature", choices[option], names)
+        inputs.option(f"{option} of signature", choices[option], names)
     return {option: choices[option] for option in options}
 
 

@@ -9,6 +9,6 @@
                     of trec_eval, and plots
     gate.py         from options to a verdict: a candidate against a baseline or a floor
 
-`jax_rank_metrics.cli` declares the options, `_files` reads the files, and `_names.trec`
-knows the names of trec_eval.
+`jax_rank_metrics.cli` declares the options, `_runs.files` reads the files, and
+`_names.trec` knows the names of trec_eval.
 """

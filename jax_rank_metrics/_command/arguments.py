@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from jax_rank_metrics._choices import (
+from jax_rank_metrics._ground.choices import (
     ComparisonTest,
     DuplicatesOfQrels,
     Missing,
@@ -20,9 +20,9 @@ from jax_rank_metrics._choices import (
     RunFormat,
     Unjudged,
 )
-from jax_rank_metrics._messages import short
+from jax_rank_metrics._ground.messages import short
+from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES, SETS
-from jax_rank_metrics._optional import import_optional
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
 

@@ -11,13 +11,13 @@ import numpy as np
 from jax_rank_metrics._command import measuring, report, request
 from jax_rank_metrics._command.arguments import CommandOptions, write_out
 from jax_rank_metrics._names import directions
-from jax_rank_metrics._results import sheet
-from jax_rank_metrics._results.comparisons import power
-from jax_rank_metrics._results.comparisons.compare import compare
-from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.on_host import HostSums
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.on_host import HostSums
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._verdicts import sheet
+from jax_rank_metrics._verdicts.comparisons import power
+from jax_rank_metrics._verdicts.comparisons.compare import compare
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 
 # Verdicts by their exit codes; 2 is that of a wrong call.
 NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3

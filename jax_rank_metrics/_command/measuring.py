@@ -15,18 +15,18 @@ from jax_rank_metrics._command.arguments import (
     note,
     write_out,
 )
-from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.frames import SUBTOPIC, ValueColumn, pl
-from jax_rank_metrics._files.join import Joined, joined_of
-from jax_rank_metrics._files.judged_run import find_judged
-from jax_rank_metrics._files.read import format_of, read
-from jax_rank_metrics._files.source import Source
-from jax_rank_metrics._files.text import read_weights
-from jax_rank_metrics._messages import arguments_as
+from jax_rank_metrics._ground.messages import arguments_as
 from jax_rank_metrics._names import directions
 from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES
-from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.systems import Record
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files.frames import SUBTOPIC, ValueColumn, pl
+from jax_rank_metrics._runs.files.join import Joined, joined_of
+from jax_rank_metrics._runs.files.judged_run import find_judged
+from jax_rank_metrics._runs.files.read import format_of, read
+from jax_rank_metrics._runs.files.source import Source
+from jax_rank_metrics._runs.files.text import read_weights
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
+from jax_rank_metrics._verdicts.systems.systems import Record
 
 T = TypeVar("T")
 

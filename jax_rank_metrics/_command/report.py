@@ -11,22 +11,22 @@ from typing import Any
 import jax
 import numpy as np
 
-from jax_rank_metrics._calls.signatures import Signature
-from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import RequestedMetric
-from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.join import Joined
+from jax_rank_metrics._engine.calls.signatures import Signature
+from jax_rank_metrics._ground.choices import ComparisonTest
+from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground.types import Number
 from jax_rank_metrics._names.cutoff_names import by_label, cutoff_of
-from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results import sheet
-from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
-from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.plots.verdict_plots import ROW
-from jax_rank_metrics._results.tables.table import Format, table
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.on_host import Estimate, HostSums
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files.join import Joined
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.on_host import Estimate, HostSums
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._verdicts import sheet
+from jax_rank_metrics._verdicts.comparisons.compare import compare as compare_runs
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
+from jax_rank_metrics._verdicts.plots.verdict_plots import ROW
+from jax_rank_metrics._verdicts.tables.table import Format, table
 
 # Evaluations of the queries that count, by the names of runs. Their metrics are labels: the
 # names of metrics at one cutoff each.

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics import _gains
 from jax_rank_metrics._command.arguments import metric_names
-from jax_rank_metrics._files.joined import COLUMNS
-from jax_rank_metrics._files.judged_run import TOPICS
-from jax_rank_metrics._metrics.metric import parse
-from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._engine.metrics.metric import parse
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._ground import gains
 from jax_rank_metrics._names import grammar
 from jax_rank_metrics._names import trec as _trec
 from jax_rank_metrics._names.cutoff_names import cutoff_names
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._runs.files.joined import COLUMNS
+from jax_rank_metrics._runs.files.judged_run import TOPICS
+from jax_rank_metrics._values.per_list import PerList
 
 COUNTS = (
     *("num_retrieved", "num_relevant", "num_relevant_retrieved"),
@@ -24,7 +24,7 @@ COUNTS = (
 
 # The options that metrics have under the rules of trec_eval, unless a name sets them.
 _TREC_OPTIONS: dict[str, dict[str, object]] = {
-    "ndcg": {"gain_fn": _gains.linear_gain},
+    "ndcg": {"gain_fn": gains.linear_gain},
     "precision": {"denominator": "k"},
     "rank_biased_precision": {"p": 0.9},
 }

@@ -9,10 +9,10 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 
-from jax_rank_metrics import _gains
-from jax_rank_metrics._messages import short_errors
+from jax_rank_metrics._ground import gains
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.share import share
 from jax_rank_metrics._names import facts, trec
-from jax_rank_metrics._share import share
 
 SHORT = {"rel": "relevance_threshold"}
 
@@ -228,7 +228,7 @@ def options_in(text: str | None) -> list[tuple[str, object]]:
 def _value(node: ast.expr) -> object:
     """Returns the value of an option: a literal, a word, a gain, a discount or a metric."""
     if isinstance(node, ast.Name):
-        value = _gains.FUNCTIONS.get(node.id, node.id)
+        value = gains.FUNCTIONS.get(node.id, node.id)
         if isinstance(value, type):
             parameters = " and ".join(inspect.signature(value).parameters)
             raise ValueError(
@@ -238,7 +238,7 @@ def _value(node: ast.expr) -> object:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id.lower() in facts.FACTS:
             return MetricName(ast.unparse(node))
-        function = _gains.FUNCTIONS.get(node.func.id)
+        function = gains.FUNCTIONS.get(node.func.id)
         if isinstance(function, type):
             args = [_value(arg) for arg in node.args]
             keywords = {str(k.arg): _value(k.value) for k in node.keywords}

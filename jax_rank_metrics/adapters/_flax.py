@@ -5,8 +5,8 @@ from typing import TypeVar
 import jax
 
 import jax_rank_metrics._public  # noqa: F401  # defines every class of state
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.state import State
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import State
 from jax_rank_metrics.adapters._shared import framework
 
 T = TypeVar("T", bound=State | PerList)

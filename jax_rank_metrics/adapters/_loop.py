@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._formulas import pooled_metrics
-from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
+from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
+from jax_rank_metrics._engine.formulas import pooled_metrics
+from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._names import grammar
-from jax_rank_metrics._states.state import State
+from jax_rank_metrics._values.state import State
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
 _POOLED: dict[str, Callable[..., State]] = {

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._files.joined import Places
-from jax_rank_metrics._inputs import MAX_INT32
-from jax_rank_metrics._ordering.order_on_host import (
+from jax_rank_metrics._engine.ordering.order_on_host import (
     best_first,
     count_places,
     in_rank_order,
 )
+from jax_rank_metrics._ground.inputs import MAX_INT32
+from jax_rank_metrics._runs.files.joined import Places
 from jax_rank_metrics.adapters._shared import framework
 
 _torch = framework("torch", __name__)

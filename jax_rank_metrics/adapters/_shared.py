@@ -8,13 +8,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._inputs.padding import make_blocks
-from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import merge
+from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
+from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._ground.inputs.padding import make_blocks
+from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.merging import merge
 
 # The arguments of `evaluate` that come with a batch. All others are options.
 BATCH_ARGUMENTS = (

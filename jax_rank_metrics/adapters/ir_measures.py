@@ -24,12 +24,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._choices import TiesOfFiles
-from jax_rank_metrics._files.frames import SUBTOPIC
-from jax_rank_metrics._files.join import join_dicts
-from jax_rank_metrics._files.judged_run import TOPICS
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.choices import TiesOfFiles
+from jax_rank_metrics._runs.files.frames import SUBTOPIC
+from jax_rank_metrics._runs.files.join import join_dicts
+from jax_rank_metrics._runs.files.judged_run import TOPICS
 from jax_rank_metrics.adapters._shared import framework
 
 with warnings.catch_warnings():
@@ -102,7 +102,7 @@ class Provider(_irm.Provider):
             ValueError: if `ties` is neither.
         """
         super().__init__()
-        _inputs.option("ties", ties, TiesOfFiles)
+        inputs.option("ties", ties, TiesOfFiles)
         self.ties: TiesOfFiles = ties
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":

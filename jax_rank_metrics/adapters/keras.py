@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 
-from jax_rank_metrics._calls.names import Metrics
-from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics._states.state import State
+from jax_rank_metrics._engine.calls.binding import Metrics
+from jax_rank_metrics._values.merging import compute, in_order, merge
+from jax_rank_metrics._values.state import State
 from jax_rank_metrics.adapters._loop import bind_loop
 from jax_rank_metrics.adapters._shared import framework, require_lists
 

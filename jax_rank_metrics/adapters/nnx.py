@@ -5,11 +5,11 @@ from typing import Any
 
 import jax
 
-from jax_rank_metrics._calls.names import Metrics
-from jax_rank_metrics._mesh import varying_axes
-from jax_rank_metrics._states.merging import all_reduce, compute, in_order, merge
-from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import AxisNames
+from jax_rank_metrics._engine.calls.binding import Metrics
+from jax_rank_metrics._ground.meshes import varying_axes
+from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._values.merging import all_reduce, compute, in_order, merge
+from jax_rank_metrics._values.state import State
 from jax_rank_metrics.adapters._flax import register_states
 from jax_rank_metrics.adapters._loop import bind_loop
 from jax_rank_metrics.adapters._shared import framework

@@ -22,14 +22,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.evaluate import measure
-from jax_rank_metrics._formulas.order_agreement import roc_auc
-from jax_rank_metrics._inputs.padding import pad_lists
-from jax_rank_metrics._sources.catalog import rank_scores
-from jax_rank_metrics._sources.rank import rank
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import ArrayLike
+from jax_rank_metrics._engine.calls.evaluate import measure
+from jax_rank_metrics._engine.formulas.order_agreement import roc_auc
+from jax_rank_metrics._engine.sources.catalog import rank_scores
+from jax_rank_metrics._engine.sources.rank import rank
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.inputs.padding import pad_lists
+from jax_rank_metrics._ground.types import ArrayLike
+from jax_rank_metrics._values.per_list import PerList
 
 # The metric of each data set.
 METRICS = {
@@ -122,7 +122,7 @@ class Evaluator:
             is_reciprocal = self.eval_metric == "mrr"
             positive = _read(input_dict, "y_pred_pos", 1)
             negative = _read(input_dict, "y_pred_neg", 2 if is_reciprocal else 1)
-            dtype = _inputs.float_dtype(positive, negative)
+            dtype = inputs.float_dtype(positive, negative)
             positive, negative = positive.astype(dtype), negative.astype(dtype)
             if is_reciprocal:
                 values = self._reciprocal_ranks(positive, negative, mask)
@@ -191,7 +191,7 @@ def _read(input_dict: Mapping[str, Scores], name: str, num_axes: int) -> jax.Arr
     """Returns the scores of a name, checked."""
     if name not in input_dict:
         raise ValueError(f"input_dict lacks {name!r}; pass it")
-    scores = _inputs.real(name, input_dict[name])
+    scores = inputs.real(name, input_dict[name])
     if scores.ndim != num_axes or not scores.size:
         shape = "[edges, negatives]" if num_axes == 2 else "[edges]"
         raise ValueError(f"{name} has shape {scores.shape}; pass {shape}")

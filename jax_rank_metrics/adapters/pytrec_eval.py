@@ -16,14 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jax_rank_metrics import _inputs
 from jax_rank_metrics._command.request import metrics_of
-from jax_rank_metrics._files.join import join_dicts
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
-from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._states.mean import FLOOR, GeometricMean, Mean
-from jax_rank_metrics._states.on_host import HostSums
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._runs.files.join import join_dicts
+from jax_rank_metrics._values.mean import FLOOR, GeometricMean, Mean
+from jax_rank_metrics._values.on_host import HostSums
+from jax_rank_metrics._values.per_list import PerList
 
 import_optional("polars", __name__, "trec")
 
@@ -88,7 +88,7 @@ class RelevanceEvaluator:
                 if `relevance_level` is below 1.
             TypeError: if it is not an integer.
         """
-        _inputs.positive_integer("relevance_level", relevance_level)
+        inputs.positive_integer("relevance_level", relevance_level)
         words = _words(measures)
         self._run_lines = {
             name: value for name, value in _OF_RUN_LINES.items() if name in words

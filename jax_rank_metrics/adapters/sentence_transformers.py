@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._calls.names import bind_all
-from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._files.joined import measure_places
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.on_host import Estimate, HostSums
+from jax_rank_metrics._engine.calls.binding import bind_all
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files.joined import measure_places
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.on_host import Estimate, HostSums
 from jax_rank_metrics.adapters._shared import framework
 
 framework("sentence_transformers", __name__)

@@ -6,10 +6,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jax_rank_metrics._calls.evaluate import evaluate
-from jax_rank_metrics._inputs.list_ids import pack, refuse_sizes
-from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ordering.order_on_host import in_rank_order
+from jax_rank_metrics._engine.calls.evaluate import evaluate
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ordering.order_on_host import in_rank_order
+from jax_rank_metrics._ground.inputs.list_ids import pack, refuse_sizes
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,

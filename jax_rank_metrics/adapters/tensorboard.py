@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from jax_rank_metrics._results.tables.estimates import estimates
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._verdicts.tables.estimates import estimates
 
 
 class ScalarWriter(Protocol):

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import compute, merge
+from jax_rank_metrics._engine.calls.binding import Metrics
+from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.merging import compute, merge
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,

@@ -8,9 +8,9 @@ import numpy as np
 
 import jax_rank_metrics as jrm
 from errors.calls import IDS, S, Y, cut, packed, sharded
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
+from jax_rank_metrics._engine.ranking import Cache, data_of, with_labels
 from jax_rank_metrics._names.facts import FACTS
-from jax_rank_metrics._ranking import Cache, data_of, with_labels
 
 ONES, RISING = np.ones(3, np.float32), np.arange(3, dtype=np.float32)
 TWO = np.ones((3, 2), np.float32)

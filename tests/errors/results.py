@@ -9,7 +9,7 @@ from made_results import COMPARISON, CUTS, A, B, board
 from per_lists import lists_of, state_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics._engine.calls.binding import parse
 from jax_rank_metrics.adapters import tensorboard
 
 pandas = LateImport("pandas")

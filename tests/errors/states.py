@@ -9,7 +9,7 @@ from error_rows import rows_of
 from per_lists import lists_of, ratio_of, state_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._values.on_host import HostSums
 
 SCALAR, COLUMN, THREE = (state_of(np.ones((4, *x))) for x in ((), (1,), (3,)))
 STACKED = jax.tree.map(lambda x: np.stack([x, x, x]), SCALAR)

@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 from sklearn.multiclass import OneVsRestClassifier
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics import run
+from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics.adapters.sklearn import score, scorer
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import EvalPrediction, Trainer, TrainingArguments
 
-from jax_rank_metrics._metrics import run
+from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics.adapters.transformers import compute_metrics
 
 METRICS = ("recall@1,3", "ndcg@5", "mrr")

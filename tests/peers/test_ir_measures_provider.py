@@ -12,7 +12,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     irm = pytest.importorskip("ir_measures")
 
-from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics._engine.calls.binding import parse
 from jax_rank_metrics.adapters.ir_measures import Provider, _name_of, provider, register
 
 pd = LateImport("pandas")

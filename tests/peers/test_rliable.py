@@ -6,7 +6,7 @@ import pytest
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.resample import draws_of_seeds
+from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
 
 stats = LateImport("scipy.stats")
 

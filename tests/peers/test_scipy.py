@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import p_values
+from jax_rank_metrics._verdicts.inference import p_values
 
 
 @pytest.fixture(params=[8, 60], ids=["exact", "sampled"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._engine.metrics.metric import NAMES
 
 assert jrm.ndcg.__name__ in NAMES  # which the package fills when it is first used
 METRICS = {metric.__name__: metric for metric in NAMES.values()}

@@ -1,0 +1,277 @@
+"""A metric of labels that are not known, but only how likely each item is relevant."""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._engine.calls.binding import bind_all
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.metrics import run
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ranking import Cache, Ranked, RankingData, expected_worth
+from jax_rank_metrics._engine.sources.list_arguments import ScoredLists, checked
+from jax_rank_metrics._engine.sources.rank import read_lists
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
+from jax_rank_metrics._ground.arithmetic import ratio, widen
+from jax_rank_metrics._values.list_arrays import counted_weights, filled
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.per_list import PerList
+
+
+class SampledLabels(NamedTuple):
+    """A metric of lists whose labels are uncertain; what `sampled_labels` returns.
+
+    Attributes:
+        lists: The expected value of each list, over its labels.
+        label_variance: `[*lists]` or `[*lists, len(k)]`, the variance of the value of
+            each list, over its labels; inf where a single draw says nothing about it.
+    """
+
+    lists: PerList
+    label_variance: jax.Array
+
+
+def sampled_labels(
+    metric: str | Callable[..., Mean],
+    probabilities: types.Labels,
+    scores: types.Scores,
+    key: types.Key,
+    draws: int = 100,
+    *,
+    mask: types.Mask | None = None,
+    list_weights: types.ListWeights | None = None,
+    undefined: types.Undefined = "zero",
+) -> SampledLabels:
+    """Computes the expected value of a metric where relevance is a probability.
+
+    Click models and judges that are models say how likely an item is relevant. Passed as
+    a label, 0.6 would be a grade, which most metrics take for not relevant. Here the label
+    of each item is 1 with its probability and otherwise 0, independently of all others.
+
+    Lists are ranked once, and then labels are drawn `draws` times. The error of an
+    expected value by the draws has the variance `label_variance / draws`. For metrics that
+    are linear in gains, which `jrm.metric(linear=True)` declares (precision, dcg, rbp, …),
+    both results are exact, and nothing is drawn: an item counts
+    p · worth(1) + (1 − p) · worth(0). They are taken to be undefined where all labels
+    are 0, if anywhere.
+
+    `label_variance` is what the labels add to the uncertainty of each list. The standard
+    error of `lists.mean()` is that over lists; the labels alone leave the mean of n lists
+    with the variance Σ label_variance / n², however many lists there could be. Labels
+    that err together, as those of a judge do who misreads a query, are not independent,
+    and leave it with more.
+
+    The result is a constant to autodiff, also with respect to the probabilities: a loss
+    that is to train what estimates them needs another estimate.
+
+    Arguments may be sharded over Auto or Explicit mesh axes; lists are then brought whole
+    to a device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
+
+    Args:
+        metric: A name such as "ndcg@10" or "recall@1,5", a metric, or a
+            `functools.partial` of one with its options. It reads no columns.
+        probabilities: `[*lists, items]`, from 0 to 1; negative or NaN is padding, as for
+            labels. Above 1 counts as 1 where values are known only inside `jax.jit`.
+        scores: See `rank`. Ties are read as without a key.
+        key: One PRNG key, typed or legacy. Metrics of one key read the same labels.
+        draws: At least 2; a value of each list and draw is in memory. A metric that is
+            linear in gains does not read it.
+        mask: See `rank`.
+        list_weights: See `rank`.
+        undefined: What a draw counts where the metric is undefined: "zero", "one", or
+            "skip", which leaves the draw out. It is the default of `lists` as well, where
+            a list is undefined that was undefined in every draw.
+
+    Returns:
+        `lists` and `label_variance`.
+
+    Raises:
+        ValueError: if a probability is above 1; if `draws` is below 2; if shapes do not
+            fit; if the metric is unknown, reads a column or refuses a list.
+        TypeError: if dtypes do not fit, or `metric` or `key` is none.
+
+    References:
+        Aslam and Yilmaz, Inferring document relevance via average precision, SIGIR 2006
+        (expected average precision where relevance is a probability); Chuklin, Markov and
+        de Rijke, Click models for web search, 2015, chapter 7.
+
+    >>> probabilities, scores = jnp.array([0.5, 1.0]), jnp.array([0.9, 0.8])
+    >>> lists, variance = sampled_labels("p@1", probabilities, scores, jax.random.key(0))
+    >>> float(lists.values), float(variance)
+    (0.5, 0.25)
+    >>> lists, _ = sampled_labels("mrr", probabilities, scores, jax.random.key(0))
+    >>> 0.65 < lists.values < 0.85  # 0.5 · 1 + 0.5 · 1/2 is 0.75
+    Array(True, dtype=bool)
+    """
+    inputs.option("undefined", undefined, types.Undefined)
+    named: Any = metric if isinstance(metric, str) else {"metric": metric}
+    bound, *further = bind_all(named)
+    if further:
+        raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
+    draws = inputs.positive_integer("draws", draws)
+    if draws < 2:
+        raise ValueError("draws is 1; pass at least 2, for a variance")
+    key = inputs.prng_key(key)
+    of_items = {"probabilities": probabilities, "scores": scores, "mask": mask}
+    inputs.same_index(of_items, {"list_weights": list_weights})
+    labels, _ = inputs.item_arrays("probabilities", probabilities, mask)
+    lists = checked(labels, scores, mask, list_weights=list_weights)
+    # In floats, since labels of integers would be compared as these.
+    labels = labels.astype(lists.raw_items.dtype)
+    raw_items = dataclasses.replace(lists.raw_items, labels=labels)
+    lists = dataclasses.replace(lists, raw_items=raw_items)
+    exists = True if raw_items.mask is None else raw_items.mask
+    is_above = (labels > 1) & exists
+    if inputs.is_readable(is_above) and np.any(is_above):
+        index = inputs.first_index(np.asarray(is_above))
+        raise ValueError(
+            f"probabilities holds {float(labels[index]):g} at {index}; pass numbers from "
+            "0 to 1, such as label / max_label"
+        )
+    run.check_columns((bound,), (), allow_unread=False)
+    lists = dataclasses.replace(run.lists_as_read((bound,), lists), few_relevant=False)
+    if bound.spec.linear:
+        lists = dataclasses.replace(lists, ranks=None)
+    result, refused = _sampled(bound, lists, key, draws, undefined)
+    run.raise_refused(refused)
+    return result
+
+
+@partial(jax.jit, static_argnums=(0, 3, 4))
+def _sampled(
+    bound: Bound,
+    lists: ScoredLists,
+    key: jax.Array,
+    draws: int,
+    undefined: types.Undefined,
+) -> tuple[SampledLabels, dict[str, jax.Array]]:
+    """Ranks once, and then reads the metric of drawn labels, or of all of them at once."""
+    # Whole lists on each device, since every draw labels the items that were ranked.
+    arrays = (lists.raw_items, lists.scores)
+    raw_items, scores = shards.align_with_sharded(arrays, lists.scores.ndim - 1)
+    lists = dataclasses.replace(lists, raw_items=raw_items, scores=scores)
+    data = read_lists(lists, lambda data: data)
+    data = shards.align_lists(data, data.list_exists)
+    if bound.spec.linear:
+        read_all = partial(_exact, bound, undefined)
+        return shards.map_shards(read_all, data, data.list_exists), {}
+    probabilities = raw_items.labels
+
+    def draw(number: jax.Array) -> tuple[PerList, dict[str, jax.Array]]:
+        chances = jax.random.uniform(
+            jax.random.fold_in(key, number), probabilities.shape, probabilities.dtype
+        )
+        is_relevant = shards.reshard_like(chances, probabilities) < probabilities
+        labels = jnp.where(probabilities >= 0, is_relevant.astype(chances.dtype), -1)
+
+        def read(tree: tuple[RankingData, jax.Array]) -> run.Reading:
+            return run.read((bound,), _relabelled(*tree))
+
+        reading = shards.map_shards(read, (data, labels), data.list_exists)
+        return reading.values[0], reading.refused
+
+    drawn, refused = jax.lax.map(draw, jnp.arange(draws))
+    refused = jax.tree.map(lambda x: jnp.any(x, axis=0), refused)
+    return _of_draws(drawn, undefined), refused
+
+
+def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
+    """Returns the mean and the variance of the draws, which are along the first axis.
+
+    A list counts in each draw by its weight there, which some metrics, such as gauc, take
+    from the labels; for all others it is the same in every draw.
+    """
+    values, weights, defined = drawn.values, drawn.weights, drawn.defined
+    values = filled(values, defined, undefined)
+    counts = counted_weights(weights, defined, undefined)
+    shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
+    shares = widen(shares, values)
+    mean = jnp.sum(shares * values, axis=0)
+    number = jnp.sum(shares > 0, axis=0).astype(mean.dtype)
+    variance = jnp.sum(shares * (values - mean[None]) ** 2, axis=0)
+    variance = variance * ratio(number, number - 1)
+    variance = jnp.where(number == 1, jnp.inf, variance)
+    is_defined = jnp.any(defined, axis=0)
+    mean, variance = (
+        jnp.where(widen(is_defined, mean), x, 0) for x in (mean, variance)
+    )
+    lists = PerList(mean, jnp.mean(weights, axis=0), is_defined, undefined)
+    return SampledLabels(lists, variance)
+
+
+def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
+    """Returns ranked items with other labels `[*lists, items]`, in the order passed."""
+    assert data.pool is not None
+    items = dataclasses.replace(data.pool.items, labels=labels)  # type: ignore
+    pool, ranked = dataclasses.replace(data.pool, items=items), data.items_held
+    if ranked is not None:
+        items = _held_items(ranked.items, ranked.item_indices, labels)
+        ranked = dataclasses.replace(ranked, items=items)  # type: ignore
+    return dataclasses.replace(data, pool=pool, items_held=ranked)
+
+
+def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
+    """Returns items in rank order with the labels of the items that stand there."""
+    of_items = arithmetic.take(labels, jnp.maximum(index, 0))
+    return items._replace(labels=jnp.where(items.exists, of_items, 0))
+
+
+def _exact(
+    bound: Bound, undefined: types.Undefined, data: RankingData
+) -> SampledLabels:
+    """Computes what a metric that is linear in gains is worth, and its variance.
+
+    Its value is a sum over items, whose labels are independent. So the variances of what
+    they add, p · (1 − p) · (worth(1) − worth(0))², add up, and the difference of worths is
+    the slope of the expected value in p.
+    """
+    assert data.pool is not None and data.items_held is not None
+    pool, items_held, items = data.pool, data.items_held, data.pool.items.read()
+    probabilities, index = jnp.minimum(items.labels, 1), items_held.item_indices
+    layout, ranks = items_held.layout, items_held.ranks
+    above, tied = items_held.above_and_tied(Cache())
+    slots = jnp.broadcast_to(arithmetic.iota(index), index.shape)
+
+    def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
+        # Each item with its own place: sums over tie groups are loops without slopes.
+        ranked = _held_items(items_held.items, index, probabilities)
+        places = Ranked(ranked, layout, ranks, rank_above=slots, above=above, tied=tied)
+        labelled = items._replace(labels=probabilities)
+        new_pool = dataclasses.replace(pool, items=labelled)
+        relabelled = dataclasses.replace(
+            data, items_held=places, pool=new_pool, relabel=expected_worth
+        )
+        lists = bound.of(relabelled, Cache())
+        return lists.values, lists
+
+    values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)
+    variances = []
+    for cutoff in range(bound.num_values or 1):
+        is_asked = jnp.ones(values.shape, bool)
+        if bound.num_values is not None:
+            is_asked = is_asked & (arithmetic.iota(values) == cutoff)
+        (slope,) = slopes(meshes.match_varying(is_asked.astype(values.dtype), values))
+        terms = probabilities * (1 - probabilities) * slope * slope
+        variances.append(arithmetic.total(terms))
+    variance = jnp.stack(variances, axis=-1).reshape(values.shape)
+    # All labels are 0 with this chance, and the value is then 0.
+    is_undefined = lists.defined & ~expected(jnp.zeros_like(probabilities))[1].defined
+    chance = jnp.where(is_undefined, jnp.prod(1 - probabilities, axis=-1), 0)
+    defined, chance = lists.defined & (chance < 1), widen(chance, values)
+    if undefined != "zero":
+        squares = variance + values * values
+        values, squares = (
+            x + chance if undefined == "one" else ratio(x, 1 - chance)
+            for x in (values, squares)
+        )
+        variance = jnp.maximum(squares - values * values, 0)
+    variance = jnp.where(jnp.isnan(values), jnp.nan, variance)
+    values, variance = (
+        jnp.where(widen(defined, values), x, 0) for x in (values, variance)
+    )
+    return SampledLabels(PerList(values, lists.weights, defined, undefined), variance)

@@ -1,0 +1,297 @@
+"""`jrm.signature`: the choices behind a number as a text, which is read back."""
+
+import functools
+import math
+
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.metrics.metric import NAMES, Metric
+from jax_rank_metrics._engine.metrics.spec import THRESHOLD, Bound, Spec
+from jax_rank_metrics._ground import gains
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._values.mean import GeometricMean, Mean
+
+# The version of all definitions; CHANGELOG.md says when one has changed.
+DEFINITION = "1"
+
+# The words of `conformance/` for metrics, options and functions.
+_WORDS = {
+    "average_precision": "ap",
+    "reciprocal_rank": "rr",
+    "expected_reciprocal_rank": "err",
+    "rank_biased_precision": "rbp",
+    "roc_auc": "auc",
+    THRESHOLD: "rel",
+    "gain_fn": "gain",
+    "discount_fn": "discount",
+    "max_label": "max_grade",
+    "log_discount(2)": "log2",
+    "log2_discount": "log2",
+    f"log_discount({math.e})": "ln",
+    "log2_rank_discount": "jk2002",
+    "reciprocal_discount": "reciprocal",
+    "exponential_gain": "exp2",
+    "linear_gain": "linear",
+}
+_OF_WORDS = {word: name for name, word in _WORDS.items()}
+
+# What other definitions of a metric do otherwise, and the package offers no choice of.
+_FIXED = {
+    "ndcg": {"threshold": "none", "ideal": "judged"},
+    "dcg": {"threshold": "none"},
+    "auc": {"depth": "returned"},
+    "bpref": {"denominator": "least"},
+    "err": {"worth": "exp2", "beyond": "clipped"},
+    "rbp": {"beyond": "clipped"},
+    "alpha_ndcg": {"ideal": "greedy"},
+}
+
+# The choices of rankings, means and files; the first is that of definition 1. Metrics
+# without a formula over ties have "hash" there, and those with a rule of their own "own".
+# What may be "none" may be a number.
+_CHOICES = {
+    "ties": "expected input input-reversed id-desc id-asc best worst random user-hash "
+    "hash own",
+    "duplicates": "first error removed last",
+    "rows": "error first last max",
+    "unjudged": "zero removed",
+    "negative": "removed zero unjudged error",
+    "undefined": "zero one skip",
+    "nan": "nan error last first",
+    "infinite": "ranked unretrieved error",
+    "scores": "float64 float32",
+    "queries": "judged both listed run",
+    "mean": "lists pooled geometric",
+    "cut": "none",
+    "relax": "none",
+}
+# Ties as `rank`, `join` and metrics call them.
+_TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
+# What a text may say beside choices: facts about one number.
+_FACTS = ("lists", "undefined-lists", "jrm")
+
+
+class Signature(str):
+    """The signature of a number, as `signature` makes it: the short form as a string.
+
+    Two signatures are equal if all of their choices are.
+
+    Attributes:
+        fields: The choice of every option, also of those that the short form leaves out.
+        long: The long form, which names all of them.
+    """
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The metric, its cutoffs, and the choice of every option, by name."""
+        return fields(self)
+
+    @property
+    def long(self) -> str:
+        """The long form: a field for every option."""
+        head = self.partition("|")[0]
+        _, *choices = self.fields.items()
+        return "|".join([head, *(f"{x}:{y}" for x, y in choices["@" in head :])])
+
+
+def signature(
+    metric: str | Bound | Metric[...] | functools.partial[Mean],
+    **choices: str | float | None,
+) -> Signature:
+    """Names the definition of a number: its metric, with all choices that can change it.
+
+    Options and choices have the words of the conformance vectors. The short form, which is
+    the string itself, names what differs from definition 1, the defaults of the package in
+    this release; the attribute `long` names all.
+
+    Args:
+        metric: A name such as "ndcg@10", a metric, or a `functools.partial` of one.
+        **choices: What belongs to rankings, means and files; None is definition 1.
+
+            - `ties`: as for `rank` and `join`, or "input" for "stable" and "id-desc" for
+              "trec", "input-reversed" and "id-asc". Metrics without a formula over ties
+              have "hash" by default, and those with a rule of their own "own".
+            - `duplicates`, of an id in a list: "first", "removed", "last" or "error", as in
+              tables, and `rows`, of which of them stay: "first", "last", "max" or "error".
+            - `unjudged`, documents without a judgement: "zero" or "removed".
+            - `negative`, labels below 0: "removed", "zero", "unjudged" or "error".
+            - `undefined`: as for `PerList.mean`.
+            - `nan`: "nan", "error", "last" or "first"; `infinite`, scores of −∞: "ranked",
+              "unretrieved" or "error"; `scores`: "float64", or "float32" if rounded.
+            - `queries`: "judged", or "both" for those that the run has as well.
+            - `mean`: "lists", or "geometric" as for "gm_map".
+            - `cut`: how many documents of a list were kept, and `relax`, the temperature of
+              soft ranks; "none" by default.
+
+    Returns:
+        A `Signature`. A function of yours is called `custom`: two of them look alike. Of
+        random ties the key is not named, nor are weights and other arrays.
+
+    Raises:
+        ValueError: if the metric is unknown, or an option or a choice is.
+        TypeError: if the metric has no such option.
+
+    >>> signature("ndcg@10")
+    'ndcg@10|def:1'
+    >>> signature("ndcg_cut_10", ties="trec", duplicates="error")
+    'ndcg@10|gain:linear|ties:id-desc|duplicates:error|def:1'
+    >>> signature("rprec").long[:57]
+    'r_precision|rel:1|threshold:at-least|ties:expected|duplic'
+    """
+    if isinstance(metric, str):
+        metric = binding.parse(metric)
+    if not isinstance(metric, Bound):
+        (metric,) = binding.bind_all({"metric": metric})
+    chosen = _fields_of(metric)
+    for option, choice in choices.items():
+        if option not in _CHOICES:
+            raise ValueError(
+                f"{option} is no choice of rankings, means or files; they have "
+                f"{', '.join(_CHOICES)}, and options of {metric.spec.name} belong to the "
+                "metric, as in 'recall(rel=2)@10'"
+            )
+        words = _CHOICES[option].split()
+        text = words[0] if choice is None else _TIES.get(str(choice), str(choice))
+        if words != ["none"] and text not in words:
+            raise ValueError(f"{option} is {choice!r}; pass one of {', '.join(words)}")
+        # A metric with a rule of its own reads ties by it, whatever the call says.
+        if text != words[0] and (option, chosen[option]) != ("ties", "own"):
+            chosen[option] = text
+    defaults = _fields_of(metric.spec.bind((), {}))
+    differing = [f"{x}:{y}" for x, y in chosen.items() if y != defaults[x]]
+    return Signature("|".join([_head(metric), *differing, f"def:{DEFINITION}"]))
+
+
+def from_signature(text: str) -> functools.partial[Mean]:
+    """Returns the metric of a signature, with the options that the signature names.
+
+    What belongs to rankings, means and files, such as `ties` and `undefined`, is no option
+    of a metric; it stands in `signature(…).fields`, and belongs to the call.
+
+    Args:
+        text: The short or the long form.
+
+    Returns:
+        A `functools.partial` of the metric, for `evaluate` and its kin.
+
+    Raises:
+        ValueError: with the reason, if it is of another version of the definitions, or of
+            a definition that the package does not offer; if it holds a function of a user,
+            or a field or metric that is unknown.
+        TypeError: if it is not a string, or the metric has no cutoffs.
+
+    >>> from_signature("ndcg@10|discount:log_discount(3)|def:1").keywords
+    {'discount_fn': log_discount(base=3), 'k': 10}
+    """
+    choices = fields(text)
+    head, at, cutoffs = text.partition("|")[0].partition("@")
+    spec, typed = binding.parse(head).spec, []
+    for word, option in _options_by_word(spec).items():
+        if (choice := choices[word]) == "custom":
+            raise ValueError(
+                f"{word}:custom is a function of a user, which no text holds; pass a "
+                f"functools.partial of jrm.{spec.name} with it"
+            )
+        if callable(spec.options[option]):
+            choice = _OF_WORDS.get(choice, choice)
+        typed.append(f"{option}={choice}")
+    bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
+    # Nothing of the text may be lost, such as a definition that others have.
+    again = signature(bound, **{x: choices[x] for x in _CHOICES})
+    for option, choice in again.fields.items():
+        if (stated := choices.get(option, "none")) != choice:
+            raise ValueError(
+                f"{option}:{stated} is a definition that the package does not have; with "
+                f"these options, it has {option}:{choice}"
+            )
+    options = {x: y for x, y in bound.options if y != spec.options[x]}
+    return functools.partial(NAMES[spec.name.lower()], **options)
+
+
+@short_errors()
+def fields(text: str) -> dict[str, str]:
+    """Returns all that a signature says: "metric", its cutoffs, and every option.
+
+    Args:
+        text: The short or the long form. It may be of a definition that only the
+            conformance vectors have.
+
+    Raises:
+        ValueError: as `from_signature`, but for definitions that the package does not have
+            and functions of users.
+
+    >>> choices = fields("ndcg@10|gain:linear|def:1")
+    >>> [choices[x] for x in ("metric", "k", "gain", "discount", "ideal", "ties")]
+    ['ndcg', '10', 'linear', 'log2', 'judged', 'expected']
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"signature is {text!r}; pass a string")
+    head, *parts = text.split("|")
+    pairs = [part.partition(":")[::2] for part in parts]
+    choices = {x: y for x, y in pairs if x not in _FACTS}
+    if choices.get("def") != DEFINITION:
+        raise ValueError(
+            f"{text!r} is of def:{choices.get('def', 'none')}, and the definitions of this "
+            f"release are def:{DEFINITION}; CHANGELOG.md says what changed"
+        )
+    bound = binding.parse(head)
+    name, at, cutoffs = _head(bound).partition("@")
+    defaults = _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
+    for option, _ in pairs:
+        if option not in (*defaults, *_FACTS):
+            raise ValueError(f"{text!r}: {option} is no choice or option of {name}")
+        if [x for x, _ in pairs].count(option) > 1:
+            raise ValueError(f"{text!r} has {option} twice")
+    return (
+        {"metric": name} | ({bound.spec.at: cutoffs} if at else {}) | defaults | choices
+    )
+
+
+def _options_by_word(spec: Spec) -> dict[str, str]:
+    """Returns the options of a metric, but for its cutoffs, by their words."""
+    return {_WORDS.get(x, x): x for x in spec.options if x != spec.at}
+
+
+def _head(bound: Bound) -> str:
+    """Returns the name of a metric with its cutoffs: `recall@1,all`."""
+    spec, at = bound.spec, dict(bound.options).get(bound.spec.at)
+    name = _WORDS.get(spec.name, spec.name)
+    # A metric of a user may have a cutoff by default.
+    if at in (None, (None,)) and spec.options.get(spec.at) is None:
+        return name
+    cutoffs = at if isinstance(at, tuple) else (at,)
+    return f"{name}@{','.join('all' if k is None else _text(k) for k in cutoffs)}"
+
+
+def _fields_of(bound: Bound) -> dict[str, str]:
+    """Returns all fields but the first, of which those of a call are of definition 1."""
+    spec, options, results = bound.spec, dict(bound.options), {}
+    for word, option in _options_by_word(spec).items():
+        text, is_function = _text(options[option]), callable(options[option])
+        results[word] = _WORDS.get(text, text) if is_function else text
+    results |= {"threshold": "at-least"} if THRESHOLD in options else {}
+    results |= _FIXED.get(_WORDS.get(spec.name, spec.name), {})
+    if spec.name == "rank_biased_precision":  # in the vectors, grades are a choice
+        results["worth"] = "binary" if options["max_label"] is None else "graded"
+    results |= {option: words.split()[0] for option, words in _CHOICES.items()}
+    results |= {"mean": "geometric"} if bound.state is GeometricMean else {}
+    return results | {"ties": _TIES.get(bound.tie_reading, bound.tie_reading)}
+
+
+def _text(value: object) -> str:
+    """Writes the value of an option as the names of metrics do, without `|`."""
+    if isinstance(value, Bound):
+        defaults, name = value.spec.options, value.spec.name
+        options = [f"{x}={_text(y)}" for x, y in value.options if y != defaults[x]]
+        return _WORDS.get(name, name) + f"({','.join(options)})" * bool(options)
+    if isinstance(value, tuple):
+        return f"({''.join(f'{_text(x)},' for x in value)})"
+    if isinstance(value, float):
+        return str(value).removesuffix(".0").replace("inf", "1e999")
+    if isinstance(value, str) and not (value.isidentifier() and value.isascii()):
+        return repr(value).replace("|", r"\x7c")
+    if value is None or isinstance(value, int | str | share):
+        return str(value)
+    if isinstance(value, gains.log_discount):
+        return f"log_discount({_text(float(value.base))})"
+    return next((x for x, y in gains.FUNCTIONS.items() if y is value), "custom")

@@ -1,0 +1,118 @@
+"""Exposure: how often lists show each item."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.formulas.id_lists import ranked_items
+from jax_rank_metrics._engine.ranking import Ranking
+from jax_rank_metrics._engine.states.exposure import Exposure
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
+from jax_rank_metrics._ground.gains import discounts_of
+from jax_rank_metrics._values.double_floats import FloatPair
+
+
+def exposure(
+    ids: types.RankedIds | Ranking,
+    num_items: int,
+    discount_fn: types.Discount | None = None,
+) -> Exposure:
+    """Counts how often each item of a catalogue is in the lists, as a mergeable state.
+
+    For coverage, Gini index, entropy and personalization of all lists together; see
+    `Exposure`. Inside `jax.shard_map`, pass the states to `all_reduce`.
+
+    Args:
+        ids: `[*lists, ranks]` integers; those outside 0 … num_items − 1 are padding. All
+            ranks count: pass `ids[..., :k]` for a cutoff. Or a `Ranking`, of which
+            `items` are read, down to where it was cut. Without a key, items that tie
+            stand in the same order in every list, and share of the exposure less than
+            under random orders. A repeated id counts again. If a score of the ranking is
+            NaN, so are the numbers of the state.
+        num_items: Number of items of the catalogue, recommended or not; static.
+        discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
+            does: what an item is exposed at each rank. Gini index and entropy are then
+            those of the items' sums of multipliers, where the last of ten recommendations
+            counts for less than the first. Padding leaves the list, and later ids move up.
+            None counts all ranks alike.
+
+    Raises:
+        ValueError: if a ranking has no order, is of packed lists, or was made with
+            `ties="expected"`; if `discount_fn` does not return a multiplier for each rank.
+        TypeError: if ids are not integers, or `num_items` is not a Python int.
+
+    >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])
+    >>> state = exposure(ids, num_items=4)
+    >>> state.counts.tolist(), int(state.lists), int(state.non_empty)
+    ([2, 1, 1, 0], 3, 2)
+    >>> state.coverage().item(), state.gini().item(), state.personalization().item()
+    (0.75, 0.375, 0.5)
+
+    With 1/rank, the items are exposed 2, 1/2, 1/2 and 0:
+
+    >>> from jax_rank_metrics import reciprocal_discount
+    >>> exposure(ids, 4, reciprocal_discount).gini().item()
+    0.5
+    """
+    num_items = inputs.positive_integer("num_items", num_items)
+    items, _ = ranked_items("ids", ids, ties="order")
+    return _count_exposure(items.ids, items.is_unknown, num_items, discount_fn)
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _count_exposure(
+    ids: jax.Array,
+    nan_found: jax.Array | None,
+    num_items: int,
+    discount_fn: types.Discount | None,
+) -> Exposure:
+    ids, nan_found = shards.gathered((ids, nan_found))  # JAX does not scatter parts
+    exists = (ids >= 0) & (ids < num_items)
+    # Padding is counted at an index beyond the end, which the scatter drops.
+    indices = jnp.where(exists, ids, num_items).astype(jnp.int32)
+    counts = _counted(indices, num_items)
+    is_empty = ~jnp.any(exists, axis=-1)
+    if nan_found is None:
+        nan_found = jnp.zeros_like(is_empty)
+    flags = jnp.stack([jnp.ones_like(is_empty), is_empty, nan_found]).reshape(3, -1)
+    num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)
+    sums = None
+    if discount_fn is not None:
+        sums = FloatPair.of(_discounted(indices, num_items, discount_fn))
+    return Exposure(ids.shape[-1], counts, num_lists, sums)
+
+
+def _counted(indices: jax.Array, num_items: int) -> jax.Array:
+    zeros = meshes.match_varying(jnp.zeros(num_items, jnp.int32), indices)
+    return zeros.at[indices.reshape(-1)].add(1, mode="drop")
+
+
+def _discounted(
+    indices: jax.Array, num_items: int, discount_fn: types.Discount
+) -> jax.Array:
+    """Sums the multipliers of the ranks at which each item is, `[num_items]`.
+
+    Rank by rank: counts are exact however many lists there are, so that an item has one
+    rounding error per rank, where a sum over lists would have one per list.
+    """
+    ranks = indices.shape[-1]
+    indices = indices.reshape(-1, ranks)
+    exists = indices < num_items
+    slots = jnp.where(exists, arithmetic.cumulative_count(exists) - 1, ranks)
+    # The items at each rank, `[ranks, lists]`, where lists have no gaps.
+    columns = meshes.match_varying(jnp.full_like(indices.T, num_items), indices)
+    lists = lax.broadcasted_iota(jnp.int32, indices.shape, 0)
+    columns = columns.at[slots, lists].set(indices, mode="drop")
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    discounts = discounts_of(discount_fn, jnp.arange(1, ranks + 1, dtype=dtype))
+
+    def add(
+        sums: jax.Array, rank: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, None]:
+        column, discount = rank
+        return sums + _counted(column, num_items).astype(dtype) * discount, None
+
+    zeros = meshes.match_varying(jnp.zeros(num_items, dtype), indices)
+    return lax.scan(add, zeros, (columns, discounts))[0]

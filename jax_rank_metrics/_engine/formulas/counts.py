@@ -1,0 +1,155 @@
+"""Numbers of items, and the share of the first ranks that is judged."""
+
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.formulas.label_fns import (
+    and_not,
+    check_judged,
+    is_judged,
+    is_relevant,
+    per_list_where,
+)
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.ranking import Ranking, data_of
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.types import Cutoffs, Number
+from jax_rank_metrics._values.per_list import PerList
+
+
+@metric(optional_columns=("judged",), lower_is_better=None, is_share=True)
+def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
+    """Judged share: the share of the items at ranks 1..k that somebody has judged.
+
+    It tells how far the other metrics of a system can be trusted, and so neither
+    direction is better.
+
+    Undefined (never): 0 where nothing was retrieved. Also accepts the
+    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
+    as judged; or, beside ids or places, every item that is listed there.
+
+    Args:
+        k: Cutoff or cutoffs.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"judged": jnp.array([True, False, True])}
+        >>> f"{judged(labels, scores, k=2, columns=columns).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        Agrees with ir_measures `Judged@k`.
+    """
+    check_judged(ranking)
+    ks = ranking.cutoffs(k)
+    num_judged = ranking.depth(ks)
+    if "judged" in data_of(ranking).column_names:
+        num_judged = ranking.expected_sum(is_judged, positions(), ks)
+    return per_list_where(ranking, ratio(num_judged, ranking.depth(ks)), True, k)
+
+
+@metric(names=("num_rel_ret",), lower_is_better=None, linear=True)
+def num_relevant_retrieved(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Number of relevant items at ranks 1..k. Neither direction is better.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> num_relevant_retrieved(labels, scores, k=(2, 3)).compute().tolist()
+        [1.0, 2.0]
+
+    References:
+        Agrees with trec_eval `num_rel_ret`, query by query.
+    """
+    hit = is_relevant(relevance_threshold)
+    values = ranking.expected_sum(hit, positions(), ranking.cutoffs(k))
+    return ranking.per_list(values, True, k, hit)
+
+
+@metric(
+    names=("num_nonrel_judged_ret",), optional_columns=("judged",), lower_is_better=None
+)
+def num_nonrelevant_retrieved(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Number of items at ranks 1..k that were judged, and are not relevant.
+
+    Neither direction is better.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
+    as judged; or, beside ids or places, every item that is listed there.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"judged": jnp.array([True, False, True])}
+        >>> state = num_nonrelevant_retrieved(labels, scores, k=(2, 3), columns=columns)
+        >>> state.compute().tolist()
+        [0.0, 1.0]
+
+    References:
+        Agrees with trec_eval `num_nonrel_judged_ret`, query by query.
+    """
+    check_judged(ranking)
+    hit, ks = is_relevant(relevance_threshold), ranking.cutoffs(k)
+    if "judged" in data_of(ranking).column_names:
+        values = ranking.expected_sum(and_not(is_judged, hit), positions(), ks)
+    else:
+        values = ranking.depth(ks) - ranking.expected_sum(hit, positions(), ks)
+    return ranking.per_list(values, True, k, hit)
+
+
+@metric(names=("num_ret", "numret"), lower_is_better=None)
+def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
+    """Number of items at ranks 1..k. Neither direction is better.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> num_retrieved(labels, scores, k=(2, 5)).compute().tolist()
+        [2.0, 3.0]
+
+    References:
+        Agrees with trec_eval `num_ret`, query by query.
+    """
+    return per_list_where(ranking, ranking.depth(ranking.cutoffs(k)), True, k)
+
+
+@metric(names=("num_rel", "numrel"), order_free=True, lower_is_better=None)
+def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """Number of relevant items of the pool. Neither direction is better.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{num_relevant(labels, scores).compute():.1f}"
+        '2.0'
+
+    References:
+        Agrees with trec_eval `num_rel`, query by query.
+    """
+    hit = is_relevant(relevance_threshold)
+    values = jnp.expand_dims(ranking.num_relevant(relevance_threshold), -1)
+    return ranking.per_list(values, True, None, hit)

@@ -1,0 +1,145 @@
+"""Cumulated gain: how much relevance the first ranks hold, discounted or not."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.formulas.label_fns import (
+    gain_of,
+    scaled,
+    weighted,
+    weighted_sum,
+)
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.ranking import Ranking, data_of
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.gains import (
+    MONOTONE_GAINS,
+    exponential_gain,
+    linear_gain,
+    log2_discount,
+)
+from jax_rank_metrics._ground.types import Cutoffs, Discount, Gain
+from jax_rank_metrics._values.per_list import PerList
+
+
+@metric(linear=True)
+def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> PerList:
+    """Cumulated gain: the sum of the gains at ranks 1..k.
+
+    .. math:: CG@k = Σ_{r ≤ k} g_r
+
+    g_r is the gain of the item at rank r. Weights of items multiply gains, relative to
+    their mean; see `rank`.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative.
+
+    Example:
+        >>> state = cg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
+        >>> f"{state.compute():.5f}"  # 3 + 2
+        '5.00000'
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
+        TOIS 20(4), 2002, section 2.1.
+    """
+    return _cumulated(ranking, k, gain_fn, positions())
+
+
+@metric(linear=True)
+def dcg(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = exponential_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Discounted cumulated gain: the sum of gain times discount at ranks 1..k.
+
+    .. math:: DCG@k = Σ_{r ≤ k} g_r · d(r)
+
+    By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r). Weights
+    of items multiply gains, relative to their mean; see `rank`.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
+
+    Example:
+        >>> state = dcg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
+        >>> f"{state.compute():.5f}"  # 7 + 3 / log2(3)
+        '8.89279'
+
+    References:
+        Järvelin and Kekäläinen (see `cg`); Burges et al., ICML 2005, for the gain
+        2^y − 1. With `linear_gain` it agrees with scikit-learn's `dcg_score`; both
+        average over ties.
+    """
+    return _cumulated(ranking, k, gain_fn, positions(discount_fn))
+
+
+@metric(is_share=True)
+def ndcg(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = exponential_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Normalised DCG: DCG over the DCG of the ideal order of the pool, both cut at k.
+
+    .. math:: nDCG@k = DCG@k / IDCG@k
+
+    The ideal order has the largest gains first, also those of judged items that were not
+    retrieved. A perfect ranking without ties is worth exactly 1. Weights of items multiply
+    gains, those of the ideal order too.
+
+    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; NaN for a
+    list with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
+
+    Example:
+        >>> state = ndcg(jnp.array([2, 3, 0]), jnp.array([0.9, 0.8, 0.7]))
+        >>> f"{state.compute():.5f}"  # (3 + 7 / log2(3)) / (7 + 3 / log2(3))
+        '0.83399'
+
+    References:
+        Järvelin and Kekäläinen (see `cg`). Without ties it agrees with rax `ndcg_metric`
+        and keras_rs `NDCG`; with `linear_gain`, with scikit-learn's `ndcg_score` and
+        trec_eval `ndcg_cut`.
+    """
+    ks, gain = ranking.cutoffs(k), gain_of(ranking, gain_fn)
+    # The mean item weight would divide both DCG and ideal, and cancels.
+    has_weights = data_of(ranking).has_item_weights
+    item_fn = weighted(gain) if has_weights else scaled(gain)
+    monotone = gain_fn in MONOTONE_GAINS and not has_weights
+    dcg_values = ranking.expected_sum(item_fn, positions(discount_fn), ks)
+    ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
+    # Read off the gains, since a discount may be 0 at every rank up to k.
+    largest_gain = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
+    values = ratio(dcg_values, ideal)
+    return ranking.per_list(values, largest_gain[..., 0] > 0, k, gain)
+
+
+def _cumulated(
+    ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
+) -> PerList:
+    """Sums gains over ranks 1..k, each multiplied by what its place is worth."""
+    gain = gain_of(ranking, gain_fn)
+    values = weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
+    return ranking.per_list(values, True, k, gain)

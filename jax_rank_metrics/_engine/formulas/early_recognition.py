@@ -1,0 +1,276 @@
+"""Early recognition: whether relevant items are among the very first, as in screening.
+
+Virtual screening ranks a library of molecules, of which a few are active. Only the first
+percent of it will be tested, so that what counts is how much denser the active ones are
+there. Below, an *active* item is a relevant one, a *decoy* any other item; A is the number
+of active items of the pool, N that of decoys, and n = A + N.
+"""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.formulas.label_fns import (
+    is_relevant,
+    item_exists,
+    per_list_if_relevant,
+    pool_depth,
+)
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places.place import Place, positions
+from jax_rank_metrics._engine.ranking import Ranking, data_of
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.types import Cut, Cutoffs, Number
+from jax_rank_metrics._values.per_list import PerList
+
+
+@metric(names=("ef",))
+def enrichment_factor(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Enrichment factor: how much denser active items are among the first than in all.
+
+    .. math:: EF@k = (hits@k / min(k, n)) / (A / n)
+
+    hits@k is the number of active items at ranks 1..k, A that of all in the pool, and n
+    that of the items of the pool. A random order has the value 1, also where k is None.
+    With k=share(0.01), or `ef@1%` by name, k is ceil(0.01·n): see `share`.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of an active item.
+
+    Example:
+        >>> from jax_rank_metrics import share
+        >>> labels, scores = jnp.array([1, 0, 1, 0, 0]), -jnp.arange(5.0)
+        >>> state = enrichment_factor(labels, scores, k=(1, share(0.4)))
+        >>> [f"{value:.5f}" for value in state.compute()]  # 1 / (2/5), 1/2 / (2/5)
+        ['2.50000', '1.25000']
+
+    References:
+        Pearlman and Charifson, Improved scoring of ligand–protein interactions using OWFEG
+        free energy grids, Journal of Medicinal Chemistry 44, 2001. Agrees with RDKit
+        `CalcEnrichment`, which divides by the number of items tested, ceil(share·n).
+    """
+    ks, length = ranking.cutoffs(k), ranking.pool_sum(item_exists)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    num_active = ranking.num_relevant(relevance_threshold)
+    values = ratio(hits * length[..., None], pool_depth(ranking, ks))
+    values = ratio(values, num_active[..., None])
+    return per_list_if_relevant(ranking, values, relevance_threshold, k)
+
+
+@metric()
+def rie(
+    ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Robust initial enhancement: the exponential weight of active items against chance.
+
+    .. math:: RIE = (1/A · Σ_{active} e^{−α·r/n}) / (1/n · Σ_{r = 1}^n e^{−α·r/n})
+
+    r is the rank of an active item, A the number of active items of the pool, and n that
+    of all its items. A random order has the value 1. Of the weight, 1 − e^−2 = 86 % is on
+    the first 2/α of the list: on the first tenth with α = 20. Active items without a rank
+    add nothing.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        alpha: α, above 0: how early an item must rank to count.
+        relevance_threshold: Least label of an active item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0]), jnp.array([0.9, 0.8])
+        >>> state = rie(labels, scores, alpha=2)  # e^−1 / ((e^−1 + e^−2) / 2)
+        >>> f"{state.compute():.5f}"
+        '1.46212'
+
+    References:
+        Sheridan, Singh, Fluder and Kearsley, Protocols for bridging the peptide to
+        nonpeptide gap in topological similarity searches, Journal of Chemical Information
+        and Computer Sciences 41, 2001. Agrees with RDKit `CalcRIE`.
+    """
+    worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
+    num_active = ranking.num_relevant(relevance_threshold)
+    length = ranking.pool_sum(item_exists)
+    mean = ratio(worth_of_ranks(jnp.zeros_like(length), length), length)
+    values = ratio(worth, (num_active * mean)[..., None])
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric(is_share=True)
+def bedroc(
+    ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
+) -> PerList:
+    """BEDROC: robust initial enhancement, from 0 for the worst order to 1 for the best.
+
+    .. math:: BEDROC = (RIE − RIE_{min}) / (RIE_{max} − RIE_{min})
+
+    RIE is that of `rie`. RIE_max has all active items first, and RIE_min all of them last.
+    Where active items are few (α·A ≪ n), it is the probability that an active item ranks
+    before one drawn from an exponential distribution of ranks. Active items without a rank
+    add nothing, so that a list that returned none is a little below 0.
+
+    Undefined (nothing relevant in the pool): 0. Where every item is active, the value is
+    1. Reads whole lists. Also accepts the arguments of `rank`.
+
+    Args:
+        alpha: α, above 0; see `rie`. Compare values of the same α alone.
+        relevance_threshold: Least label of an active item.
+
+    Example:
+        >>> labels, scores = jnp.array([0, 1, 0]), -jnp.arange(3.0)
+        >>> state = bedroc(labels, scores, alpha=3)  # (e^−2 − e^−3) / (e^−1 − e^−3)
+        >>> f"{state.compute():.5f}"
+        '0.26894'
+
+    References:
+        Truchon and Bayly, Evaluating virtual screening methods: good and bad metrics for
+        the "early recognition" problem, Journal of Chemical Information and Modeling
+        47(2), 2007. Agrees with RDKit `CalcBEDROC`.
+    """
+    worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
+    num_active = ranking.num_relevant(relevance_threshold)
+    length = ranking.pool_sum(item_exists)
+    of_best = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
+    of_worst = worth_of_ranks(length - num_active, num_active)[..., None]
+    values = 1 - ratio(of_best - worth, of_best - of_worst)
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric(
+    names={"logauc": {}, "adjusted_log_auc": {"adjusted": True}},
+    is_share=lambda options: not options["adjusted"],
+)
+def log_auc(
+    ranking: Ranking,
+    *,
+    min_fpr: float = 0.001,
+    adjusted: bool = False,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """LogAUC: the area under the ROC curve over the logarithm of the false positive rate.
+
+    .. math:: LogAUC = (1/A) · Σ_{active} ln(1 / max(d/N, λ)) / ln(1/λ)
+
+    d is the number of decoys before an active item, A and N are the numbers of active
+    items and of decoys of the pool, and λ is `min_fpr`: the first tenth of a percent of
+    the decoys counts as much as the next, up to the tenth of them. This is the exact
+    integral from λ to 1 over the steps of the curve. (Rules that join the points of a
+    curve, by a line or by a trapezoid on the axis of logarithms, have the same value
+    unless items tie: there they join the ends of a tie group, and this is the mean over
+    its orders.) Active items without a rank add nothing. Under `relax` the number of
+    decoys is a real one, and the formula the same.
+
+    Undefined (no active item in the pool, or no decoy): 0. Reads whole lists. Also
+    accepts the arguments of `rank`.
+
+    Args:
+        min_fpr: λ, the rate from which on the curve is read, above 0 and below 1.
+        adjusted: Whether to subtract the area of a random order,
+            (1 − λ) / ln(1/λ): 14.5 % for λ = 0.001.
+        relevance_threshold: Least label of an active item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1, 0, 0, 0]), -jnp.arange(6.0)
+        >>> state = log_auc(labels, scores, min_fpr=0.1)  # (1 + ln(4) / ln(10)) / 2
+        >>> f"{state.compute():.5f}"
+        '0.80103'
+
+    References:
+        Mysinger and Shoichet, Rapid context-dependent ligand desolvation in molecular
+        docking, Journal of Chemical Information and Modeling 50(9), 2010, whose adjusted
+        LogAUC is `adjusted=True`. Where nothing ties, agrees with torchmetrics
+        `BinaryLogAUC` of `fpr_range=(0.001, 1)`.
+    """
+    hit = is_relevant(relevance_threshold)
+    min_fpr = inputs.open_fraction("min_fpr", min_fpr)
+    num_active = ranking.num_relevant(relevance_threshold)
+    num_decoys = ranking.pool_sum(item_exists) - num_active
+    place_fn = _log_share_left(min_fpr, data_of(ranking).max_items or 0)
+    if data_of(ranking).is_soft:
+        place_fn = _soft_log_share_left(min_fpr)
+    sums = ranking.expected_sum(
+        hit, place_fn, (None,), counting=(hit,), per_list=(num_decoys,)
+    )
+    values = ratio(sums, num_active[..., None])
+    if adjusted:
+        values = values + (1 - min_fpr) / math.log(min_fpr)
+    return ranking.per_list(values, (num_active > 0) & (num_decoys > 0), None, hit)
+
+
+def _early_worth(
+    ranking: Ranking, alpha: Number, threshold: Number
+) -> tuple[jax.Array, Callable[[jax.Array, jax.Array], jax.Array]]:
+    """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
+
+    So the first rank is worth 1, also where e^(−α/n) is too small for a float; the factor
+    cancels from ratios of these sums. The latter is a function of the number of ranks
+    before the first, and of their number, `[*lists]` each.
+    """
+    alpha, length = inputs.positive("alpha", alpha), ranking.pool_sum(item_exists)
+    place_fn = _mean_exponential(alpha)
+    worth = ranking.expected_sum(
+        is_relevant(threshold), place_fn, (None,), per_list=(length,)
+    )
+    return worth, lambda above, number: _exponentials(alpha, above, number, length)
+
+
+@by_options
+def _mean_exponential(
+    place: Place, k: Cut, length: jax.Array, *, alpha: float
+) -> jax.Array:
+    del k
+    return _exponentials(alpha, place.above, place.tied, length) / place.tied
+
+
+def _exponentials(
+    alpha: float, above: jax.Array, number: jax.Array, length: jax.Array
+) -> jax.Array:
+    """Sums e^(−α·(r − 1)/n) over r = above + 1 … above + number: a geometric series."""
+    step = alpha / jnp.maximum(length, 1)
+    return jnp.exp(-step * above) * jnp.expm1(-step * number) / jnp.expm1(-step)
+
+
+@by_options
+def _log_share_left(
+    place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float, max_rank: int
+) -> jax.Array:
+    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), the mean over the orders of a place.
+
+    Of the m decoys that tie with an active item, 0, 1, …, m are before it with equal
+    probability, so that its rank among the decoys is one of m + 1 ranks d + 1.
+    """
+    del k
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    tied = place.tied - hits_tied + 1
+    decoys = place.among(place.above - hits_above, tied, max_rank + 1)
+    # The ranks up to which d/N is at most λ, and the logarithms of d beyond these.
+    full = jnp.floor(min_fpr * num_decoys) + 1
+    log_sum = decoys.sum(_log_before, None) - decoys.sum(_log_before, full)
+    num_beyond = tied - decoys.within(full)
+    logs = num_beyond * jnp.log(jnp.maximum(num_decoys, 1)) - log_sum
+    return (tied - num_beyond - logs / math.log(min_fpr)) / tied
+
+
+@by_options
+def _soft_log_share_left(
+    place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float
+) -> jax.Array:
+    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), where d is a real number of decoys."""
+    del k
+    decoys = place.above - place.counted_above[0]
+    share_before = decoys / jnp.maximum(num_decoys, 1)
+    return jnp.log(jnp.maximum(share_before, min_fpr)) / math.log(min_fpr)
+
+
+def _log_before(ranks: jax.Array) -> jax.Array:
+    """Returns the logarithm of the number of ranks before each, and 0 for the first."""
+    return jnp.log(jnp.maximum(ranks - 1, 1))

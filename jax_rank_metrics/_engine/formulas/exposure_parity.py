@@ -1,0 +1,169 @@
+"""Parity of exposure: whether groups of items are shown alike, or as they deserve.
+
+The column `groups`, `[*lists, items, groups]` numbers or bools, says how much of each item
+belongs to each group. Exposures are means over all orders of tied items, and each metric is
+computed from these means.
+"""
+
+from jax_rank_metrics._engine.formulas.groups import exposures, memberships, merit_of
+from jax_rank_metrics._engine.formulas.label_fns import per_list_where, scaled
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.ranking import Ranking
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.gains import linear_gain, log2_discount
+from jax_rank_metrics._ground.group_amounts import compared, has_several
+from jax_rank_metrics._ground.types import Comparison, Cutoffs, Discount, Gain
+from jax_rank_metrics._values.per_list import PerList
+
+
+@metric(
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    lower_is_better=lambda options: options["comparison"] == "difference",
+    is_share=lambda options: options["comparison"] == "ratio",
+)
+def exposure_parity(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    comparison: Comparison = "difference",
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Parity of exposure: the largest mean exposure of a group less the smallest.
+
+    The mean exposure of a group is its exposure at ranks 1..k over its size, the sum of
+    its memberships in the pool. Groups without items in the pool are left out.
+
+    Undefined (fewer than two groups have items): 0. Reads tie groups under every policy:
+    it is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads
+    the column `groups`; see `attention_weighted_rank_fairness`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        comparison: "difference", the largest less the smallest, of which 0 is fair;
+            "ratio", the smallest over the largest, of which 1 is fair. The ratio is 0 where
+            no group has any exposure.
+        discount_fn: Maps ranks 1, 2, … to the attention that they get.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"groups": jnp.array([[1, 0], [0, 1], [1, 0]])}
+        >>> state = exposure_parity(labels, scores, columns=columns)
+        >>> f"{state.compute():.5f}"  # (1 + 1 / log2(4)) / 2 − 1 / log2(3)
+        '0.11907'
+
+    References:
+        Singh and Joachims, Fairness of exposure in rankings, KDD 2018 (demographic
+        parity). Agrees with FairRankTune `EXP` of one ranking of all items.
+    """
+    inputs.option("comparison", comparison, Comparison)
+    sizes = ranking.pool_sum(memberships)[..., None, :]
+    exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), memberships)
+    values = compared(ratio(exposed, sizes), sizes > 0, comparison)
+    return per_list_where(ranking, values, has_several(sizes[..., 0, :] > 0), k)
+
+
+@metric(
+    names=("dtr",),
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    is_share=True,
+)
+def disparate_treatment_ratio(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = linear_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Disparate treatment ratio: exposure by merit of the worst group over the best one.
+
+    The merit of a group is the sum of the gains of its items in the pool. A group is
+    treated fairly if it has as large a part of the exposure as of the merit; groups
+    without merit are left out.
+
+    Undefined (fewer than two groups have merit): 0. It is 0 where a group with merit has no
+    exposure. Reads tie groups under every policy: it is the metric of the expected
+    exposure. Also accepts the arguments of `rank`. Reads the column `groups`; see
+    `attention_weighted_rank_fairness`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to what items are worth; not negative.
+        discount_fn: Maps ranks 1, 2, … to the attention that they get.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> labels, scores = jnp.array([1, 2, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"groups": jnp.array([[1, 0], [0, 1], [0, 1]])}
+        >>> state = disparate_treatment_ratio(labels, scores, columns=columns)
+        >>> f"{state.compute():.5f}"  # ((1 / log2(3) + 1 / log2(4)) / 2) / (1 / 1)
+        '0.56546'
+
+    References:
+        Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
+        larger. Agrees with FairRankTune `EXPU` of one ranking of all items.
+    """
+    return _worst_by_merit(ranking, memberships, gain_fn, discount_fn, k)
+
+
+@metric(
+    names=("dir",),
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    is_share=True,
+)
+def disparate_impact_ratio(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = linear_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Disparate impact ratio: clicks by merit of the worst group over the best one.
+
+    The clicks of an item are its attention times its gain, so that the clicks of a group
+    are its part of the DCG; its merit is the sum of the gains of its items in the pool.
+    Groups without merit are left out.
+
+    Undefined (fewer than two groups have merit): 0. It is 0 where a group with merit has no
+    clicks. Reads tie groups under every policy: it is the metric of the expected exposure.
+    Also accepts the arguments of `rank`. Reads the column `groups`; see
+    `attention_weighted_rank_fairness`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to what items are worth; not negative.
+        discount_fn: Maps ranks 1, 2, … to the attention that they get.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> labels, scores = jnp.array([1, 2, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"groups": jnp.array([[1, 0], [0, 1], [0, 1]])}
+        >>> state = disparate_impact_ratio(labels, scores, columns=columns)
+        >>> f"{state.compute():.5f}"  # (2 / log2(3) / 2) / (1 / 1)
+        '0.63093'
+
+    References:
+        Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
+        larger. Agrees with FairRankTune `EXPRU` of one ranking of all items.
+    """
+    clicks_fn = scaled(merit_of(ranking, gain_fn))
+    return _worst_by_merit(ranking, clicks_fn, gain_fn, discount_fn, k)
+
+
+def _worst_by_merit(
+    ranking: Ranking, item_fn: ItemFn, gain_fn: Gain, discount_fn: Discount, k: Cutoffs
+) -> PerList:
+    merits = ranking.pool_sum(scaled(merit_of(ranking, gain_fn)))
+    exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), item_fn)
+    has_merit = merits > 0
+    by_merit = ratio(exposed, merits[..., None, :])
+    values = compared(by_merit, has_merit[..., None, :], "ratio")
+    return per_list_where(ranking, values, has_several(has_merit), k)

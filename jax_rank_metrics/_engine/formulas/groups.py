@@ -1,0 +1,126 @@
+"""Groups of items: to which an item belongs, and how much of the ranks each holds.
+
+The column `groups` says how much of each item belongs to each group: 1 or True where it
+belongs there, fractions where it is divided or where its group is known with some
+probability. An item may belong to several groups, or to none.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.formulas.label_fns import (
+    gain_of,
+    is_relevant,
+    item_exists,
+)
+from jax_rank_metrics._engine.items import GROUPS
+from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.ranking import Items, Ranking
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.types import Cut, Discount, Gain, GroupTarget, Number
+
+
+def memberships(items: Items) -> jax.Array:
+    """Reads the column `groups` as floats, `[*lists, items, groups]`.
+
+    An entry counts as 0 where it is NaN, since it is unknown whether the item belongs
+    there, and where it is below 0, and as 2^32 where it is larger. Padding belongs to no
+    group.
+
+    Raises:
+        ValueError: if the column does not have one axis more than the items.
+    """
+    column, lists = items.columns[GROUPS], items.exists.shape
+    if column.ndim != len(lists) + 1 or not column.shape[-1]:
+        raise ValueError(
+            f"columns: 'groups' has shape {column.shape} for items of shape {lists}; "
+            "pass one membership for each item and group, [*lists, items, groups]"
+        )
+    amounts = inputs.group_memberships(column.astype(items.labels.dtype))
+    return jnp.where(items.exists[..., None], amounts, 0)
+
+
+def membership_total(items: Items) -> jax.Array:
+    """Adds up the memberships of each item, `[*lists, items]`."""
+    return memberships(items).sum(-1)
+
+
+def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
+    """Returns the function of items that gives each group its part of their gains."""
+    return _merit_of(gain_of(ranking, gain_fn))
+
+
+@by_options
+def _merit_of(items: Items, *, gain: ItemFn) -> jax.Array:
+    return memberships(items) * gain(items)[..., None]
+
+
+@by_options
+def relevant_memberships(items: Items, *, threshold: Number) -> jax.Array:
+    """Returns the memberships of relevant items, 0 for all others."""
+    is_hit = is_relevant(threshold)(items)
+    return jnp.where(is_hit[..., None], memberships(items), 0)
+
+
+def exposures(
+    ranking: Ranking, discount_fn: Discount, ks: tuple[Cut, ...], item_fn: ItemFn
+) -> jax.Array:
+    """Sums `item_fn`, such as `memberships`, by the attention that ranks get.
+
+    It is the expected value over all orders of tied items.
+
+    Returns:
+        `[*lists, len(ks), groups]`.
+
+    Raises:
+        ValueError: if the groups or the places of some items are not known.
+    """
+    return ranking.expected_sum(item_fn, positions(discount_fn), ks)
+
+
+def target_amounts(
+    ranking: Ranking, target: GroupTarget, threshold: Number
+) -> jax.Array:
+    """Returns what each group should get, up to a factor, `[*lists, groups]`.
+
+    Args:
+        ranking: The lists.
+        target: Shares, or which items of the pool to take them from; see `GroupTarget`.
+        threshold: The least label of a relevant item.
+    """
+    sizes = ranking.pool_sum(memberships)
+    if target is None:
+        return sizes
+    if target == "relevant":
+        return ranking.pool_sum(relevant_memberships(threshold))
+    alternative = "None" if isinstance(target, tuple) else "None, or 'relevant'"
+    shares = inputs.group_shares("target", target, sizes.shape[-1], alternative)
+    return jnp.broadcast_to(jnp.asarray(shares, sizes.dtype), sizes.shape)
+
+
+def target_exposures(
+    ranking: Ranking,
+    target: GroupTarget,
+    discount_fn: Discount,
+    ks: tuple[Cut, ...],
+    threshold: Number,
+) -> jax.Array:
+    """Returns the exposures that groups should have, `[*lists, len(ks), groups]`."""
+    amounts = target_amounts(ranking, target, threshold)[..., None, :]
+    size = ranking.pool_sum(item_exists)[..., None]
+    if target != "relevant":
+        attention = ranking.expected_sum(item_exists, positions(discount_fn), ks)
+        means = amounts if target else ratio(amounts, size[..., None])
+        return attention[..., None] * means
+    num_relevant = ranking.num_relevant(threshold)[..., None]
+    to_relevant = ranking.ideal_sum(
+        is_relevant(threshold), discount_fn, ks, monotone=True
+    )
+    to_rest = ranking.ideal_sum(item_exists, discount_fn, ks) - to_relevant
+    sizes = ranking.pool_sum(memberships)[..., None, :]
+    per_relevant = ratio(to_relevant, num_relevant)[..., None]
+    per_rest = ratio(to_rest, size - num_relevant)[..., None]
+    return per_relevant * amounts + per_rest * (sizes - amounts)

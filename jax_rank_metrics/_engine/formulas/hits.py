@@ -1,0 +1,336 @@
+"""Relevant items among the first ranks: how many, and out of how many."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.formulas.label_fns import (
+    is_relevant,
+    item_exists,
+    per_list_if_relevant,
+)
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places.hit_counts import reaches_hits
+from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.ranking import Ranking, traced_data
+from jax_rank_metrics._engine.ranking.ranked import NO_ORDER
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.types import (
+    Cutoffs,
+    Number,
+    PrecisionDenominator,
+    RecallDenominator,
+)
+from jax_rank_metrics._values.per_list import PerList
+
+
+@metric(names=("p", "prec", "set_p", "setp"), linear=True, is_share=True)
+def precision(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    denominator: PrecisionDenominator = "retrieved",
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Precision: the share of the items at ranks 1..k that is relevant.
+
+    .. math:: P@k = hits@k / min(k, n)
+
+    `hits@k` is the number of relevant items at ranks 1..k, and n the number of items that
+    have a rank.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        denominator: "retrieved", min(k, n), as above; "k", the cutoff itself, also where
+            the list is shorter.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{precision(labels, scores, k=5).compute():.5f}"  # 2 of 3 items
+        '0.66667'
+        >>> f"{precision(labels, scores, k=5, denominator='k').compute():.5f}"  # 2 of 5
+        '0.40000'
+
+    References:
+        Manning, Raghavan and Schütze, Introduction to information retrieval, 2008,
+        section 8.4. "retrieved" agrees with keras_rs, TF-Ranking, rax and metrax; "k"
+        with trec_eval `P`, ranx, torchmetrics and RecBole.
+    """
+    inputs.option("denominator", denominator, PrecisionDenominator)
+    ks = ranking.cutoffs(k)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    depth = ranking.depth(ks, nominal=denominator == "k")
+    return per_list_if_relevant(ranking, ratio(hits, depth), relevance_threshold, k)
+
+
+@metric(
+    names={
+        **dict.fromkeys(("r", "set_recall", "setr"), {}),
+        "set_relative_p": {"denominator": "attainable"},
+    },
+    is_share=True,
+)
+def recall(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    denominator: RecallDenominator = "relevant",
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Recall: the share of the relevant items of the pool that ranks 1..k hold.
+
+    .. math:: R@k = hits@k / R
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        denominator: "relevant", R, the number of relevant items of the pool;
+            "attainable", min(k, R), so that 1 can be reached at every k; without a
+            cutoff, k is the number of items retrieved.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{recall(labels, scores, k=1).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        Manning et al. (see `precision`), section 8.3. "relevant" agrees with trec_eval
+        `recall`, ranx, rax, keras_rs, TF-Ranking, metrax, torchmetrics and RecBole;
+        "attainable" is the recall of Liang et al., Variational autoencoders for
+        collaborative filtering, WWW 2018.
+    """
+    inputs.option("denominator", denominator, RecallDenominator)
+    ks = ranking.cutoffs(k)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    divisor = ranking.num_relevant(relevance_threshold)[..., None]
+    if denominator == "attainable":
+        divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
+    return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
+
+
+@metric(names=("recall_all", "perfect_recall"), is_share=True)
+def full_recall(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Full recall: 1 if ranks 1..k hold every relevant item of the pool, else 0.
+
+    Who needs all pieces of evidence at once, such as a model that answers a question from
+    several passages, is helped by nothing less. It is the share of lists whose `recall`
+    is 1. Where scores tie, it is the chance of that, exactly.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs. A list of more than k relevant items has the value 0.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> full_recall(labels, scores, k=(2, 3)).compute().tolist()
+        [0.0, 1.0]
+        >>> tied = jnp.zeros(3)  # one of three pairs of items is the right one
+        >>> f"{full_recall(labels, tied, k=2).compute():.5f}"
+        '0.33333'
+
+    References:
+        Wu, Wang, Yu, Zhang, Chang and Yu, LongMemEval: benchmarking chat assistants on
+        long-term interactive memory, ICLR 2025 (`recall_all`). For at least one, or a
+        number of relevant items, see `hit_rate`.
+    """
+    needed = ranking.num_relevant(relevance_threshold)
+    return chance_of_hits(ranking, needed, relevance_threshold, k)
+
+
+def chance_of_hits(
+    ranking: Ranking, needed: jax.Array, threshold: Number, k: Cutoffs
+) -> PerList:
+    """Returns the chance that ranks 1..k hold `needed` relevant items, `[*lists]`."""
+    if traced_data(ranking).is_soft:
+        raise ValueError(NO_ORDER)
+    hit, ks = is_relevant(threshold), ranking.cutoffs(k)
+    values = ranking.expected_sum(
+        hit, reaches_hits, ks, counting=(hit,), per_list=(needed,)
+    )
+    return per_list_if_relevant(ranking, values, threshold, k)
+
+
+@metric(names=("f", "f1", "set_f", "setf"), is_share=True)
+def f_score(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    beta: Number = 1.0,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """F score: the weighted harmonic mean of precision and recall at k.
+
+    .. math:: F_β = (1 + β^2) · P · R / (β^2 · P + R)
+
+    P and R have their default denominators.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        beta: β, how many times as much recall matters as precision.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{f_score(labels, scores, k=1).compute():.5f}"  # P = 1, R = 1/2
+        '0.66667'
+
+    References:
+        van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with ranx `f1`
+        where k items were retrieved.
+    """
+    ks = ranking.cutoffs(k)
+    beta = inputs.positive("beta", beta)
+    # With h hits among d items and R relevant ones it is (1 + β²)·h / (β²·R + d):
+    # linear in h, and so exact over the orders of tied items. Numerator and denominator
+    # are divided by 1 + β², so that it has its limits: precision for a small β, recall
+    # for a large one.
+    precision_share = 1 / (1 + beta * beta)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
+    depth = ranking.depth(ks)
+    divisor = (1 - precision_share) * num_relevant + precision_share * depth
+    return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
+
+
+@metric(names=("set_map", "setap"), is_share=True)
+def set_average_precision(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Set average precision: precision times recall of everything that has a rank.
+
+    .. math:: hits^2 / (n · R)
+
+    `hits` of the n items that have a rank are relevant, and R items of the pool.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{set_average_precision(labels, scores).compute():.5f}"  # 2/3 · 2/2
+        '0.66667'
+
+    References:
+        Agrees with trec_eval `set_map` and ir_measures `SetAP`.
+    """
+    hit, ks = is_relevant(relevance_threshold), (None,)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
+    values = ratio(hits, ranking.depth(ks)) * ratio(hits, num_relevant)
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric()
+def utility(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    worth: Number = 1.0,
+    cost: Number = 1.0,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Utility: what the relevant items at ranks 1..k are worth, less what the others cost.
+
+    .. math:: worth · hits@k − cost · (min(k, n) − hits@k)
+
+    n items have a rank. The value may be negative.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        worth: What each relevant item adds.
+        cost: What each other item takes away.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{utility(labels, scores).compute():.1f}"  # 2 − 1
+        '1.0'
+
+    References:
+        Lewis, The TREC-4 filtering track, TREC 1995. Agrees with trec_eval `utility`.
+    """
+    worth, cost = (
+        inputs.not_negative("worth", worth),
+        inputs.not_negative("cost", cost),
+    )
+    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    values = (worth + cost) * hits - cost * ranking.depth(ks)
+    return ranking.per_list(values, True, k, hit)
+
+
+@metric(names=("rprec",), is_share=True)
+def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """R-precision: precision at rank R, the number of relevant items of the pool.
+
+    .. math:: hits@R / R
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{r_precision(labels, scores).compute():.5f}"  # 1 of the first 2
+        '0.50000'
+
+    References:
+        Manning et al. (see `precision`), section 8.4. Agrees with trec_eval `Rprec`.
+    """
+    hit = is_relevant(relevance_threshold)
+    num_relevant = ranking.num_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), (num_relevant,))
+    values = ratio(hits, num_relevant[..., None])
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric(names=("fallout",), lower_is_better=True, is_share=True)
+def fall_out(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Fall-out: the share of the non-relevant items of the pool that ranks 1..k hold.
+
+    .. math:: (min(k, n) − hits@k) / N
+
+    n items have a rank, and N items of the pool are not relevant. Lower is better.
+
+    Undefined (nothing non-relevant in the pool): 0. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{fall_out(labels, scores, k=2).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with torchmetrics
+        `RetrievalFallOut`, except for lists where it is undefined.
+    """
+    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    pool_size = ranking.pool_sum(item_exists)
+    num_nonrelevant = pool_size - ranking.num_relevant(relevance_threshold)
+    values = ratio(ranking.depth(ks) - hits, num_nonrelevant[..., None])
+    return ranking.per_list(values, num_nonrelevant > 0, k, hit)

@@ -1,0 +1,287 @@
+"""Lists of ids in rank order, for metrics that read no labels.
+
+What is known of an item, such as how often it was seen in training or its embedding, is a
+row of a table, looked up by its id.
+"""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._engine.layouts.rows import Rows
+from jax_rank_metrics._engine.ordering.order import order_all
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.places.tie_groups import bounds_of_runs, continues_run
+from jax_rank_metrics._engine.ranking import Ranking, RankingData, data_of, traced_data
+from jax_rank_metrics._engine.ranking.pool import ScoredPool
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
+from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground.types import Cut, RankCutoffs, RankedIds
+from jax_rank_metrics._values.per_list import PerList
+
+# How tied items are read: by their groups, whole or as far as they are held, or in one
+# order.
+Ties = Literal["groups", "held groups", "order"]
+
+
+@pytree("limit")
+class RankedItems:
+    """Items of lists in rank order, and where they tie.
+
+    Attributes:
+        ids: `[*lists, ranks]` integers, at least one rank per list, negative where no item
+            is.
+        limit: The number of ranks that count, static, beyond which stand items that tie
+            with the last of them.
+        keys: `[*lists, ranks]` integers, equal where items tie; None in one order.
+        is_unknown: `[*lists]` bool, the lists of a score that is NaN, or of a tie group
+            that is not known beyond their end; None if there is none.
+    """
+
+    ids: jax.Array
+    limit: int
+    keys: jax.Array | None = None
+    is_unknown: jax.Array | None = None
+
+    def places(self, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns how many items are above each, and the last rank that it may hold.
+
+        Args:
+            exists: `[*lists, ranks]` bool, the items that are counted, as both results
+                are, int32.
+        """
+        ranks = arithmetic.cumulative_count(exists)
+        above = ranks - exists.astype(jnp.int32)
+        if self.keys is None:
+            return above, ranks
+        continues = continues_run(Rows(), self.ids >= 0, self.keys)
+        first, last = bounds_of_runs(continues)
+        return arithmetic.take(above, first), arithmetic.take(ranks, last)
+
+
+def ranked_items(
+    name: str,
+    ids: RankedIds | Ranking,
+    ks: Sequence[int | None] = (),
+    ties: Ties = "groups",
+) -> tuple[RankedItems, jnp.dtype]:
+    """Reads items in rank order from an array or a ranking, and the dtype of values.
+
+    Args:
+        name: The argument, for error messages.
+        ids: `[*lists, ranks]`, or a ranking of lists in rows.
+        ks: Cutoffs that a ranking must reach.
+        ties: Of "groups", a ranking that was cut within one is ordered anew, as far as it
+            has its scores.
+
+    Raises:
+        ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
+            lists; if the ids of a list are not all on one device; of "order", if it was
+            made with `ties="expected"`; of groups, if items tie across its cut and are
+            not known, outside `jax.jit`.
+        TypeError: if ids are not integers.
+    """
+    dtype, data = inputs.float_dtype(), None
+    if isinstance(ids, Ranking):
+        data = data_of(ids)
+        if data.packed_layout is not None:
+            raise ValueError(
+                f"{name} is a ranking of packed lists; pass a ranking of lists in rows, or "
+                "the ids padded with -1"
+            )
+        if data.items_held is not None:
+            traced_data(ids).held_through(ks)
+        dtype, ids = data.dtype, data.items
+    array = inputs.ids(name, ids)
+    if meshes.spec_of(array)[-1]:
+        raise ValueError(
+            f"{name} has its ranks sharded over devices, as {jax.typeof(array)}; pass "
+            "lists that are each whole on one device"
+        )
+    if not array.shape[-1]:
+        array = jnp.full((*array.shape[:-1], 1), -1, array.dtype)
+    items = RankedItems(array, array.shape[-1])
+    return items if data is None else _with_ties(name, items, data, ties), dtype
+
+
+_TIED = (
+    "{}: items of the ranking tie, and this metric reads them in one order, which is that "
+    "of a hash, the same in every list; pass a key to rank, under which the order of each "
+    "list is drawn"
+)
+_any_ties = jax.jit(lambda ranked: jnp.any(ranked.has_ties()))
+
+
+def _with_ties(
+    name: str, items: RankedItems, data: RankingData, ties: Ties
+) -> RankedItems:
+    """Returns items of a ranking with what is known of their ties; see `ranked_items`."""
+    items = dataclasses.replace(items, is_unknown=data.has_nan)
+    policy, ranked, pool = Policy(data.ties), data.items_held, data.pool
+    if ties == "order" and policy.forbids_order:
+        raise ValueError(f"{name}: {policy.order_error}")
+    keys = None if ranked is None else ranked.keys
+    if ranked is None or keys is None or not policy.is_grouped or not keys.shape[-1]:
+        return items
+    if ties == "order":
+        if inputs.is_readable(keys) and bool(_any_ties(ranked)):
+            warnings.warn(_TIED.format(name), stacklevel=4)
+        return items
+    items, is_parted = dataclasses.replace(items, keys=keys), ranked.straddles
+    is_known = inputs.is_readable(is_parted)
+    if is_parted is None or (is_known and not np.any(is_parted)):
+        return items
+    if ties == "groups" and isinstance(pool, ScoredPool) and pool.items_axis is None:
+        lists, keys = order_all(pool.candidates, data.list_exists)
+        return dataclasses.replace(items, ids=lists, keys=keys)
+    if is_known:
+        raise ValueError(
+            f"{name}: items tie across the cut of the ranking at {data.cut}, and those "
+            "beyond are not known; rank deeper, or with ties='stable'"
+        )
+    if items.is_unknown is not None:
+        is_parted = is_parted | items.is_unknown
+    return dataclasses.replace(items, is_unknown=is_parted)
+
+
+def if_known(lists: PerList, *items: RankedItems) -> PerList:
+    """Returns values of lists, NaN where a list of any of the items is unknown."""
+    for ranked in items:
+        if ranked.is_unknown is not None:
+            lists = _nan_where(lists, ranked.is_unknown)
+    return lists
+
+
+@jax.jit
+def _nan_where(lists: PerList, is_unknown: jax.Array) -> PerList:
+    lists, is_unknown = shards.align_with_sharded((lists, is_unknown), is_unknown.ndim)
+    values = jnp.where(
+        arithmetic.widen(is_unknown, lists.values), jnp.nan, lists.values
+    )
+    return dataclasses.replace(lists, values=values, defined=lists.defined | is_unknown)
+
+
+def equally_weighted(
+    values: jax.Array, defined: jax.Array, keep_cutoffs: bool, is_share: bool = False
+) -> PerList:
+    """Results per list, each list with the weight 1.
+
+    Args:
+        values: `[*lists, len(ks)]`.
+        defined: `[*lists]` bool.
+        keep_cutoffs: Whether k was a tuple, so that cutoffs stay as the last axis.
+        is_share: Whether values must lie in [0, 1].
+    """
+    values = jnp.where(defined[..., None], values, 0)
+    values = values if keep_cutoffs else values[..., 0]
+    weights = jnp.ones(defined.shape, values.dtype)
+    return PerList(values, weights, defined, is_share=is_share)
+
+
+# formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
+# number of items that a list needs for its value to be defined. `rows` are the rows of the
+# table for the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` says
+# which items are within a cutoff, `[*lists, len(ks), ranks]`: bools, or the chances of
+# those that tie.
+Formula = Callable[..., tuple[jax.Array, int]]
+
+
+def measure(
+    formula: Formula,
+    ids: RankedIds | Ranking,
+    table: jax.Array,
+    k: RankCutoffs,
+    numbers: tuple[float, ...] = (),
+) -> PerList:
+    """Looks up the rows of a table for lists of ids, and applies a formula to them.
+
+    Args:
+        formula: See `Formula`.
+        ids: `[*lists, ranks]` integers or a `Ranking`; ids without a row are padding.
+        table: `[num_items, …]`, a row per id.
+        k: As the metric received it.
+        numbers: Numbers that the formula reads; traced, so that changing them does not
+            compile again.
+    """
+    ks = inputs.rank_cutoffs(k)
+    items, dtype = ranked_items("ids", ids, ks)
+    dtype = wider(dtype, inputs.float_dtype(table))
+    keep_cutoffs = isinstance(k, (tuple, list))
+    arrays = items, table, tuple(map(jnp.asarray, numbers))
+    lists = _apply(formula, ks, keep_cutoffs, dtype.name, *arrays)
+    return if_known(lists, items)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _apply(
+    formula: Formula,
+    ks: tuple[int | None, ...],
+    keep_cutoffs: bool,
+    dtype: str,
+    items: RankedItems,
+    table: jax.Array,
+    numbers: tuple[jax.Array, ...],
+) -> PerList:
+    def apply_to_shard(
+        tree: tuple[RankedItems, jax.Array, tuple[jax.Array, ...]],
+    ) -> PerList:
+        items, table, numbers = tree
+        exists = in_catalog(items.ids, table)
+        place = items.places(exists)
+        if items.keys is not None:
+            is_within = [chance(place, exists, k, dtype) for k in ks]
+        else:
+            is_within = [exists if k is None else exists & (place[1] <= k) for k in ks]
+        values, items_needed = formula(
+            rows_of(items.ids, table, dtype),
+            jnp.stack(is_within, -2),
+            table,
+            *(number.astype(dtype) for number in numbers),
+        )
+        defined = arithmetic.count(exists) >= items_needed
+        return equally_weighted(values, defined, keep_cutoffs)
+
+    tree = items, table, numbers
+    return shards.map_shards(apply_to_shard, tree, items.ids[..., 0])
+
+
+def chance(
+    place: Sequence[jax.Array], exists: jax.Array, k: Cut, dtype: DTypeLike
+) -> jax.Array:
+    """Returns the chance of a rank up to k of items, of which `place` is of `places`."""
+    above, last = place
+    k = last if k is None else k
+    within = jnp.clip(k - above, 0, last - above).astype(dtype)
+    return ratio(jnp.where(exists, within, 0), (last - above).astype(dtype))
+
+
+def wider(*dtypes: jnp.dtype) -> jnp.dtype:
+    """Returns the float dtype of the most bits."""
+    return max(dtypes, key=lambda dtype: dtype.itemsize)
+
+
+def in_catalog(ids: jax.Array, table: jax.Array) -> jax.Array:
+    """Whether each id has a row in a table, `[*lists, ranks]` bool."""
+    return (ids >= 0) & (ids < table.shape[0])
+
+
+def rows_of(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
+    """Returns the rows of ids as floats, `[*lists, ranks, …]`; 0 where there is none."""
+    exists = in_catalog(ids, table)
+    rows = table[jnp.where(exists, ids, 0).astype(jnp.int32)].astype(dtype)
+    return jnp.where(arithmetic.widen(exists, rows), rows, 0)
+
+
+def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
+    """Means of `[*lists, ranks]` over the items within each cutoff; see `Formula`."""
+    is_within = is_within.astype(values.dtype)
+    sums = arithmetic.dot(is_within, values[..., None])[..., 0]
+    return ratio(sums, arithmetic.total(is_within))

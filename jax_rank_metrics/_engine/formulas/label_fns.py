@@ -1,0 +1,249 @@
+"""Functions that formulas over labels share.
+
+A metric of labels is built in three steps:
+
+1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
+   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
+   metrics of one call that pass the same function to the same verb share its result, so a
+   function that depends on options is made by `by_options`.
+2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
+   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
+   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
+3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
+   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
+   defined and has no threshold; `ranking.per_list(…)` for everything else.
+"""
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.places.place import Place
+from jax_rank_metrics._engine.ranking import Items, Ranking, traced_data
+from jax_rank_metrics._engine.ranking.item_fns import (
+    MAX_WEIGHTED_GAIN,
+    WEIGHTED_SCALE,
+    ItemFn,
+)
+from jax_rank_metrics._engine.ranking.totals import mean_item_weight
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import as_real, power, ratio
+from jax_rank_metrics._ground.gains import gains_of
+from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
+from jax_rank_metrics._values.per_list import PerList
+
+# Scaled by this, a sum of many gains that are each the largest float stays finite, and
+# gains down to 1e-28 stay above 0. A power of two rounds nothing.
+SCALE = 2.0**-32
+
+
+def is_relevant(threshold: Number) -> ItemFn:
+    """Returns the function of items that says which are relevant, as bools.
+
+    Raises:
+        TypeError: if the threshold is not a Python number.
+        ValueError: if it is not positive.
+    """
+    return _has_label(inputs.positive("relevance_threshold", threshold))
+
+
+@by_options
+def _has_label(items: Items, *, threshold: float) -> jax.Array:
+    return items.relevant(threshold)
+
+
+@by_options
+def and_not(items: Items, *, item_fn: ItemFn, excluded_fn: ItemFn) -> jax.Array:
+    """Returns whether `item_fn` holds and `excluded_fn` does not."""
+    return item_fn(items) & ~excluded_fn(items)
+
+
+def item_exists(items: Items) -> jax.Array:
+    """Returns whether items exist, as bools: False for padding."""
+    return items.exists
+
+
+def pool_depth(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
+    """Counts the ranks up to each k that the pool fills, `[*lists, len(ks)]` floats.
+
+    A pool of 3 items, whether or not they have a rank, gives 2 3 3 at k = 2, 5 and None.
+    """
+    length = ranking.pool_sum(item_exists)
+    depths = [
+        length if k is None else jnp.minimum(length, jnp.asarray(k, length.dtype))
+        for k in ks
+    ]
+    return jnp.stack(depths, axis=-1)
+
+
+def label_of(items: Items) -> jax.Array:
+    """Returns the labels of items."""
+    return items.labels
+
+
+def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
+    """Returns the function of items that gives their gains.
+
+    Where a gain of a list is not finite, the value of the metric is NaN.
+    """
+    traced_data(ranking).dependencies.gain_fns.add(gain_fn)
+    return _gain_of(gain_fn)
+
+
+@by_options
+def _gain_of(items: Items, *, gain_fn: Gain) -> jax.Array:
+    return gains_of(gain_fn, items.labels)
+
+
+def is_judged(items: Items) -> jax.Array:
+    """Reads the column `judged`; without it, every item counts as judged.
+
+    Sources of items by id add it, so that items that are not listed are unjudged.
+    """
+    return _read_flag(items, "judged")
+
+
+def check_judged(ranking: Ranking) -> None:
+    """Refuses lists of which it is not known which retrieved items were judged.
+
+    Without a column, all were; but some were not where more items with the label 0 were
+    retrieved than the pool holds, which only `rank_retrieved` is passed apart.
+    """
+    data = traced_data(ranking)
+    if data.ties != "none" or "judged" in data.column_names or data.pool is None:
+        return
+    assert data.items_held is not None
+    num_retrieved = data.items_held.layout.sum(
+        _is_zero(Items.of(data.items_held.items))
+    )
+    data.refuse(
+        num_retrieved.astype(data.dtype) > ranking.pool_sum(_is_zero),
+        "more items of the label 0 were retrieved than pool_labels holds{}, so that some "
+        "were not judged; pass 'judged' in columns and pool_columns",
+    )
+
+
+def _is_zero(items: Items) -> jax.Array:
+    return (items.labels == 0) & items.exists
+
+
+def is_pooled(items: Items) -> jax.Array:
+    """Reads the column `pooled`: items drawn for judging; without it, all were."""
+    return _read_flag(items, "pooled")
+
+
+def _read_flag(items: Items, name: str) -> jax.Array:
+    if name not in items.columns:
+        return items.exists
+    column = items.columns[name]
+    if column.dtype != jnp.bool_ or column.shape != items.exists.shape:
+        raise TypeError(
+            f"columns: {name!r} is {column.dtype} of shape {column.shape}; pass one bool "
+            "per item, such as column != 0"
+        )
+    return column & items.exists
+
+
+@by_options
+def scaled(items: Items, *, item_fn: ItemFn, scale: float = SCALE) -> jax.Array:
+    """Scales `item_fn` so that sums stay finite; inf counts as the largest float.
+
+    For numerators and denominators of ratios, from which the scale cancels.
+    """
+    values = as_real(item_fn(items), items.labels.dtype)
+    return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
+
+
+@by_options
+def weighted(items: Items, *, item_fn: ItemFn) -> jax.Array:
+    """Multiplies `item_fn` by the item weights, scaled by `WEIGHTED_SCALE`."""
+    values = scaled(item_fn, WEIGHTED_SCALE)(items)
+    if items.weights is None:
+        return values
+    values = values.astype(items.weights.dtype)
+    return jnp.minimum(values * items.weights, MAX_WEIGHTED_GAIN)
+
+
+def weighted_sum(
+    ranking: Ranking,
+    item_fn: ItemFn,
+    place_fn: Callable[..., jax.Array],
+    ks: Sequence[Cut],
+    counted_fns: Sequence[ItemFn] = (),
+) -> jax.Array:
+    """Sums over ranks as `ranking.expected_sum` does, each term multiplied by w/w̄.
+
+    w is the weight of the item, and w̄ the mean weight of the items of the pool, each
+    counted `item_fn` times: for average precision, the mean weight of the relevant items.
+    So a list of equal weights has its unweighted value. Without item weights this is
+    `expected_sum` itself.
+
+    Args:
+        ranking: The lists.
+        item_fn: What each item is worth.
+        place_fn: `place_fn(place, k)`, what a place is worth within the ranks up to k.
+        ks: Cutoffs.
+        counted_fns: Functions of items whose sums above and within each tie group
+            `place_fn` reads.
+
+    Returns:
+        `[*lists, len(ks)]`.
+    """
+    data = traced_data(ranking)
+    if not data.weighs_items:
+        return ranking.expected_sum(item_fn, place_fn, ks, counting=counted_fns)
+    sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counted_fns)
+    mean_weight = mean_item_weight(data, item_fn)
+    assert mean_weight is not None
+    return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
+
+
+def last_rank(place: Place, k: Cut) -> jax.Array:
+    """Returns the last rank of a place."""
+    del k
+    return jnp.add(place.above, place.tied)
+
+
+def per_list_if_relevant(
+    ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
+) -> PerList:
+    """Results of a metric that is undefined where nothing in the pool is relevant.
+
+    Args:
+        ranking: The lists.
+        values: `[*lists, len(ks)]`.
+        threshold: The least label of a relevant item.
+        k: As the metric received it.
+    """
+    has_relevant = ranking.num_relevant(threshold) > 0
+    return ranking.per_list(values, has_relevant, k, is_relevant(threshold))
+
+
+def per_list_where(
+    ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
+) -> PerList:
+    """Results of a metric without a threshold, which knows where it is defined.
+
+    Item weights imply the weight of a list by the items with a label of at least 1.
+
+    Args:
+        ranking: The lists.
+        values: `[*lists, len(ks)]`.
+        defined: `[*lists]` bool, or True for every list that exists.
+        k: As the metric received it.
+    """
+    return ranking.per_list(values, defined, k, is_relevant(1.0))
+
+
+@by_options
+def persistence(ranks: jax.Array, *, p: float) -> jax.Array:
+    """Returns the probability that a user reaches each rank."""
+    return power(p, ranks - 1)
+
+
+@by_options
+def graded_relevance(items: Items, *, max_label: float) -> jax.Array:
+    """Returns label / max_label, clipped at 1."""
+    return jnp.minimum(items.labels / max_label, 1)

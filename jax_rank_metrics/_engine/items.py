@@ -1,0 +1,151 @@
+"""Items of lists: labels, weights and columns, and which of them exist."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import export, lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.pytrees import pytree
+
+# The column of memberships in groups. It alone is a matter of fact for every item, whether
+# anybody has judged it or not.
+GROUPS = "groups"
+
+
+class ItemArrays(NamedTuple):
+    """Items of lists, in arrays that are 0 wherever no item exists.
+
+    Shapes, with one slot per item along the axis after those of lists:
+        labels: `[*lists, items]` in the float dtype of the computation.
+        exists: `[*lists, items]` bool, false at padding.
+        weights: `[*lists, items]`; None where items weigh the same.
+        columns: `[*lists, items, …]` each.
+        integer_labels: `[*lists, items]`, the labels as passed; None where they compare
+            as floats as well.
+    """
+
+    labels: jax.Array
+    exists: jax.Array
+    weights: jax.Array | None = None
+    columns: Mapping[str, jax.Array] = {}
+    integer_labels: jax.Array | None = None
+
+    def read(self) -> "ItemArrays":
+        """Returns `self`, which `RawItems.read` has already made."""
+        return self
+
+    def retrieved_items(self) -> "ItemArrays":
+        """Returns `self`; `RawItems` removes items without a rank here."""
+        return self
+
+    def at(self, slots: jax.Array) -> "ItemArrays":
+        """Gathers items by their slots along the axis of items."""
+        return jax.tree.map(lambda array: arithmetic.take_items(array, slots), self)
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> "ItemArrays":
+        """Broadcasts labels and what exists to `[*lists, items]`."""
+        labels = jnp.broadcast_to(self.labels, shape)
+        return self._replace(labels=labels, exists=jnp.broadcast_to(self.exists, shape))
+
+    def only(self, exists: jax.Array) -> "ItemArrays":
+        """Returns the items for which `exists` is also true; others become 0.
+
+        Slots stay where they are: of the labels 3 1 2, `exists` T F T leaves 3 0 2.
+        """
+        exists = self.exists & exists
+
+        def zero_missing(x: jax.Array) -> jax.Array:
+            return jnp.where(arithmetic.widen(exists, x), x, jnp.zeros_like(x))
+
+        return jax.tree.map(zero_missing, self)._replace(exists=exists)
+
+    def padded(self, num_slots: int) -> "ItemArrays":
+        """Appends `num_slots` slots in which no item exists to every list."""
+        axis = self.exists.ndim - 1
+
+        def pad(x: jax.Array) -> jax.Array:
+            widths = [(0, num_slots if i == axis else 0, 0) for i in range(x.ndim)]
+            return lax.pad(x, jnp.zeros((), x.dtype), widths)
+
+        return jax.tree.map(pad, self)
+
+
+export.register_namedtuple_serialization(
+    ItemArrays, serialized_name="jax_rank_metrics.ItemArrays"
+)
+
+
+@pytree("dtype")
+class RawItems:
+    """Items of lists as they were passed, `[*lists, items]`.
+
+    `read` is called only where items are used: on those that `at` gathered, or in a
+    branch that needs all of them. For long lists, materialising the arrays that `read`
+    makes would cost more than the top-k itself.
+    """
+
+    labels: jax.Array
+    dtype: str  # of the computation, a float
+    mask: jax.Array | None = None
+    weights: jax.Array | None = None
+    retrieved: jax.Array | None = None
+    columns: Mapping[str, jax.Array] = dataclasses.field(default_factory=dict)
+
+    @property
+    def label_dtype(self) -> str | None:
+        """The dtype of labels as they were passed, if these are widened floats."""
+        return label_dtype(self.labels, self.dtype)
+
+    def read(self) -> ItemArrays:
+        """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
+
+        Stops gradients: a metric is a constant to autodiff, so that padding cannot leak
+        a NaN into a gradient.
+        """
+        dtype = jnp.dtype(self.dtype)
+        raw_labels = lax.stop_gradient(self.labels)
+        labels = raw_labels.astype(dtype)
+        exists, weights = labels >= 0, self.weights
+        if self.mask is not None:
+            exists = exists & self.mask
+        if weights is not None:
+            weights = lax.stop_gradient(weights).astype(dtype)
+            exists = exists & (weights > 0)
+        columns = self.columns.items()
+        columns = {name: lax.stop_gradient(column) for name, column in columns}
+        integer_labels = _inexact_integers(raw_labels, dtype)
+        items = ItemArrays(labels, exists, weights, columns, integer_labels)
+        return items.only(exists)
+
+    def retrieved_items(self) -> ItemArrays:
+        """Returns `read()` without the items where `retrieved` is false.
+
+        Their slots stay, with 0 in every array. All items have a rank if `retrieved` is
+        None.
+        """
+        items = self.read()
+        return items if self.retrieved is None else items.only(self.retrieved)
+
+    def at(self, slots: jax.Array) -> "RawItems":
+        """Gathers items by their slots along the axis of items."""
+        return jax.tree.map(lambda array: arithmetic.take_items(array, slots), self)
+
+
+def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
+    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
+    if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
+        return None
+    return None if labels.dtype == dtype else labels.dtype.name
+
+
+def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
+    """Returns integer labels if floats of `dtype` may round them, or else None."""
+    if not jnp.issubdtype(labels.dtype, jnp.integer):
+        return None
+    is_exact = jnp.iinfo(labels.dtype).max <= 2 ** (jnp.finfo(dtype).nmant + 1)
+    return None if is_exact else labels

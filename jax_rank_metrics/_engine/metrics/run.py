@@ -1,0 +1,186 @@
+"""Metrics with their options, measured together: one compiled ranking for all of them."""
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.items import GROUPS
+from jax_rank_metrics._engine.layouts.packed import Packed
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ranking.cache import Cache
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking import Ranking, counted_data_of, data_of
+from jax_rank_metrics._engine.sources import few_relevant
+from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
+from jax_rank_metrics._engine.sources.rank import read_lists
+from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._values.mean import Mean, means_of
+from jax_rank_metrics._values.per_list import PerList
+
+R = TypeVar("R")
+
+
+class Reading(NamedTuple):
+    """The result of reading metrics from one ranking, inside a program.
+
+    Attributes:
+        values: Those of every metric.
+        refused: By reason, the lists `[*lists]` that a metric cannot read.
+        overflowing: `[*lists]` bool, those that count and have a gain that is not finite,
+            so that a value is NaN; None if no metric reads gains.
+    """
+
+    values: list[PerList]
+    refused: dict[str, jax.Array]
+    overflowing: jax.Array | None
+
+
+def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
+    """Returns the values of every metric for one ranking, in the order of `bounds`.
+
+    Runs inside `jax.jit`. The metrics share the work that they have in common.
+    """
+    cache = Cache()
+
+    def depth(i: int) -> float:
+        k = bounds[i].depth
+        return float("inf") if k is None else float(k)
+
+    # The deepest metric first: the others reuse the ideal order that it stores.
+    order = sorted(range(len(bounds)), key=depth, reverse=True)
+    values = {i: bounds[i].of(data, cache) for i in order}
+    in_order = [values[i] for i in range(len(bounds))]
+    return Reading(in_order, cache.refused, cache.overflowing)
+
+
+def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
+    """Raises ValueError where a list is known that a metric cannot read.
+
+    Args:
+        refused: Of a `Reading`; inside `jax.jit` it is not known.
+    """
+    for reason, lists in refused.items():
+        if inputs.is_readable(lists) and np.any(lists):
+            index = inputs.first_index(np.asarray(lists))
+            where = f" in list {index if index[1:] else index[0]}" if index else ""
+            raise ValueError(reason.format(where))
+
+
+def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
+    """Returns the lists, which say how much of their order the metrics together read."""
+    ks = [bound.depth for bound in bounds if not bound.order_free]
+    policy = lists.policy
+    columns = lists.raw_items.columns
+    readings = {bound.tie_reading_with(columns) for bound in bounds}
+    if policy.is_grouped and "order" not in readings:
+        policy = Policy("tied")  # nothing reads the order within tie groups
+    ranks = inputs.deepest(ks) if ks else 0
+    lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
+    return dataclasses.replace(lists, few_relevant=few_relevant.is_faster(lists))
+
+
+def check_columns(
+    bounds: Sequence[Bound], columns: Collection[str], *, allow_unread: bool
+) -> None:
+    """Raises if a metric lacks a column, or if no metric reads one that was passed."""
+    readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
+    for name, metric in readers.items():
+        if name not in columns:
+            cure = f"columns={{{name!r}: …}}"
+            if name == GROUPS:
+                cure += ", or item_groups where items are known by id"
+            raise ValueError(
+                f"{metric} reads the column {name!r}, which was not passed; pass {cure}"
+            )
+    optional = {name for bound in bounds for name in bound.spec.optional_columns}
+    for name in columns:
+        if not allow_unread and name not in readers and name not in optional:
+            raise ValueError(
+                f"columns holds {name!r}, which no metric of this call reads; leave it out"
+            )
+
+
+def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
+    """Reads every metric from a ranking that a caller passed; returns values by name."""
+    if not isinstance(ranking, Ranking):
+        raise TypeError(
+            f"ranking: got {inputs.kind_of(ranking)}; pass what jrm.rank returns"
+        )
+    counted = counted_data_of(ranking)
+    if counted is not None:
+        try:
+            return _values_by_name(bounds, read_ranking(bounds, counted))
+        except UnknownPlaceError:
+            pass  # a metric needs the places of other items too
+    return _values_by_name(bounds, read_ranking(bounds, data_of(ranking)))
+
+
+def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
+    """Reads every metric from the data of a ranking; raises for no list."""
+    check_columns(bounds, data.column_names, allow_unread=True)
+    if not inputs.is_wide(data):
+        return _measure_ranking(bounds, data)
+    # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
+    with jax.enable_x64(True):
+        reading = _measure_ranking(bounds, data)
+    return jax.tree.map(
+        lambda array: array.astype(jax.dtypes.canonicalize_dtype(array.dtype)), reading
+    )
+
+
+@partial(jax.jit, static_argnums=0)
+def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
+    read_all: Callable[[RankingData], Reading] = partial(read, bounds)
+    pool = data.pool
+    if pool is not None and isinstance(pool.layout, Packed):
+        for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
+            read_all = jax.vmap(read_all)
+    # Arrays of one call may have been sharded in different ways.
+    data = shards.align_lists(data, data.list_exists)
+    return shards.map_shards(read_all, data, data.list_exists)
+
+
+def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
+    """Ranks once and reads every metric; returns values by name."""
+    check_columns(bounds, lists.raw_items.columns, allow_unread=False)
+    return _values_by_name(bounds, _measure_lists(bounds, lists_as_read(bounds, lists)))
+
+
+@partial(jax.jit, static_argnums=0)
+def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
+    return read_lists(lists, partial(read, bounds))
+
+
+def mean_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
+) -> dict[str, Mean]:
+    """Ranks once and reads the mean of every metric; returns states by name."""
+    check_columns(bounds, lists.raw_items.columns, allow_unread=False)
+    means, refused = _mean_lists(bounds, lists_as_read(bounds, lists), undefined)
+    raise_refused(refused)
+    return _by_name(bounds, means)
+
+
+@partial(jax.jit, static_argnums=(0, 2))
+def _mean_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
+) -> tuple[list[Mean], dict[str, jax.Array]]:
+    values, refused, _ = read_lists(lists, partial(read, bounds))
+    kinds = tuple(bound.state for bound in bounds)
+    return means_of(tuple(values), undefined, kinds), refused
+
+
+def _values_by_name(bounds: Sequence[Bound], reading: Reading) -> dict[str, PerList]:
+    raise_refused(reading.refused)
+    return _by_name(bounds, reading.values)
+
+
+def _by_name(bounds: Sequence[Bound], results: Sequence[R]) -> dict[str, R]:
+    return dict(zip([bound.name for bound in bounds], results, strict=True))

@@ -1,0 +1,225 @@
+"""The description of a metric as registered, and a metric with its options."""
+
+import dataclasses
+import difflib
+import functools
+import importlib
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.ranking.cache import Cache
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources.list_arguments import ListOptions
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.gains import FUNCTIONS
+from jax_rank_metrics._ground.messages import short, short_errors
+from jax_rank_metrics._ground.types import Cutoffs, TieReading
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.per_list import PerList
+
+THRESHOLD = "relevance_threshold"  # an option that is compared with labels
+
+# The arguments that all metrics share: those of `rank`, except k, and that of the mean.
+SHARED = (
+    *("labels", "scores", "mask", "weights", "key"),
+    *(*ListOptions.__annotations__, "undefined"),
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spec:
+    """The description of a registered metric, its attribute `spec`."""
+
+    name: str
+    formula: Callable[..., PerList]
+    options: dict[str, Any]  # with their defaults
+    tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
+    columns: tuple[str, ...]
+    optional_columns: tuple[str, ...]
+    # It reads no order: see `metric`; or a function of the options.
+    order_free: bool | Callable[[dict[str, Any]], bool]
+    at: str  # the option that @ sets in a name, and whose tuples add a last axis
+    linear: bool = False  # a sum of gains, each of a label alone: see `metric`
+    linear_in: tuple[str, ...] = ()  # columns; see `metric`
+    order_columns: tuple[str, ...] = ()  # beside these, it reads one order
+    # Whether values lie in [0, 1]; or a function of the options.
+    is_share: bool | Callable[[dict[str, Any]], bool] = False
+
+    def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
+        """Pickles by reference: the name of the formula is that of its metric."""
+        return _spec_of, (self.formula.__module__, self.formula.__qualname__)
+
+    def bind(self, args: tuple[object, ...], options: Mapping[str, object]) -> "Bound":
+        """Returns the metric with these options, checked and made static."""
+        if args:
+            raise TypeError(
+                f"{self.name}: got {len(args)} positional arguments too many; pass "
+                f"options by name: {', '.join(self.options) or 'it has none'}"
+            )
+        checked_options = {
+            name: self._check_option(name, value) for name, value in options.items()
+        }
+        bound = Bound(
+            self.name, self, tuple(sorted((self.options | checked_options).items()))
+        )
+        _ = bound.tie_reading  # raises where it is a function that refuses options
+        return bound
+
+    @short_errors()
+    def _check_option(self, name: str, value: Any) -> object:
+        if name not in self.options:
+            hint = f"its options are {', '.join(self.options) or 'none'}"
+            if name == "undefined":
+                hint = "pass it to the mean, as in .mean('skip')"
+            elif name in SHARED:
+                hint += f"; {name} belongs to the ranking, pass it to jrm.rank"
+            raise TypeError(f"{self.name} has no option {name!r}; {hint}")
+        if name == "k":
+            ks = inputs.cutoffs(value)
+            return ks if isinstance(value, (tuple, list)) else ks[0]
+        if name == self.at and isinstance(value, list):
+            value = tuple(value)
+        value = _as_bound(_as_python(value))
+        if callable(self.options[name]) and not callable(value):
+            raise TypeError(
+                f"{name} is {value!r}; pass a function of an array{_nearest(value)}"
+            )
+        if isinstance(value, type):
+            raise TypeError(
+                f"{name} is the class {value.__name__}; pass an instance, such as "
+                "jrm.log_discount(2)"
+            )
+        if isinstance(value, (jax.Array, np.ndarray)):
+            raise TypeError(f"{name} is an array; pass a Python value, it is static")
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(
+                f"{name} is {value!r}; pass something hashable, such as a tuple"
+            ) from error
+        return value
+
+
+def _nearest(name: object) -> str:
+    """Completes an error by the gain or discount whose name is the most like this one."""
+    known = list(FUNCTIONS)
+    similar = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
+    return f", such as {similar[0]}" if similar else f": one of {', '.join(known)}"
+
+
+def _as_python(value: object) -> object:
+    """Returns a NumPy scalar, or each one of a tuple, as a Python number.
+
+    Calls with 0.7 and with its float32 are then the same program. A float is read as the
+    decimal that it prints as: 0.1, not 0.10000000149. Beside a tuple, a NumPy scalar has
+    no equality of one bool, which the cache of `jax.jit` asks for.
+    """
+    if type(value) is tuple:
+        return tuple(_as_python(part) for part in value)
+    if isinstance(value, np.floating):
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_bound(value: object) -> object:
+    """Returns a metric, or a `functools.partial` of one, with its options as one value.
+
+    Such values are equal if metric and options are. All else is returned as it is.
+    """
+    metric, args, options = value, (), {}
+    if isinstance(value, functools.partial):
+        metric, args, options = value.func, value.args, value.keywords
+    spec = getattr(metric, "spec", None)
+    if isinstance(value, Bound) or not isinstance(spec, Spec):
+        return value
+    return spec.bind(args, options)
+
+
+def _spec_of(module: str, name: str) -> Spec:
+    """Returns the spec of the metric with this qualified name in this module."""
+    metric: Any = importlib.import_module(module)
+    for part in name.split("."):
+        metric = getattr(metric, part)
+    return metric.spec
+
+
+class Bound(NamedTuple):
+    """A metric with its options, hashable, and the name of its result."""
+
+    name: str
+    spec: Spec
+    options: tuple[tuple[str, Any], ...]  # sorted by name
+    state: type[Mean] = Mean  # what its values are aggregated into
+
+    @property
+    def k(self) -> Cutoffs:
+        """The cutoffs as passed; None if the metric has none."""
+        return dict(self.options).get("k")
+
+    @property
+    def depth(self) -> int | None:
+        """The largest cutoff; None if the metric reads whole lists."""
+        return inputs.deepest(inputs.cutoffs(self.k))
+
+    @property
+    def num_values(self) -> int | None:
+        """The length of the last axis of the values, such as 2 for cutoffs `(1, 5)`.
+
+        None if the values have no such axis, as for `k=5`.
+        """
+        at = dict(self.options).get(self.spec.at)
+        return len(at) if isinstance(at, tuple) else None
+
+    @property
+    def tie_reading(self) -> TieReading:
+        """The way in which the formula reads tied items with these options.
+
+        One of the values of `ties` in `metric`: "expected", "order" or "own".
+        """
+        reading = self.spec.tie_reading
+        return reading(dict(self.options)) if callable(reading) else reading
+
+    def tie_reading_with(self, columns: Collection[str]) -> TieReading:
+        """The same where the items have these columns."""
+        needs_order = any(name in columns for name in self.spec.order_columns)
+        return "order" if needs_order else self.tie_reading
+
+    @property
+    def order_free(self) -> bool:
+        """Whether it reads no order with these options; see `metric`."""
+        order_free = self.spec.order_free
+        return order_free(dict(self.options)) if callable(order_free) else order_free
+
+    def of(self, data: RankingData, cache: Cache) -> PerList:
+        """Applies the formula; an error in it names the metric.
+
+        Args:
+            data: What the formula reads.
+            cache: The results that metrics traced together share.
+        """
+        try:
+            tie_reading = self.tie_reading_with(data.column_names)
+            ranking = Ranking(data.under(tie_reading, cache, self.spec.linear_in))
+            options = dict(self.options)
+            if THRESHOLD in options:
+                dtype = data.label_dtype
+                options[THRESHOLD] = inputs.rounded_threshold(options[THRESHOLD], dtype)
+            values = self.spec.formula(ranking, **options)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError, UnknownPlaceError):
+                raise  # a subclass, raised by JAX, whose type must survive
+            raise type(error)(short(f"{self.name}: {error}")) from error
+        if not isinstance(values, PerList):
+            raise TypeError(
+                f"{self.name}: the formula returned {inputs.kind_of(values)}; return "
+                "ranking.per_list(values, defined, k, item_fn)"
+            )
+        is_share = self.spec.is_share
+        if callable(is_share):
+            is_share = is_share(dict(self.options))
+        return dataclasses.replace(values, is_share=is_share)

@@ -1,0 +1,92 @@
+"""Items on their way to a rank."""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays, RawItems
+from jax_rank_metrics._engine.ordering import keys as _keys
+from jax_rank_metrics._engine.ordering.policy import HASH_BITS, Policy
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.pytrees import pytree
+
+
+@pytree("dtype")
+class Candidates:
+    """Items ready to be compared, each array `[*lists, items]`.
+
+    The first k items of every part of a list include the first k of the list. So parts
+    can be ranked separately, and then their candidates together.
+    """
+
+    keys: jax.Array  # integers that compare as the scores rank
+    ids: jax.Array  # int32, the index of each item in its list, or its id
+    items: ItemArrays
+    dtype: str  # of the scores
+
+    def at(self, indices: jax.Array) -> "Candidates":
+        """Gathers items by their indices along the axis of items, in any order.
+
+        Args:
+            indices: `[*lists, chosen]`, each in bounds.
+        """
+        return jax.tree.map(lambda array: arithmetic.take_items(array, indices), self)
+
+    def sort_keys(self, policy: Policy) -> list[jax.Array]:
+        """Returns the sort keys: most significant first, larger first, then index."""
+        keys = [self.keys]
+        if _keys.shares_least_key(self.dtype):
+            keys.append(self.items.exists.astype(jnp.int32))
+        return [*keys, *self.tie_breaks(policy)]
+
+    def tie_breaks(self, policy: Policy) -> tuple[jax.Array, ...]:
+        """Returns integers that order items of equal keys, larger first.
+
+        There are none where index order decides. Each is `[*lists, items]`, and the most
+        significant comes first.
+        """
+        if policy.keeps_index_order:
+            return ()
+        if policy.reads_labels:
+            values = (self.items.labels, self.items.weights)
+            keys = [_keys.float_key(value) for value in values if value is not None]
+            # The complement reverses the order of integers, the least one included.
+            return tuple(~key if policy.is_worst else key for key in keys)
+        bits = self.ids.astype(jnp.uint32)
+        if policy.seeds is not None:
+            bits = arithmetic.mix(bits ^ policy.seeds[..., :1]) + policy.seeds[..., 1:]
+        hashes = arithmetic.mix(bits) >> (32 - HASH_BITS)
+        return (hashes.astype(jnp.int32),)
+
+
+class RawCandidates(NamedTuple):
+    """Scored items as they were passed, read where they are used; see `RawItems`."""
+
+    scores: jax.Array  # [*lists, items]
+    items: RawItems | ItemArrays  # arrays may be shared by lists, and then broadcast
+    first_id: jax.Array | int = 0  # the id of the first item
+
+    def read(self) -> Candidates:
+        """Returns the items ready to be compared; those without a rank do not exist."""
+        items = self.items.retrieved_items().broadcast_to(self.scores.shape)
+        keys = _keys.score_key(lax.stop_gradient(self.scores), items.exists)
+        ids = arithmetic.iota(keys) + self.first_id
+        ids = jnp.broadcast_to(ids, keys.shape).astype(jnp.int32)
+        return Candidates(keys, ids, items, self.scores.dtype.name)
+
+    def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
+        """Gathers items whose keys are known, and tell which of them exist.
+
+        Args:
+            keys: `[*lists, chosen]`, from `read`.
+            indices: `[*lists, chosen]`, along the axis of items.
+        """
+        assert isinstance(self.items, RawItems)
+        # What else says which items exist is not gathered.
+        items = dataclasses.replace(self.items, mask=None, retrieved=None)
+        items = items.at(indices).read().only(_keys.exists(keys))
+        ids = indices + jnp.asarray(self.first_id, jnp.int32)
+        return Candidates(keys, ids, items, self.scores.dtype.name)

@@ -1,0 +1,92 @@
+"""The values of a pool in descending order, as the ideal ranking has them."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.ordering import keys, top_k
+from jax_rank_metrics._ground import arithmetic, meshes
+from jax_rank_metrics._ground.types import AxisNames
+
+# Most labels are small whole numbers. Up to this one, they are counted, not sorted.
+_MAX_COUNTED = 16
+
+
+def largest(
+    x: jax.Array,
+    exists: jax.Array,
+    depth: int,
+    items_axis: AxisNames | None = None,
+) -> jax.Array:
+    """Returns the `depth` largest of non-negative floats in each list.
+
+    They descend, and are 0 where a list has fewer.
+
+    Args:
+        x: `[*lists, items]`.
+        exists: The same shape, which items to look at.
+        depth: How many to return, at most the number of items.
+        items_axis: Mesh axes over whose devices the items of every list are cut.
+    """
+    x = jnp.where(exists, x, -1)
+    if items_axis is not None:
+        part = _largest(x, min(depth, x.shape[-1]))
+        x = meshes.concatenate_over(part, items_axis, x.ndim - 1)
+    else:
+        num_parts = top_k.num_parts(x, depth)
+        if num_parts > 1:
+            parts = x.reshape((*x.shape[:-1], num_parts, x.shape[-1] // num_parts))
+            x = arithmetic.merge_last_axes(_largest(parts, depth))
+    return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
+
+
+def _largest(x: jax.Array, depth: int) -> jax.Array:
+    if x.shape[-1] == 1:
+        return x[..., :depth]
+    use_top_k = x.dtype == jnp.float32 and top_k.is_faster(x, depth)
+
+    def by_top_k(x: jax.Array) -> jax.Array:
+        return top_k.top_k(x, depth)[0]
+
+    def by_sort(x: jax.Array) -> jax.Array:
+        # Every backend is fastest at sorting one integer operand.
+        bits = lax.sort(keys.descending_bits(x), dimension=-1)
+        return keys.floats_of_bits(bits, x.dtype)[..., :depth]
+
+    def by_counts(x: jax.Array) -> jax.Array:
+        # The largest number of each list; inf where a number is not whole.
+        maxima = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
+        counted = functools.partial(
+            _counted, maximum=jnp.max(maxima, initial=0), depth=depth
+        )
+        must_sort = meshes.unvmap_any(maxima > _MAX_COUNTED)
+        return lax.cond(must_sort, by_top_k if use_top_k else by_sort, counted, x)
+
+    default = by_top_k if use_top_k else by_sort
+    if arithmetic.is_small(x):
+        return default(x)
+    if not meshes.is_device_local(x) or (use_top_k and x.shape[-1] > top_k.SHORT):
+        return default(x)
+    return lax.platform_dependent(x, cpu=by_counts, default=default)
+
+
+def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
+    """Returns the `depth` largest of whole numbers from 1 to `maximum`, descending.
+
+    The number at a rank is how many of the thresholds 1, 2, … at least that many items
+    reach: of [3, 1, 1], three reach 1, one reaches 2 and one 3, which gives [3, 1, 1].
+    Numbers below 1 become 0.
+    """
+    shape = x[..., :depth].shape
+    rank = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1) + 1
+
+    def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        threshold, sums = state
+        reached = rank <= arithmetic.count(x >= threshold)[..., None]
+        return threshold + 1, sums + reached.astype(x.dtype)
+
+    state = (jnp.ones_like(maximum), jnp.zeros(shape, x.dtype))
+    state = meshes.match_varying(state, x)
+    return lax.while_loop(lambda state: state[0] <= maximum, add, state)[1]

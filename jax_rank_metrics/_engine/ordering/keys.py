@@ -1,0 +1,182 @@
+"""Scores as integers that compare as they rank, and these as float32 digits."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._engine.ordering.policy import HASH_BITS
+from jax_rank_metrics._ground import arithmetic
+
+_FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
+
+# The keys ±1 and ±2 of the floats next to 0 share a digit on either side; see `digit`.
+_SHARED = 2
+
+
+def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
+    """Returns integers that compare as scores rank, larger first.
+
+    NaN comes first, so that the first key of a list tells whether there is one; then inf,
+    finite scores and −inf, and last missing items, which have the least integer. Integer
+    scores of 32 bits and more may have that one too.
+
+    Works on the bits of floats, because compilers fold `x + 0.0` and flush subnormals.
+    """
+    dtype = scores.dtype
+    if dtype == jnp.bfloat16:
+        bits = lax.bitcast_convert_type(scores, jnp.uint16).astype(jnp.uint32) << 16
+        key = float_key(lax.bitcast_convert_type(bits, jnp.float32))
+    elif jnp.issubdtype(dtype, jnp.floating):
+        key = float_key(scores if dtype.itemsize >= 4 else scores.astype(jnp.float32))
+    elif dtype in (jnp.uint32, jnp.uint64):
+        signed = jnp.dtype(f"int{8 * dtype.itemsize}")
+        key = lax.bitcast_convert_type(scores, signed) ^ jnp.iinfo(signed).min
+    else:
+        key = scores.astype(jnp.int64 if dtype == jnp.int64 else jnp.int32)
+    return jnp.where(exists, key, jnp.iinfo(key.dtype).min)
+
+
+def float_key(x: jax.Array) -> jax.Array:
+    """Returns integers that compare like floats; −0.0 is 0.0 and NaN is above inf.
+
+    Floats are stored as sign and magnitude, and the magnitudes compare as integers do.
+    """
+    integer = arithmetic.integer_like(x.dtype)
+    info = jnp.iinfo(integer)
+    bits = lax.bitcast_convert_type(x, integer)
+    magnitude, nan = bits & info.max, _nan_key(x.dtype)
+    key = jnp.where(bits < 0, -magnitude, magnitude)
+    return jnp.where(magnitude >= nan, nan, key)
+
+
+def _nan_key(dtype: DTypeLike) -> int:
+    """Returns the key of NaN among floats of 32 or 64 bits, next above that of inf."""
+    info = jnp.finfo(dtype)
+    return ((info.maxexp * 2 - 1) << info.nmant) + 1
+
+
+def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
+    """Whether keys are those of NaN, for scores of a dtype; None for integer scores."""
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return None
+    # Narrower floats have the keys of float32.
+    is_double = jnp.dtype(dtype) == jnp.float64
+    return key == _nan_key(jnp.float64 if is_double else jnp.float32)
+
+
+def score_bin(scores: jax.Array, bits: int) -> jax.Array:
+    """Returns the leading bits of the key of each score as float32, from 0 for the best.
+
+    These bins are in rank order: the first ones hold NaN and inf, and the last ones, below
+    `2**bits`, −inf. A bin
+    holds scores of one sign and of nearly one size, so that bins are narrow whatever the
+    scale of the scores is. Rounding to float32 swaps no two scores, so that a higher
+    score is never in a later bin.
+    """
+    dtype = scores.dtype
+    if not jnp.issubdtype(dtype, jnp.floating) or dtype.itemsize > 4:
+        scores = scores.astype(jnp.float32)
+    key = score_key(scores, jnp.ones((), bool))
+    return 2 ** (bits - 1) - 1 - (key >> (32 - bits))
+
+
+def shares_least_key(dtype: DTypeLike) -> bool:
+    """Whether a score of this dtype may have the key of missing items."""
+    return not jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize > 2
+
+
+def exists(key: jax.Array) -> jax.Array:
+    """Whether items with these keys exist, for scores that have a digit; bool."""
+    return key > jnp.iinfo(key.dtype).min
+
+
+def has_digit(dtype: DTypeLike) -> bool:
+    """Whether the keys of scores of this dtype are exact as float32 digits."""
+    dtype = jnp.dtype(dtype)
+    return dtype.itemsize <= (4 if jnp.issubdtype(dtype, jnp.floating) else 2)
+
+
+def shares_digits(dtype: DTypeLike) -> bool:
+    """Whether different scores of this dtype may have one digit; see `digit`."""
+    dtype = jnp.dtype(dtype)
+    return jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize == 4
+
+
+def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Returns keys of scores of a dtype as float32 that compare as they do; never NaN.
+
+    There are two more kinds of items, NaN and missing, than there are floats. So the
+    digit of a float is the next one towards 0, which leaves the outermost digits to these
+    kinds: inf to NaN, and −inf to missing items. On either side of 0, which keeps its
+    digit, the two floats next to it have the same one.
+    """
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)
+    moved = jnp.where(key > 1, key - 1, jnp.maximum(key + 1, -_FLOAT32_INFINITY))
+    return _float_of_key(jnp.where((key >= -1) & (key <= 1), key, moved))
+
+
+def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Inverts `digit`; a digit that two floats share has the key for which `is_shared`."""
+    missing = jnp.iinfo(jnp.int32).min
+    if not jnp.issubdtype(dtype, jnp.floating):
+        is_missing = digits == -jnp.inf
+        return jnp.where(
+            is_missing, missing, jnp.maximum(digits, -(2**15)).astype(jnp.int32)
+        )
+    key = float_key(digits)
+    moved = key + jnp.sign(key)
+    return jnp.where(key == -_FLOAT32_INFINITY, missing, moved)
+
+
+def is_shared(key: jax.Array) -> jax.Array:
+    """Whether keys from `key_of_digit` are those of digits that two floats share."""
+    return jnp.abs(key) == _SHARED
+
+
+def digit_near_zero(key: jax.Array) -> jax.Array:
+    """Returns keys of float32 scores as these very floats, of which none near 0 are equal.
+
+    NaN becomes inf, and missing items −inf. `float_key` is the inverse for all others.
+    """
+    return _float_of_key(jnp.clip(key, -_FLOAT32_INFINITY, _FLOAT32_INFINITY))
+
+
+def _float_of_key(key: jax.Array) -> jax.Array:
+    bits = jnp.where(key < 0, jnp.iinfo(key.dtype).min - key, key)
+    return lax.bitcast_convert_type(bits, jnp.float32)
+
+
+def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
+    """Returns float32 that order items of equal digits, larger first.
+
+    The keys that share a digit decide, and then a hash, if `tie_breaks` holds one.
+    """
+    number = ((key == _SHARED) | (key == 1 - _SHARED)).astype(jnp.int32)
+    if tie_breaks:
+        (hashes,) = tie_breaks
+        number = (number << HASH_BITS) | hashes
+    return number.astype(jnp.float32)
+
+
+def descending_bits(x: jax.Array) -> jax.Array:
+    """Returns integers that sort non-negative floats in descending order.
+
+    They are the complements of the bits of the floats, in the integer of the same width:
+    the bits ascend with the floats, so that the complements descend, from −1 for 0 down
+    to that of inf. Floats below 0 count as 0 and have −1 too.
+    """
+    bits = lax.bitcast_convert_type(x, arithmetic.integer_like(x.dtype))
+    return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
+
+
+def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Inverts `descending_bits`, except that floats below 0 come back as 0."""
+    return lax.bitcast_convert_type(~bits, dtype)
+
+
+def seeds_of(ids: jax.Array) -> jax.Array:
+    """Returns `[*lists, 2]` uint32, by which hashes differ between lists of these ids."""
+    ids = ids.astype(jnp.uint32)
+    return jnp.stack([arithmetic.mix(ids), arithmetic.mix(~ids)], axis=-1)

@@ -1,0 +1,125 @@
+"""Counting on CPU: in parts that a cache holds, or by looking targets up in a sort."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.ordering.sort_cpu import sort_in_chunks
+from jax_rank_metrics._ground import arithmetic, meshes
+
+# Numbers of items that the cache of a core holds, of all lists and of each list. Counts of
+# at most 2,048 items are exact where a float32 holds two of them.
+_PART, _LIST_PART = 2**19, 2048
+
+# With fewer lists, a part would take less time than a step of a loop.
+_LEAST_LISTS = 32
+
+
+def has_parts(keys: jax.Array) -> bool:
+    """Whether counting in parts takes less time than reading whole lists at once."""
+    if not all(isinstance(size, int) for size in keys.shape):
+        return False  # symbolic, as in an export
+    num_lists = math.prod(keys.shape[:-1])
+    return num_lists >= _LEAST_LISTS and meshes.is_device_local(keys)
+
+
+def count_in_parts(
+    num_targets: jax.Array,
+    target_levels: Sequence[jax.Array],
+    levels: Sequence[jax.Array],
+    *comparisons: Callable[[Sequence[jax.Array], Sequence[jax.Array]], jax.Array],
+) -> list[jax.Array]:
+    """Counts the items for which comparisons with each target hold, a part at a time.
+
+    A part is read once for each target, from the cache. All its comparisons with a target
+    are counted in one sum, whose digits are the counts.
+
+    Args:
+        num_targets: How many targets to count for; for the others the counts are 0.
+        target_levels: `[*lists, targets]` each.
+        levels: `[*lists, items]` each.
+        comparisons: Each compares levels of items with levels of targets, and holds
+            wherever the one before it does.
+    """
+    shape, size = target_levels[0].shape, levels[0].shape[-1]
+    part = min(size, _LIST_PART, max(_PART // math.prod(shape[:-1]), 1))
+    digit, num_parts = part.bit_length(), size // part
+
+    def add(
+        counts: list[jax.Array], start: jax.Array | int, length: int
+    ) -> list[jax.Array]:
+        # A barrier, since a slice inside the loop over targets would be cut for each.
+        in_part = lax.optimization_barrier(
+            [lax.dynamic_slice_in_dim(level, start, length, -1) for level in levels]
+        )
+
+        def add_target(index: jax.Array, sums: jax.Array) -> jax.Array:
+            item = [
+                lax.dynamic_slice_in_dim(level, index, 1, -1) for level in target_levels
+            ]
+            amounts, amount = jnp.zeros((), jnp.float32), 0
+            for number, compare in reversed(list(enumerate(comparisons))):
+                amount += 1 << digit * number
+                amounts = jnp.where(compare(in_part, item), float(amount), amounts)
+            column = jnp.sum(amounts, axis=-1, keepdims=True).astype(jnp.int32)
+            return lax.dynamic_update_slice_in_dim(sums, column, index, -1)
+
+        sums = lax.fori_loop(0, num_targets, add_target, zeros)
+        digits = [sums >> digit * number for number in range(len(counts))]
+        mask = (1 << digit) - 1
+        return [x + (y & mask) for x, y in zip(counts, digits, strict=True)]
+
+    zeros = jnp.zeros(shape, jnp.int32)
+    zeros = meshes.match_varying(zeros, (num_targets, target_levels, levels))
+    counts = [zeros for _ in comparisons]
+    counts = lax.fori_loop(
+        0, num_parts, lambda number, counts: add(counts, number * part, part), counts
+    )
+    if size % part:
+        counts = add(counts, num_parts * part, size % part)
+    return counts
+
+
+def descending(keys: jax.Array) -> jax.Array:
+    """Sorts integers along the last axis, the largest first."""
+    return ~sort_in_chunks(~keys, [keys])
+
+
+def count_sorted(
+    target_levels: Sequence[jax.Array],
+    levels: Sequence[jax.Array],
+    *comparisons: Callable[[Sequence[jax.Array], Sequence[jax.Array]], jax.Array],
+) -> list[jax.Array]:
+    """Counts the items for which comparisons with each target hold, by binary search.
+
+    Of the scores 9 7 7 4, one precedes a 7, and three precede or equal it.
+
+    Args:
+        target_levels: `[*lists, targets]` each.
+        levels: `[*lists, items]` each, in an order in which all items for which a
+            comparison holds come before those for which it does not.
+        comparisons: Each compares levels of items with levels of targets.
+    """
+    size = levels[0].shape[-1]
+    num_steps = size.bit_length()
+
+    def step(number: jax.Array, counts: list[jax.Array]) -> list[jax.Array]:
+        # From the largest power of two down: a count grows by it where the last item
+        # that it would then include is one to count.
+        power = 1 << (num_steps - 1 - number)
+        return [
+            jnp.where(is_counted(compare, count + power), count + power, count)
+            for compare, count in zip(comparisons, counts, strict=True)
+        ]
+
+    def is_counted(compare: Callable[..., jax.Array], count: jax.Array) -> jax.Array:
+        last = jnp.minimum(count, size) - 1
+        item = [arithmetic.take(level, last) for level in levels]
+        return (count <= size) & compare(item, target_levels)
+
+    zeros = jnp.zeros(target_levels[0].shape, jnp.int32)
+    zeros = meshes.match_varying(zeros, (target_levels, levels))
+    return lax.fori_loop(0, num_steps, step, [zeros for _ in comparisons])

@@ -1,0 +1,75 @@
+"""Sorts on CPU: one operand of 64 bits, several times as fast as several operands."""
+
+import itertools
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.ordering.policy import HASH_BITS
+from jax_rank_metrics._ground import arithmetic, meshes
+
+# From this many items on, a sort is cut into chunks that cores share. There are more
+# chunks than cores, since XLA does not distribute them evenly.
+CHUNKED_FROM = 2**18
+_CHUNKS = 16
+
+# What 64 bits leave for an index beside a key of 32 bits and a hash.
+_INDEX_BITS = 32 - HASH_BITS
+
+
+def order(
+    keys: Sequence[jax.Array], last_is_hash: bool = False
+) -> tuple[jax.Array, jax.Array]:
+    """Sorts int32 keys `[*lists, items]`, ascending and stable.
+
+    Packs a key and an index into one int64, and sorts by one key after the other, the
+    least significant first. A key, a hash and an index of a short list fit together.
+
+    Returns:
+        The first key in sorted order, and the indices that items came from.
+    """
+    iota = lax.broadcasted_iota(jnp.int32, keys[0].shape, keys[0].ndim - 1)
+    first, size = keys[0], keys[0].shape[-1]
+    is_short = isinstance(size, int) and 0 < size <= 2**_INDEX_BITS
+    if last_is_hash and len(keys) == 2 and is_short:
+        with jax.enable_x64(True):
+            key, hashes = (array.astype(jnp.int64) for array in keys)
+            hashes = hashes & (2**HASH_BITS - 1)  # of a complement, which is negative
+            low = (hashes << _INDEX_BITS) | iota.astype(jnp.int64)
+            packed = sort_in_chunks((key << 32) | low, keys)
+            indices = (packed & (2**_INDEX_BITS - 1)).astype(jnp.int32)
+            return (packed >> 32).astype(jnp.int32), indices
+    indices = iota
+    for key in reversed(keys):
+        key = key if indices is iota else arithmetic.take(key, indices)
+        with jax.enable_x64(True):
+            packed = (key.astype(jnp.int64) << 32) | iota.astype(jnp.int64)
+            packed = sort_in_chunks(packed, keys)
+            moved = packed.astype(jnp.int32)
+            first = (packed >> 32).astype(jnp.int32)
+        indices = moved if indices is iota else arithmetic.take(indices, moved)
+    return first, indices
+
+
+def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
+    """Sorts lists in up to 16 chunks: XLA:CPU runs one sort on one core.
+
+    Args:
+        x: `[*lists, items]`.
+        sources: The arrays from which `x` was computed, whose types say whether it is
+            device-local. Reshaping a sharded array would move it.
+    """
+    is_static = all(isinstance(size, int) for size in x.shape)
+    if (
+        not is_static
+        or x.size < CHUNKED_FROM
+        or not all(map(meshes.is_device_local, sources))
+    ):
+        return lax.sort(x)
+    rows = x.reshape(-1, x.shape[-1])
+    chunks = min(_CHUNKS, rows.shape[0])
+    ends = [rows.shape[0] * chunk // chunks for chunk in range(chunks + 1)]
+    ranked = [lax.sort(rows[start:end]) for start, end in itertools.pairwise(ends)]
+    return jnp.concatenate(ranked).reshape(x.shape)

@@ -1,0 +1,208 @@
+"""The best items of all that were seen so far, block after block."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.ordering import keys as _keys
+from jax_rank_metrics._engine.ordering import top_k
+from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._engine.ordering.order import gather_candidates
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.sort import sort_by
+from jax_rank_metrics._ground import arithmetic, meshes
+from jax_rank_metrics._ground.types import AxisNames
+
+# Adds up items: from candidates `[*lists, items]` and which of them to add up, bool, to a
+# pytree of totals `[*lists, …]`, such as how many have each label.
+CountFn = Callable[[Candidates, jax.Array], Any]
+
+
+class BestSoFar(NamedTuple):
+    """The items of the first ranks among those of all blocks so far.
+
+    Shapes:
+        best: `[*lists, depth]`. Items that exist come first, and those that tie in all but
+            their ids in the order of these; otherwise they stand in any order. Labels are
+            0 where nothing reads them.
+        dropped: `[*lists]` int32, how many other items so far tie with the last of them;
+            or what a `CountFn` makes of these items.
+    """
+
+    best: Candidates
+    dropped: Any
+
+    def extended(
+        self,
+        block: RawCandidates,
+        policy: Policy,
+        length: jax.Array,
+        count_fn: CountFn | None = None,
+    ) -> "BestSoFar":
+        """Returns the best so far after a further block, all of whose ids are larger.
+
+        Args:
+            block: The items of the block.
+            policy: How ties are broken.
+            length: `[*lists]`, the number of items so far, those of the block included.
+            count_fn: Adds up `dropped` items, by labels that are then kept; None counts
+                them.
+        """
+        depth = self.best.keys.shape[-1]
+        if top_k.is_faster(block.scores, depth) and _keys.has_digit(block.scores.dtype):
+            indices, drops_ties = self._top_indices(block, policy)
+        else:
+            indices, drops_ties = self._sorted_indices(block, policy), True
+        keeps_labels = count_fn is not None or policy.reads_labels
+        best = self._at(indices, block, length, keeps_labels)
+        last_key = _last_key(best)
+        still_dropped = self._dropped_if_last(last_key)
+
+        # Only where a tie was cut off, its size is counted over the whole block.
+        def count_dropped() -> jax.Array:
+            parts = (self.best, block.read(), best)
+            so_far, added, kept = (_count(part, last_key, count_fn) for part in parts)
+            return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
+
+        # x − x: zeros that vary over the mesh axes of x.
+        zeros = jax.tree.map(lambda x: x - x, still_dropped)
+        dropped = lax.cond(drops_ties, count_dropped, lambda: zeros)
+        return BestSoFar(best, jax.tree.map(jnp.add, still_dropped, dropped))
+
+    def in_order(
+        self,
+        policy: Policy,
+        items_axis: AxisNames | None,
+        count_fn: CountFn | None = None,
+    ) -> "BestSoFar":
+        """Returns the best of what all devices saw, in rank order.
+
+        Their ids are −1 where a list is shorter.
+        """
+        depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
+        if items_axis is not None:
+            candidates = gather_candidates(candidates, items_axis)
+        ids = jnp.where(candidates.items.exists, candidates.ids, -1)
+        sort_keys = candidates.sort_keys(policy)
+        keys, slots, ids = sort_by(sort_keys, [ids], policy.is_hashed)
+        keys, ids = keys[..., :depth], ids[..., :depth]
+        labels = arithmetic.take(candidates.items.labels, slots[..., :depth])
+        exists = ids >= 0
+        items = ItemArrays(jnp.where(exists, labels, 0), exists)
+        best = Candidates(keys, ids, items, candidates.dtype)
+        if items_axis is not None:
+            last_key = keys[..., -1:]
+            dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
+            parts = (_count(part, last_key, count_fn) for part in (candidates, best))
+            dropped = jax.tree.map(lambda x, y, z: x + y - z, dropped, *parts)
+        return BestSoFar(best, dropped)
+
+    def _dropped_if_last(self, key: jax.Array) -> Any:
+        """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
+        is_last = (key == _last_key(self.best))[..., 0]
+        return jax.tree.map(
+            lambda x: jnp.where(arithmetic.widen(is_last, x), x, 0), self.dropped
+        )
+
+    def _top_indices(
+        self, block: RawCandidates, policy: Policy
+    ) -> tuple[jax.Array, jax.Array]:
+        """Finds the first ranks of scores that have a digit.
+
+        Returns:
+            Indices `[*lists, depth]` of the best so far and, after them, of the block; and
+            whether an item that ties with the last of them may be dropped, a bool scalar.
+        """
+        depth, candidates = self.best.keys.shape[-1], block.read()
+
+        def digit(candidates: Candidates) -> jax.Array:
+            return _keys.digit(candidates.keys, candidates.dtype)
+
+        # Items below the last of the best are not looked at, which a CPU is quick to do.
+        competes = candidates.keys >= _last_key(self.best)
+        digits = jnp.where(competes, digit(candidates), -jnp.inf)
+        # One rank more than asked for shows whether the last rank ties with it.
+        digits, indices = top_k.top_k(digits, depth + 1, digit(self.best))
+        last, following = digits[..., depth - 1 : depth], digits[..., depth:]
+        # As integers: processors may flush subnormals in comparisons of floats.
+        ties = _keys.float_key(last) == _keys.float_key(following)
+        drops_ties = meshes.unvmap_any(ties & (last > -jnp.inf))
+
+        # Of the items that share the last digit, the second digits decide.
+        def second_digit(candidates: Candidates) -> jax.Array:
+            tie_breaks = candidates.tie_breaks(policy)
+            second = _keys.second_digit(candidates.keys, tie_breaks)
+            first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
+            second = jnp.where(first == bound, second, -1)
+            return jnp.where(first > bound, jnp.inf, second)
+
+        def settle() -> jax.Array:
+            if policy.reads_labels:
+                return self._sorted_indices(block, policy)
+            digits = second_digit(block.read())
+            return top_k.top_k(digits, depth, second_digit(self.best))[1]
+
+        indices = lax.cond(drops_ties, settle, lambda: indices[..., :depth])
+        return indices, drops_ties
+
+    def _sorted_indices(self, block: RawCandidates, policy: Policy) -> jax.Array:
+        """Finds the first ranks by a sort; returns indices as `_top_indices` does."""
+        candidates = jax.tree.map(
+            lambda best, new: jnp.concatenate([best, new], axis=-1),
+            self.best,
+            block.read(),
+        )
+        exists = candidates.items.exists
+        # Items below the last of the best have the least keys, which are equal: a CPU is
+        # quick to sort those. The second one also tells them from items that have the
+        # least integer as their score.
+        competes = exists & (candidates.keys >= _last_key(self.best))
+        tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
+        keys = [
+            jnp.where(competes, key, jnp.iinfo(key.dtype).min)
+            for key in (candidates.keys, *tie_breaks)
+        ]
+        is_hash = policy.is_hashed and not _keys.shares_least_key(candidates.dtype)
+        return sort_by(keys, last_is_hash=is_hash)[1][..., : self.best.keys.shape[-1]]
+
+    def _at(
+        self,
+        indices: jax.Array,
+        block: RawCandidates,
+        length: jax.Array,
+        keeps_labels: bool,
+    ) -> Candidates:
+        """Gathers items of the best so far and, after them, of the block."""
+        depth = indices.shape[-1]
+        is_new, exists = indices >= depth, arithmetic.iota(indices) < length[..., None]
+        in_best = jnp.minimum(indices, depth - 1)
+        in_block = jnp.maximum(indices - depth, 0)
+
+        def merged(best: jax.Array, new: jax.Array) -> jax.Array:
+            return jnp.where(is_new, new, arithmetic.take(best, in_best))
+
+        scores = arithmetic.take(block.scores, in_block)
+        keys = merged(self.best.keys, _keys.score_key(scores, exists))
+        ids = merged(self.best.ids, block.first_id + in_block)
+        labels = self.best.items.labels
+        if keeps_labels:
+            new_labels = block.read().items.labels
+            labels = merged(labels, arithmetic.take(new_labels, in_block))
+        return Candidates(keys, ids, ItemArrays(labels, exists), self.best.dtype)
+
+
+def _last_key(candidates: Candidates) -> jax.Array:
+    """Returns the key of the last item in rank order, `[*lists, 1]`."""
+    return jnp.min(candidates.keys, axis=-1, keepdims=True)
+
+
+def _count(candidates: Candidates, key: jax.Array, count_fn: CountFn | None) -> Any:
+    """Counts the items of each list that have a key `[*lists, 1]`, or adds them up."""
+    has_key = (candidates.keys == key) & candidates.items.exists
+    if count_fn is None:
+        return arithmetic.count(has_key)
+    return count_fn(candidates, has_key)

@@ -1,0 +1,227 @@
+"""The first stop of a user whom each item stops by chance.
+
+In a random order of t tied items, let S_j be the probability that one of the first j stops
+the user. One item more, with the chance s, is among the first j of t + 1 with the
+probability j / (t + 1), so that
+
+    S_j ← S_j + j / (t + 1) · (s + (1 − s)·S_{j−1} − S_j).
+
+Items that stop nobody leave S_j = 0, so that the others are added to them one by one. The
+user stops at the j-th item with the probability S_j − S_{j−1}.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.layouts.base import PoolLayout, RankedLayout
+from jax_rank_metrics._engine.places import few_ranks_cpu, tie_groups
+from jax_rank_metrics._engine.places.place import FEW_RANKS, at_ranks
+from jax_rank_metrics._engine.places.tie_groups import RankSum
+from jax_rank_metrics._ground import arithmetic, meshes
+from jax_rank_metrics._ground.types import Cut, PositionFn
+
+
+def _with_item(
+    stopped: jax.Array, before: jax.Array, share: jax.Array, chance: jax.Array
+) -> jax.Array:
+    """Returns S_j of one item more, which is among the first j with this probability.
+
+    `before` is S_{j−1}.
+    """
+    return stopped + jnp.minimum(share, 1) * (chance + (1 - chance) * before - stopped)
+
+
+def of_group(
+    layout: PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
+) -> jax.Array:
+    """Returns the chance to stop at the first, second, … item of a tie group.
+
+    `[*lists, ranks]`, for one group in each list, beyond which numbers mean nothing. Items
+    may lie anywhere in their lists, also on several devices: those of the largest chance
+    to stop are counted, and added together.
+
+    Args:
+        layout: The layout of the items.
+        ranks: How many of the first items are asked for.
+        stop: `[*lists, items]`, the probability that an item of the group stops the user;
+            0 for other items.
+        exists: `[*lists, items]` bool, which items are in the group.
+    """
+    blanks = (layout.sum(exists) - layout.sum(stop > 0)).astype(stop.dtype)
+    zeros = jnp.zeros((*blanks.shape, ranks), stop.dtype)
+    index = 1 + arithmetic.iota(zeros).astype(stop.dtype)
+
+    def add_next(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        left, chance, number, stopped = state
+        is_next = (left > 0) & (left == layout.broadcast_to_items(chance))
+        count = layout.sum(is_next).astype(stop.dtype)
+
+        def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            copies, stopped = state
+            share = index / (number + (copies + 1))[..., None]
+            before = arithmetic.shifted(stopped, 1)
+            added = _with_item(stopped, before, share, chance[..., None])
+            return copies + 1, jnp.where((copies < count)[..., None], added, stopped)
+
+        last = jnp.max(count, initial=0)
+        start = jnp.zeros_like(last), stopped
+        stopped = lax.while_loop(
+            lambda state: meshes.unvmap_any(state[0] < last), add, start
+        )[1]
+        left = jnp.where(is_next, jnp.zeros_like(left), left)
+        return left, layout.max(left), number + count, stopped
+
+    start = stop, layout.max(stop), blanks, meshes.match_varying(zeros, blanks)
+    stopped = lax.while_loop(
+        lambda state: meshes.unvmap_any(state[1] > 0), add_next, start
+    )[3]
+    return stopped - arithmetic.shifted(stopped, 1)
+
+
+def stop_chances(
+    layout: RankedLayout,
+    stop: jax.Array,
+    continues: jax.Array | None,
+    group: tuple[jax.Array, jax.Array] | None = None,
+) -> jax.Array:
+    """Returns the probability that the user stops at each rank held, `[*lists, held]`.
+
+    Args:
+        layout: The layout of the items.
+        stop: `[*lists, held]`, the probability that a user who reads an item stops.
+        continues: `[*lists, held]` bool, which items tie with the one before; None where
+            none does.
+        group: `of_group` of the tie group across the cut, and which items held belong to
+            it; None where every group is complete.
+    """
+    # The log-probability of passing each item. It is −200 at a certain stop: e^−200 is 0.
+    log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
+    log_pass = jnp.where(stop < 1, log_pass, -200)
+    reached = jnp.exp(layout.cumulative_sum(log_pass) - log_pass)
+    if continues is None:
+        return reached * stop
+    if stop.shape[-1] <= FEW_RANKS:  # a branch would cost more
+        chances = _in_groups(reached, stop, continues)
+    else:  # mostly, no more than two items tie
+        has_larger = meshes.unvmap_any(continues & arithmetic.shifted(continues, -1))
+        chances = lax.cond(has_larger, _in_groups, _in_pairs, reached, stop, continues)
+    if group is None:
+        return chances
+    of_group, in_group = group
+    offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
+    # Fewer and fewer users reach an item, so that most of them reach the first one.
+    first = layout.broadcast_to_items(layout.max(jnp.where(in_group, reached, 0)))
+    return jnp.where(in_group, first * arithmetic.take(of_group, offset), chances)
+
+
+def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, where at most two items tie."""
+    before, after = (arithmetic.shifted(stop, by) for by in (1, -1))
+    has_second = arithmetic.shifted(continues, -1)
+    first = reached * jnp.where(has_second, (stop + after) / 2, stop)
+    second = arithmetic.shifted(reached, 1) * ((stop + before) / 2 - stop * before)
+    return jnp.where(continues, second, first)
+
+
+def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
+    """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
+    is_few = stop.shape[-1] <= FEW_RANKS
+    start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
+    offset, sizes = arithmetic.iota(stop) - start, end - start + 1
+    # Of few items, each is added; of many, those that can stop a user, in the first slots
+    # of their group: rounding would add up.
+    chances, stops = stop, sizes
+    if not is_few:
+        is_stop = (stop > 0).astype(jnp.int32)
+        through = arithmetic.cumulative_count(is_stop)
+        through = through - arithmetic.take(through - is_stop, start)
+        stops = arithmetic.take(through, end)
+        target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
+        chances = arithmetic.put(jnp.zeros_like(stop), target, stop)
+    index, blanks = (array.astype(stop.dtype) for array in (offset + 1, sizes - stops))
+    last = jnp.max(stops, initial=0)
+
+    def before(stopped: jax.Array) -> jax.Array:
+        return jnp.where(continues, arithmetic.shifted(stopped, 1), 0)
+
+    def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        number, stopped = state
+        chance = arithmetic.take(chances, jnp.minimum(start + number, end))
+        share = index / (blanks + (number + 1).astype(stop.dtype))
+        added = _with_item(stopped, before(stopped), share, chance)
+        return number + 1, jnp.where(number < stops, added, stopped)
+
+    zeros = meshes.match_varying(jnp.zeros_like(stop), (stop, continues))
+    state = jnp.zeros_like(last), zeros
+    stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    return arithmetic.take(reached, start) * (stopped - before(stopped))
+
+
+# Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
+RankMeans = Callable[[Sequence[RankSum]], list[jax.Array]]
+
+
+def expected(
+    chances: jax.Array,
+    rank_means: RankMeans,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    layout: RankedLayout,
+) -> tuple[jax.Array, jax.Array]:
+    """Returns the mean of `position_fn` at the stop, and the chance of no stop by each k.
+
+    Args:
+        chances: From `stop_chances`.
+        rank_means: From `at_rank` or `in_turn`.
+        position_fn: The value of a stop at rank 1, 2, …
+        ks: Cutoffs.
+        layout: The layout of the items.
+    """
+    cuts = [layout.cut_of_items(k) for k in ks]
+    means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
+    sums = jnp.stack([layout.sum(chances * mean) for mean in means], axis=-1)
+    return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
+
+
+def at_rank(rank: jax.Array) -> RankMeans:
+    """Returns the values at one rank each, a float."""
+    return lambda rank_sums: [at_ranks(f, rank, k) for f, k in rank_sums]
+
+
+def in_turn(
+    above: jax.Array, tied: jax.Array, bounds: tuple[jax.Array, jax.Array]
+) -> RankMeans:
+    """Returns means over the ranks of the first, second, … of the items held of a group.
+
+    Of t tied items, r are held. The item number i of these, counted from 0, is at the index
+    j with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i).
+
+    Args:
+        above: `[*lists, items]` floats, as in `Place`.
+        tied: As in `Place`.
+        bounds: The first and last slot of each item's tie group.
+    """
+    start, end = (slots.astype(above.dtype) for slots in bounds)
+    index = arithmetic.iota(above).astype(above.dtype) - start
+    last = jnp.maximum(tied - (end - start + 1), 0) + index
+    first, above, tied, last = (array[None] for array in (index, above, tied, last))
+    slope = (tied - 1) / jnp.maximum(end - start, 1)[None]
+    likeliest = jnp.clip(jnp.floor(first * slope), first, last)
+
+    def ratios(j: jax.Array) -> tuple[jax.Array, jax.Array]:
+        up = (j + 1) / (j + 1 - first) * (last - j) / jnp.maximum(tied - 1 - j, 1)
+        return up, (j - first) / jnp.maximum(j, 1) * (tied - j) / (last - j + 1)
+
+    def value(position_fn: PositionFn, k: Cut, j: jax.Array) -> jax.Array:
+        k = k[None] if isinstance(k, jax.Array) else k
+        return at_ranks(position_fn, above + (j + 1), k)
+
+    def means(rank_sums: Sequence[RankSum]) -> list[jax.Array]:
+        values = [partial(value, *rank_sum) for rank_sum in rank_sums]
+        return arithmetic.means_from_likeliest(likeliest, (first, last), ratios, values)
+
+    return means

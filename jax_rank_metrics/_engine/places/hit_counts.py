@@ -1,0 +1,37 @@
+"""The chance that the first ranks hold at least so many relevant items."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.places.place import Place
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.types import Cut
+
+
+def reaches_hits(place: Place, k: Cut, needed: jax.Array) -> jax.Array:
+    """Returns the chance that ranks 1..k hold `needed` relevant items.
+
+    For `expected_sum(item_fn, reaches_hits, ks, counting=(item_fn,), per_list=(needed,))`,
+    where `item_fn` says which items are relevant. The relevant items of the tie group
+    that holds the one needed last share the chance, and all other items are worth 0. With
+    the labels 1 0 1 0 and the scores 9 7 7 7, two hits at k = 3 have the chance 2/3.
+    """
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    missing = needed.astype(place.above.dtype) - hits_above
+    is_last = (missing > 0) & (missing <= hits_tied)
+    # Elsewhere, one item that is drawn for certain.
+    counts = (missing, hits_tied, place.within(k), place.tied)
+    missing, hits, drawn, size = [jnp.where(is_last, x, 1)[None] for x in counts]
+    # Of `size` items, the ranks up to k draw some, which hold a hypergeometric number n of
+    # its hits. A sum from one end, or logarithms of factorials, would lose all digits.
+    spare = size - hits - drawn  # fewer than 0 where some hits must be drawn
+    bounds = jnp.maximum(-spare, 0), jnp.minimum(hits, drawn)
+    likeliest = jnp.clip(jnp.floor((drawn + 1) * (hits + 1) / (size + 2)), *bounds)
+
+    def ratios(n: jax.Array) -> tuple[jax.Array, jax.Array]:
+        up = (hits - n) * (drawn - n) / ((n + 1) * (spare + n + 1))
+        return up, n * (spare + n) / ((hits - n + 1) * (drawn - n + 1))
+
+    functions = [lambda n: (n >= missing).astype(n.dtype)]
+    (chance,) = arithmetic.means_from_likeliest(likeliest, bounds, ratios, functions)
+    return jnp.where(is_last, chance / hits[0], 0)

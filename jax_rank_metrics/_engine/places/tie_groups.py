@@ -1,0 +1,291 @@
+"""The tie groups of items in rank order: runs of equal keys, or pairs of a few items.
+
+Throughout, five items with the keys 9 7 7 7 4 serve as the example: they form three runs,
+so `above` is 0 1 1 1 4 and `tied` is 1 3 3 3 1.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.places import few_ranks_cpu
+from jax_rank_metrics._engine.places.place import (
+    FEW_RANKS,
+    Place,
+    PlaceSum,
+    at_first_ranks,
+    at_ranks,
+    sum_of_first,
+    sum_of_many,
+    sum_of_one,
+)
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.types import Cut, PositionFn
+
+
+class Amount(NamedTuple):
+    """A number of each item, of which places tell sums; see `Ranking.expected_sum`.
+
+    Where unlisted items are not held, each of them counts `of_unlisted`, and the items held
+    count by their difference from it. With amounts of 5 and 2 held, two unlisted items
+    between them and an `of_unlisted` of 1, the second item has 3 items above it, and their
+    sum is (5 − 1) + 3·1 = 7.
+    """
+
+    of_items: jax.Array  # [*lists, items, …]: floats, bools or small integers
+    # From `sum_before`; None where nothing reads it.
+    before: jax.Array | None = None
+    # [*lists, …], the sum over the tie group across the cut; None where there is none.
+    of_group: jax.Array | None = None
+    of_unlisted: jax.Array | np.ndarray | None = None  # […]; None is 0
+
+    @property
+    def addends(self) -> jax.Array:
+        """The terms of sums over items: bools as int32, and numbers as they are."""
+        x = self.of_items
+        return x.astype(jnp.int32) if x.dtype == jnp.bool_ else x
+
+
+def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
+    """Sums `amounts`, `[*lists, items]`, over the items of the list before each item.
+
+    The amounts 1 0 1 1 0 give 0 1 1 2 3.
+    """
+    if not jnp.issubdtype(amounts.dtype, jnp.floating):
+        return layout.cumulative_count(amounts) - amounts.astype(jnp.int32)
+    # Subtracting the item again would round: shift the sums by one instead.
+    before = arithmetic.shifted(layout.cumulative_sum(amounts), 1)
+    return jnp.where(layout.continues_list(amounts), before, jnp.zeros_like(before))
+
+
+def continues_run(
+    layout: RankedLayout, exists: jax.Array, keys: jax.Array
+) -> jax.Array:
+    """Whether each item ties with the one before it, `[*lists, items]` bool.
+
+    In the example, this is F F T T F. A slot without an item is a run of length 1.
+    """
+    equals_previous = exists & (keys == arithmetic.shifted(keys, 1))
+    return layout.continues_list(keys) & equals_previous
+
+
+def bounds_of_runs(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the first and the last slot of each item's run, `[*lists, items]` int32.
+
+    In the example, these are 0 1 1 1 4 and 0 3 3 3 4.
+    """
+    continued = arithmetic.shifted(continues, -1)
+    num_before, _ = arithmetic.along_runs(continues)
+    num_after, _ = arithmetic.along_runs(jnp.flip(continued, -1))
+    slots = arithmetic.iota(continues)
+    return slots - num_before, slots + jnp.flip(num_after, -1)
+
+
+def above_first_of_run(
+    layout: RankedLayout, exists: jax.Array, start: jax.Array
+) -> jax.Array:
+    """Counts the items of the same list above each item's run, `[*lists, items]` int32.
+
+    With the keys 9 7 7 7 4 and the starts 0 1 1 1 4, the counts are 0 1 1 1 4. In packed
+    arrays, where starts count from the first list, the two differ.
+    """
+    # The number of items of the list before this one, less those of its run.
+    return layout.offset_in_list(exists) - (arithmetic.iota(start) - start)
+
+
+def definite_place(
+    layout: RankedLayout,
+    exists: jax.Array,
+    amounts: Sequence[Amount],
+    above: jax.Array | None,
+    dtype: DTypeLike,
+) -> Place:
+    """Returns places of one rank each, above + 1.
+
+    Args:
+        layout: The layout of the items.
+        exists: `[*lists, items]` bool.
+        amounts: What places count.
+        above: `[*lists, items]` int32, the number of items before each; None where items
+            follow each other without gaps, from the first slot of their list.
+        dtype: The dtype of places.
+    """
+    if above is None:
+        above = layout.offset_in_list(exists)
+        place_sum = sum_of_slots(layout, exists, dtype)
+    else:
+        place_sum = sum_of_one(above.astype(dtype))
+    before = tuple(amount.before for amount in amounts if amount.before is not None)
+    counted_tied = tuple(amount.addends for amount in amounts)
+    counts = above, jnp.ones_like(above), before, counted_tied
+    return Place.of_counts(counts, place_sum, dtype)
+
+
+def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
+    """Makes the sum over places of one rank each, for items that follow without gaps.
+
+    Args:
+        layout: The layout of the items.
+        like: `[*lists, items]`.
+        dtype: The dtype of the sums.
+    """
+    if layout.is_rectangular and like.shape[-1] <= FEW_RANKS:
+        return sum_of_first(like.shape[-1], dtype, like.ndim)
+    return sum_of_one(layout.offset_in_list(like).astype(dtype))
+
+
+# A function of ranks that is summed over those ranks of a place that are at most k.
+RankSum = tuple[PositionFn, Cut]
+
+
+def of_runs(
+    layout: RankedLayout,
+    continues: jax.Array,
+    values: jax.Array,
+    amounts: Sequence[Amount],
+    rank_sums: Sequence[RankSum],
+    combine: arithmetic.Combine,
+) -> tuple[Place, jax.Array]:
+    """Returns the places of items that tie in runs, and values.
+
+    The last item of each run stands for all of it: the value of that item is what the
+    values of the run combine to, and other items have the value 0. Only the places of
+    these last items are complete; those of other items are finite and mean nothing.
+
+    Args:
+        layout: The layout of the items.
+        continues: `[*lists, items]` bool, from `continues_run`.
+        values: `[*lists, items, …]`, what items are worth, in the dtype of places.
+        amounts: What places count.
+        rank_sums: The sums over ranks that are going to be read.
+        combine: What the values of a run combine to, such as their sum.
+    """
+    num_above = layout.offset_in_list(continues)
+    rank = (num_above + 1).astype(values.dtype)
+    # The count above a run is that through its last item, less that of the run. Sums of
+    # floats are carried along the run from its first item instead: a difference would
+    # lose amounts far smaller than they.
+    befores = [amount.before for amount in amounts if amount.before is not None]
+    float_sums = [sums for sums in befores if jnp.issubdtype(sums.dtype, jnp.floating)]
+    addends = [amount.addends for amount in amounts]
+    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in rank_sums]
+    # Everything that is scanned along runs is scanned in one loop.
+    arrays = [values, *addends, *at_rank, *float_sums]
+    added = len(addends) + len(at_rank)
+    combines = [combine, *[jnp.add] * added, *[_keep_first] * len(float_sums)]
+    offset, (values, *scanned) = arithmetic.along_runs(continues, arrays, combines)
+    counted_tied, sums = scanned[: len(addends)], scanned[len(addends) : added]
+    float_sums_above = iter(scanned[added:])
+    counted_above = [
+        next(float_sums_above)
+        if jnp.issubdtype(before.dtype, jnp.floating)
+        else before + addend - tied
+        for before, addend, tied in zip(befores, addends, counted_tied, strict=True)
+    ]
+
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        for (function, cutoff), rank_sum in zip(rank_sums, sums, strict=True):
+            if function == position_fn and cutoff is k:
+                return rank_sum
+        values = at_ranks(position_fn, rank, k)
+        return arithmetic.along_runs(continues, [values], [jnp.add])[1][0]
+
+    counts = num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
+    place = Place.of_counts(counts, place_sum, values.dtype)
+    is_last = arithmetic.widen(~arithmetic.shifted(continues, -1), values)
+    return place, jnp.where(is_last, values, 0)
+
+
+def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
+    return before
+
+
+def of_pairs(
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array], dtype: DTypeLike
+) -> Place:
+    """Returns the places of items that hold the first ranks, by comparing all pairs.
+
+    The ranks of a place are then those of the items tied with it, so that a function of
+    ranks is summed over its place by the same comparisons: in the example, items 2 to 4
+    have the place 2 + 3 + 4 each. On CPU, the bits of integers are compared.
+
+    Args:
+        keys: `[*lists, items]`, a few; items tie where they are equal.
+        exists: `[*lists, items]` bool.
+        amounts: `[*lists, items]` each, what places count.
+        dtype: The dtype of places.
+    """
+    size, axes = keys.shape[-1], keys.ndim
+    is_small, find = arithmetic.is_small(keys, size), _by_comparisons
+    if not is_small:
+        on_cpu = few_ranks_cpu.groups_of
+        find = partial(lax.platform_dependent, cpu=on_cpu, default=_by_comparisons)
+    counts = find(keys, exists, tuple(amounts))
+    sum_on_cpu = sum_of_many(counts[0], counts[1], size, dtype)
+
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        def sum_of_tied() -> jax.Array:
+            values = at_first_ranks(position_fn, size, k, dtype, axes)
+            return _add_up(_tied(keys, exists), values)
+
+        if is_small:
+            return sum_of_tied()
+        return lax.platform_dependent(
+            cpu=lambda: sum_on_cpu(position_fn, k), default=sum_of_tied
+        )
+
+    return Place.of_counts(counts, place_sum, dtype)
+
+
+def _by_comparisons(
+    keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
+) -> tuple[Any, ...]:
+    tied = _tied(keys, exists)
+    slots = jnp.broadcast_to(arithmetic.iota(keys), keys.shape)
+    both_exist = _compared(exists) & _sought(exists)
+    above = (_compared(slots) < _sought(slots)) & both_exist & ~tied
+    return (
+        _add_up(above),
+        _add_up(tied),
+        tuple(_add_up(above, amount) for amount in amounts),
+        tuple(_add_up(tied, amount) for amount in amounts),
+    )
+
+
+def _tied(keys: jax.Array, exists: jax.Array) -> jax.Array:
+    """Whether items of all pairs tie, `[items, items, *lists]`.
+
+    Items stand in front, so that compilers vectorise over lists. Axis 0 is the item whose
+    group is sought, axis 1 the one compared with it.
+    """
+    both_exist = _compared(exists) & _sought(exists)
+    return (_compared(keys) == _sought(keys)) & both_exist
+
+
+def _sought(x: jax.Array) -> jax.Array:
+    return jnp.moveaxis(x, -1, 0)[:, None]
+
+
+def _compared(x: jax.Array) -> jax.Array:
+    return jnp.moveaxis(x, -1, 0)[None, :]
+
+
+def _add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
+    """Adds up the amounts of the compared items, or counts these, `[*lists, items]`."""
+    if amounts is None:
+        terms = pairs
+    elif amounts.dtype == jnp.bool_:
+        terms = pairs & _compared(amounts)
+    else:
+        terms = jnp.where(pairs, _compared(amounts), 0)
+    is_counted = terms.dtype == jnp.bool_
+    # Counted as floats, in one loop with sums of floats.
+    sums = jnp.sum(terms.astype(jnp.float32) if is_counted else terms, axis=1)
+    return jnp.moveaxis(sums.astype(jnp.int32) if is_counted else sums, 0, -1)

@@ -1,0 +1,204 @@
+"""The best order of the items of the pool, and sums over its ranks."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.places import cascade
+from jax_rank_metrics._engine.places.place import at_ranks
+from jax_rank_metrics._engine.places.tie_groups import sum_of_slots
+from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.item_fns import (
+    ItemFn,
+    item_predicate,
+    item_values,
+)
+from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_unlisted
+from jax_rank_metrics._ground import arithmetic, inputs, meshes
+from jax_rank_metrics._ground.types import Cut, PositionFn
+
+# Gains that differ by less than this share of the larger differ by rounding alone.
+_EQUAL = 1e-6
+
+# The values of the pool, largest first, and their layout.
+_BestOrder = tuple[jax.Array, RankedLayout]
+
+
+def ideal_sum(
+    data: RankingData,
+    item_fn: ItemFn,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    monotone: bool,
+) -> jax.Array:
+    """Computes `Ranking.ideal_sum`."""
+    values, layout = _best_values(data, item_fn, ks, monotone)
+    items_held, dtype = data.items_held, data.dtype
+    if items_held is not None and layout.is_rectangular:
+        # Pad to the number of ranks held, so that a list in its best order adds up
+        # the same terms in the same order as its ideal, and has exactly its value.
+        num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
+        values = arithmetic.pad_items(values, after=max(num_missing, 0))
+    place_sum = sum_of_slots(layout, values, dtype)
+    cutoffs = map(layout.cut_of_items, ks)
+    # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
+    terms = [
+        jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in cutoffs
+    ]
+    return data.sums_to_cutoffs(layout, terms)
+
+
+def ideal_first(
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> jax.Array:
+    """Computes `Ranking.ideal_first`."""
+    labels, layout = _sorted_values(data, None, ks)
+    exists = labels > 0
+    stop = item_values(stop_fn, ItemArrays(labels, exists), data.dtype)
+    rank = layout.offset_in_list(exists).astype(stop.dtype) + 1
+    chances = cascade.stop_chances(layout, stop, None)
+    return cascade.expected(chances, cascade.at_rank(rank), position_fn, ks, layout)[0]
+
+
+def ideal_gained(
+    data: RankingData, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
+) -> jax.Array:
+    """Sums the gains of the pool's best order up to the rank of each item.
+
+    The items are those held, in one definite order. A pool with the gains 3 2 0 has
+    3 5 5 at the ranks 1, 2 and 3, whatever stands there.
+
+    Args:
+        data: The lists.
+        gain_fn: From `Items`, the gain of each, not negative.
+        ks: Cutoffs; beyond the deepest, entries mean nothing.
+        monotone: As for `Ranking.ideal_sum`.
+
+    Returns:
+        `[*lists, held]`, along the items.
+    """
+    ranks = data.held_through(ks).in_one_order()
+    above, _ = ranks.above_and_tied(data.cache)
+    gains, layout = _best_values(data, gain_fn, ks, monotone)
+    return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
+
+
+def _best_values(
+    data: RankingData, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
+) -> _BestOrder:
+    """Returns the values of `ideal_sum` in the best order, as `_sorted_values` does.
+
+    Functions that rise with labels share the order of labels.
+    """
+    if not monotone:
+        return _sorted_values(data, item_fn, ks)
+    labels, layout = _sorted_values(data, None, ks)
+    sorted_items = ItemArrays(labels, labels > 0)
+    return item_values(item_fn, sorted_items, data.dtype), layout
+
+
+def _sorted_values(
+    data: RankingData, item_fn: ItemFn | None, ks: Sequence[Cut]
+) -> _BestOrder:
+    """Returns the largest values of the pool, descending, as deep as the cutoffs.
+
+    The values are labels where `item_fn` is None. A deeper result that another metric
+    asked for is truncated. Layouts without rows return all values.
+    """
+    depth = inputs.deepest(ks)
+
+    def find() -> tuple[int | None, jax.Array, RankedLayout]:
+        pool = data.judged_pool()
+        items = pool.items.read()
+        values = items.labels
+        if item_fn is not None:
+            check_unlisted(data, item_fn)
+            check_alike(data, item_fn)
+            values = item_values(item_fn, items, data.dtype)
+        return depth, *pool.layout.largest(values, items.exists, depth)
+
+    def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
+        # None is a result to the end of the lists, which serves every depth.
+        return known[0] is None or (depth is not None and depth <= known[0])
+
+    key = SORTED_LABELS if item_fn is None else ("sorted", item_fn)
+    _, values, layout = data.cache.get_or_compute(key, find, serves)
+    return layout.first_ranks(values, depth), layout
+
+
+def greedy_sum(
+    data: RankingData,
+    topics_fn: ItemFn,
+    kept_share: float,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+) -> jax.Array:
+    """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
+
+    An item gains, for each of its topics, `kept_share` to the power of the number of items
+    above it that have the topic. Every rank holds the item that gains most there; of
+    several, the one with the lowest index. Takes time of ranks·items·topics, up to the
+    rank where no item gains anything.
+
+    Args:
+        data: The lists, whose pool is at hand.
+        topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
+        kept_share: The share of a topic's gain that remains after each item with the topic.
+        position_fn: What ranks 1, 2, … are worth.
+        ks: Cutoffs.
+
+    Returns:
+        `[*lists, len(ks)]`.
+
+    Raises:
+        ValueError: if items are cut over devices, or only relevant ones are held.
+    """
+    pool, dtype = data.judged_pool(), data.dtype
+    layout = pool.layout
+    if not layout.has_whole_lists:
+        raise UnknownPlaceError(
+            "the greedy ideal needs every item of a list, but the items of this ranking "
+            "are cut over devices, or only the relevant ones are held; rank whole lists "
+            "with rank, rank_retrieved or rank_ids"
+        )
+    items = pool.items.read()
+    has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]
+    slots = pool.indices
+    topics_to_items = jax.vmap(layout.broadcast_to_items, in_axes=-1, out_axes=-1)
+    depth, max_items = inputs.deepest(ks), data.max_items
+    assert max_items is not None
+    depth = max_items if depth is None else min(depth, max_items)
+
+    def choose_next(state):
+        rank, _, remaining, topic_counts, sums = state
+        # `topic_counts` is [*lists, topics]: how many chosen items have each topic.
+        topic_gain = topics_to_items(arithmetic.power(kept_share, topic_counts))
+        is_gained = has_topic & remaining[..., None]
+        gain = jnp.sum(jnp.where(is_gained, topic_gain, 0), axis=-1)
+        best_gain = layout.max(gain)
+        threshold = layout.broadcast_to_items(best_gain) * (1 - _EQUAL)
+        is_best = (gain > 0) & (gain >= threshold)
+        first = layout.max(jnp.where(is_best, -slots, jnp.iinfo(slots.dtype).min))
+        chosen = is_best & (-slots == layout.broadcast_to_items(first))
+        chosen_topics = layout.sum(has_topic & chosen[..., None], 1)
+        topic_counts = topic_counts + chosen_topics.astype(dtype)
+        terms = [best_gain * at_ranks(position_fn, rank, k) for k in ks]
+        sums = sums + jnp.stack(terms, axis=-1)
+        # Once no item of any list gains, further ranks would add 0.
+        any_gain = meshes.unvmap_any(best_gain > 0)
+        return rank + 1, any_gain, remaining & ~chosen, topic_counts, sums
+
+    lists = data.list_exists.shape
+    zeros = [jnp.zeros((*lists, n), dtype) for n in (has_topic.shape[-1], len(ks))]
+    start = meshes.match_varying((items.exists, *zeros), (has_topic, items.exists))
+    return lax.while_loop(
+        lambda state: state[1] & (state[0] <= depth),
+        choose_next,
+        (jnp.ones((), dtype), meshes.unvmap_any(has_topic), *start),
+    )[-1]

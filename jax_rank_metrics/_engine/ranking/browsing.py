@@ -1,0 +1,298 @@
+"""A user who reads down the list, and goes on by a chance that the gain so far decides.
+
+This is the C/W/L framework: C is the chance to go on from a rank to the next, W the share
+of all reading that a rank gets, and L the chance that a rank is the last one read. Here
+only C is given; the other two follow from it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.places.place import is_within, positions
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_values
+from jax_rank_metrics._engine.ranking.ranked import RANK_MORE, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
+from jax_rank_metrics._ground import arithmetic, meshes
+from jax_rank_metrics._ground.types import Cut, PositionFn
+
+# Ranks without an item are read so many at a time.
+_STEP = 64
+
+# The logarithm of a chance of 0: e^−200 is 0.
+_NEVER = -200
+
+
+class Step(NamedTuple):
+    """The knowledge of a user who has read the item at a rank; floats that broadcast.
+
+    Attributes:
+        rank: The rank.
+        gain: The gain of the item, 0 where there is none.
+        cost: The cost of the item, 1 where there is none.
+        gained: The gains of all items so far, this one included.
+        spent: The costs of all items so far, this one included.
+    """
+
+    rank: jax.Array
+    gain: jax.Array
+    cost: jax.Array
+    gained: jax.Array
+    spent: jax.Array
+
+
+class Browsing(NamedTuple):
+    """The mean of what users do, `[*lists, len(ks)]` each.
+
+    Attributes:
+        items: How many ranks the user reads.
+        gain: The gains of these.
+        cost: The costs of these.
+        gain_at_stop: The gains that a user has who stops, 0 for one who never does.
+        cost_at_stop: The costs that a user has paid who stops, 0 for one who never does.
+    """
+
+    items: jax.Array
+    gain: jax.Array
+    cost: jax.Array
+    gain_at_stop: jax.Array
+    cost_at_stop: jax.Array
+
+
+# The logarithm of the chance to go on after a step; −inf where the user surely stops.
+LogContinuation = Callable[[Step], jax.Array]
+
+
+class _Head(NamedTuple):
+    """The ranks that hold items, as a user reads them; `[*lists, items]` each."""
+
+    rank: jax.Array
+    view: jax.Array  # the chance that the user reads the item
+    gain: jax.Array
+    cost: jax.Array
+    log_continuation: jax.Array
+
+
+def browsing(
+    ranking: Ranking,
+    gain_fn: ItemFn,
+    log_continuation: LogContinuation,
+    ks: Sequence[Cut],
+    *,
+    cost_fn: ItemFn | None = None,
+    max_rank: int = 1000,
+) -> Browsing:
+    """Follows a user whose chance to go on depends on what was gained so far.
+
+    The user reads the items of a list in one definite order, and then ranks without an
+    item, which have the gain 0 and the cost 1, up to `max_rank`. A cutoff k replaces what
+    is below rank k by such ranks.
+
+    Args:
+        ranking: The lists.
+        gain_fn: From `Items`, the gain of each, which must be 0 for the label 0.
+        log_continuation: From a `Step`, the logarithm of the chance to go on. Logarithms
+            keep the digits of chances near 1, whose products reach far down a list.
+        ks: Cutoffs: ints, None, or arrays `[*lists]`.
+        cost_fn: From `Items`, the cost of each; None if each costs 1.
+        max_rank: The last rank that a user can read.
+
+    Raises:
+        ValueError: if the ranking was cut above a cutoff, or holds only listed items.
+    """
+    args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
+    cache = traced_data(ranking).of_places().cache
+    return cache.get_or_compute(("browsing", *args), lambda: _browse(ranking, *args))
+
+
+def browsing_by_rank(
+    ranking: Ranking,
+    gain_fn: ItemFn,
+    view_fn: PositionFn,
+    ks: Sequence[Cut],
+    *,
+    cost_fn: ItemFn | None = None,
+    max_rank: int = 1000,
+) -> Browsing:
+    """Follows a user whose chance to read a rank depends on that rank alone.
+
+    All is then linear in gains and costs, and so exact over the orders of tied items.
+
+    Args:
+        ranking: The lists.
+        gain_fn: As for `browsing`.
+        view_fn: The chance that rank 1, 2, … is read, also for NumPy arrays.
+        ks: Cutoffs: ints, None, or arrays `[*lists]`.
+        cost_fn: As for `browsing`.
+        max_rank: The last rank that a user can read.
+
+    Raises:
+        ValueError: as `browsing`, except that listed items suffice without costs.
+    """
+    cuts = [
+        min(max_rank if k is None else k, max_rank)
+        if k is None or isinstance(k, int)
+        else jnp.minimum(k, max_rank)
+        for k in ks
+    ]
+    # One rank more than can be read: the chance to reach it is that of never stopping. In
+    # float64, since NumPy sums a thousand of them, once, while tracing.
+    ranks = np.arange(1, max_rank + 2, dtype=np.float64)
+    *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
+    gain = ranking.expected_sum(gain_fn, positions(view_fn), cuts)
+    gained = ranking.expected_sum(gain_fn, positions(), cuts)
+    items = jnp.full_like(gain, math.fsum(views))
+    # Every rank costs 1, with or without an item; items add what they cost beyond that.
+    cost, spent = items, jnp.full_like(gain, max_rank)
+    if cost_fn is not None:
+        surplus = _surplus(cost_fn)
+        cost = cost + ranking.expected_sum(surplus, positions(view_fn), cuts)
+        spent = spent + ranking.expected_sum(surplus, positions(), cuts)
+    # Σ P(stop at r)·G(r), with G the gains through r, is Σ P(read r)·gain(r) less those of
+    # users who never stop, P(never)·G(end): a summation by parts.
+    return Browsing(
+        items=items,
+        gain=gain,
+        cost=cost,
+        gain_at_stop=gain - float(never_stops) * gained,
+        cost_at_stop=cost - float(never_stops) * spent,
+    )
+
+
+@by_options
+def _surplus(items: Items, *, cost_fn: ItemFn) -> jax.Array:
+    """Returns what each item costs beyond the 1 that a rank without an item costs."""
+    return cost_fn(items) - 1
+
+
+def _browse(
+    ranking: Ranking,
+    gain_fn: ItemFn,
+    log_continuation: LogContinuation,
+    ks: Sequence[Cut],
+    cost_fn: ItemFn | None,
+    max_rank: int,
+) -> Browsing:
+    """Reads the items once for all cutoffs, and what follows below each of them."""
+    data = traced_data(ranking)
+    layout = data.held_through(ks).layout
+    head = _read_items(data, gain_fn, log_continuation, ks, cost_fn)
+    reached = [
+        is_within(head.rank, k) & is_within(head.rank, max_rank)
+        for k in map(layout.cut_of_items, ks)
+    ]
+
+    def total(x: jax.Array) -> jax.Array:
+        terms = [jnp.where(is_read, x, jnp.zeros_like(x)) for is_read in reached]
+        return data.sums_to_cutoffs(layout, terms)
+
+    # The last rank with an item that each cutoff leaves; empty ranks begin below it.
+    depth = jnp.minimum(ranking.depth(ks), max_rank)
+    gained, spent = total(head.gain), total(head.cost)
+    end = Step(depth, jnp.zeros_like(depth), jnp.ones_like(depth), gained, spent)
+    log_view, empty_ranks = _read_empty_ranks(
+        end, total(head.log_continuation), log_continuation, max_rank
+    )
+    gain = total(head.view * head.gain)
+    cost = total(head.view * head.cost) + empty_ranks
+    # The two values at the stop follow by parts, as in `browsing_by_rank`.
+    never_stops = jnp.exp(log_view)
+    return Browsing(
+        items=total(head.view) + empty_ranks,
+        gain=gain,
+        cost=cost,
+        gain_at_stop=gain - never_stops * gained,
+        cost_at_stop=cost - never_stops * (spent + (max_rank - depth)),
+    )
+
+
+def _read_items(
+    data: RankingData,
+    gain_fn: ItemFn,
+    log_continuation: LogContinuation,
+    ks: Sequence[Cut],
+    cost_fn: ItemFn | None,
+) -> _Head:
+    """Reads every item held, whatever the cutoff: none changes what is above it."""
+    if data.omits_unlisted:
+        raise UnknownPlaceError(
+            "this metric reads item after item, but this ranking holds only the items "
+            f"that are listed; {RANK_MORE}"
+        )
+    ranks, dtype = data.held_through(ks).in_one_order(), data.dtype
+    items, layout = ranks.items, ranks.layout
+    above, _ = ranks.above_and_tied(data.cache)
+    rank = above.astype(dtype) + 1
+    gain = item_values(gain_fn, items, dtype)
+    # Where each item costs 1, the cost through a rank is the rank itself, without a sum.
+    cost = items.exists.astype(dtype)
+    spent = rank
+    if cost_fn is not None:
+        cost = item_values(cost_fn, items, dtype)
+        spent = layout.cumulative_sum(cost)
+    step = Step(rank, gain, cost, layout.cumulative_sum(gain), spent)
+    log_chance = _bounded(log_continuation(step), items.exists)
+    # The sum over the items before each: that of the item itself, subtracted from a sum
+    # through it, would take digits with it.
+    before = arithmetic.shifted(log_chance, 1)
+    before = jnp.where(layout.continues_list(before), before, jnp.zeros_like(before))
+    reached = jnp.exp(layout.cumulative_sum(before))
+    reached = jnp.where(items.exists, reached, jnp.zeros_like(reached))
+    return _Head(rank, reached, gain, cost, log_chance)
+
+
+def _read_empty_ranks(
+    end: Step, log_view: jax.Array, log_continuation: LogContinuation, max_rank: int
+) -> tuple[jax.Array, jax.Array]:
+    """Reads the ranks below the last item, which have the gain 0 and the cost 1.
+
+    Args:
+        end: The step at the last item, `[*lists, len(ks)]` each.
+        log_view: The logarithm of the chance that the user reads the next rank.
+        log_continuation: As for `browsing`.
+        max_rank: The last rank to read.
+
+    Returns:
+        The logarithm of the chance that the user goes on after the last rank, and how
+        many of these ranks the user reads in the mean.
+    """
+    # [*lists, len(ks), _STEP]: the empty ranks that are read at a time.
+    end = Step(*(field[..., None] for field in end))
+    offset = jnp.arange(1, _STEP + 1, dtype=end.rank.dtype)
+    offset = offset.reshape((1,) * (end.rank.ndim - 1) + (_STEP,))
+
+    def read(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        start, log_view, read_ranks = state
+        further = start.astype(end.rank.dtype) + offset
+        rank = end.rank + further
+        is_rank = rank <= max_rank
+        step = end._replace(rank=rank, spent=end.spent + further)
+        log_chance = _bounded(log_continuation(step), is_rank)
+        # A rank is read after going on from all ranks before it, not from itself.
+        before = arithmetic.cumulative_sum(arithmetic.shifted(log_chance, 1))
+        view = jnp.where(is_rank, jnp.exp(log_view[..., None] + before), 0)
+        log_view = log_view + jnp.sum(log_chance, axis=-1)
+        return start + _STEP, log_view, read_ranks + jnp.sum(view, axis=-1)
+
+    # The shortest list decides how often to read on; in others `is_rank` ends the ranks.
+    num_ranks = jnp.max(max_rank - end.rank, initial=0).astype(jnp.int32)
+    # The carry must vary over the same mesh axes as the sums (inside shard_map).
+    start = (log_view, jnp.zeros_like(log_view))
+    start = meshes.match_varying(start, (end, log_view))
+    _, log_view, read_ranks = lax.while_loop(
+        lambda state: state[0] < num_ranks, read, (jnp.zeros_like(num_ranks), *start)
+    )
+    return log_view, read_ranks
+
+
+def _bounded(log_chance: jax.Array, exists: jax.Array) -> jax.Array:
+    """Replaces −inf, whose sums are not numbers, and gives 0 where there is no rank."""
+    log_chance = jnp.maximum(log_chance, _NEVER)
+    return jnp.where(exists, log_chance, jnp.zeros_like(log_chance))

@@ -1,0 +1,117 @@
+"""Compares the order of items by score with their order by a value."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.places.by_value import (
+    PlacesByValue,
+    count_smaller,
+    places_by_value,
+)
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_order_values
+from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
+from jax_rank_metrics._ground import arithmetic
+
+
+class PairCounts(NamedTuple):
+    """Counts of the pairs of items that differ in value, `[*lists]` floats each."""
+
+    in_order: jax.Array  # the larger value has the better score
+    tied: jax.Array  # their scores tie
+    total: jax.Array  # all of them
+    opposed: jax.Array  # the larger value has the worse score
+
+
+def pairs(data: RankingData, value_fn: ItemFn) -> PairCounts:
+    """Computes `Ranking.pairs`.
+
+    Each pair is counted once, at its item of the larger value. The items of smaller value
+    stand above that item's tie group (opposed), in it (tied) or below it (in order).
+    """
+    items_held, values, by_value = _held_by_value(data, value_fn)
+    layout = items_held.layout
+    start, end = items_held.tie_bounds(data.cache)
+    # For each item, count the smaller values above its tie group, and within it.
+    list_start = arithmetic.iota(start) - layout.offset_in_list(start)
+    list_start = jnp.broadcast_to(list_start, start.shape)
+    above, through = count_smaller(by_value.level, list_start, start, end + 1)
+    tied = through - above
+    if data.omits_unlisted:
+        # Items that are not held have the value 0, which is smaller than every value
+        # that counts: add those above the tie group, and those in it.
+        all_above, all_tied = items_held.above_and_tied(data.cache)
+        above = above + all_above - (start - list_start)
+        tied = tied + all_tied - (end - start + 1)
+    smaller = layout.broadcast_to_items(data.length) - by_value.above - by_value.tied
+
+    def add_up(x: jax.Array) -> jax.Array:
+        return layout.sum(jnp.where(values > 0, x, 0).astype(data.dtype))
+
+    in_order = add_up(smaller - above - tied)
+    return PairCounts(in_order, add_up(tied), add_up(smaller), add_up(above))
+
+
+class Products(NamedTuple):
+    """Sums over the items of products of their mean ranks, `[*lists]` floats each.
+
+    The mean rank of the list is subtracted from each rank.
+    """
+
+    by_both: jax.Array  # the rank by score times the rank by value
+    by_score: jax.Array  # the square of the rank by score
+    by_value: jax.Array  # the square of the rank by value
+
+
+def _exists(items: Items) -> jax.Array:
+    return items.exists
+
+
+def products(data: RankingData, value_fn: ItemFn) -> Products:
+    """Sums products of the mean ranks of items by score and by value.
+
+    Args:
+        data: The lists.
+        value_fn: From `Items`, the value of each, not negative.
+
+    Raises:
+        ValueError: if the ranking was cut, or holds only relevant items.
+    """
+    check_unlisted(data, _exists)
+    items_held, _, by_value = _held_by_value(data, value_fn)
+    layout, dtype, exists = items_held.layout, data.dtype, items_held.items.exists
+    length = data.length.astype(dtype)
+    mean_rank = layout.broadcast_to_items((length + 1) / 2)
+
+    def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
+        rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
+        return jnp.where(exists, rank - mean_rank, 0)
+
+    score_rank = centred(*items_held.above_and_tied(data.cache))
+    value_rank = centred(by_value.above, by_value.tied)
+    return Products(
+        layout.sum(score_rank * value_rank),
+        layout.sum(score_rank * score_rank),
+        layout.sum(value_rank * value_rank),
+    )
+
+
+def _held_by_value(
+    data: RankingData, value_fn: ItemFn
+) -> tuple[Ranked, jax.Array, PlacesByValue]:
+    """Returns the items items_held, the value of each, and their places by value."""
+    items_held = data.held_through((None,))
+    check_unlisted(data, value_fn)
+    layout, items, exists = items_held.layout, items_held.items, items_held.items.exists
+    if items.integer_labels is not None:
+        # Only the order of values matters, and floats would tie large integers.
+        items = items._replace(labels=items.integer_labels)
+    values = item_order_values(value_fn, items, data.dtype)
+
+    def find() -> PlacesByValue:
+        return places_by_value(layout, values, exists)
+
+    return items_held, values, data.cache.get_or_compute(("by value", value_fn), find)

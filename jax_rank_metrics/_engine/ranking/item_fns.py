@@ -1,0 +1,128 @@
+"""Items as formulas read them, and the arrays that functions of items return."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._ground.arithmetic import as_real, widen
+from jax_rank_metrics._ground.types import Number
+
+
+@dataclasses.dataclass(frozen=True)
+class Items:
+    """Items of lists, as a formula's `item_fn` reads them.
+
+    An `item_fn` is a function of each item by itself: it is not told which items these
+    are (those that hold a rank, or a whole pool), nor how they lie in the arrays.
+
+    Attributes:
+        labels: Floats, 0 where no item exists.
+        exists: Bool.
+        weights: Item weights, 0 where no item exists; None if items weigh the same.
+        columns: The arrays passed as `columns=`, by name; 0 or False where no item
+            exists.
+    """
+
+    labels: jax.Array
+    exists: jax.Array
+    weights: jax.Array | None
+    columns: Mapping[str, jax.Array]
+
+    @classmethod
+    def of(cls, arrays: ItemArrays) -> "Items":
+        """Takes the arrays that a formula may read; `integer_labels` are left out."""
+        return cls(arrays.labels, arrays.exists, arrays.weights, arrays.columns)
+
+    def relevant(self, threshold: Number) -> jax.Array:
+        """Whether each item exists and its label reaches the threshold, bool.
+
+        Labels are compared in the dtype of the values. A `relevance_threshold` that is an
+        option of a metric has been rounded to the dtype of the labels as passed.
+        """
+        return (self.labels >= threshold) & self.exists
+
+
+# Products of gains and item weights are capped here, so that sums of them stay finite.
+MAX_WEIGHTED_GAIN = 2.0**107
+
+# Gains that are to be multiplied by item weights are scaled by this power of two first,
+# so that the products stay below the cap where both are large.
+WEIGHTED_SCALE = 2.0**-64
+
+# The value of each item, or whether it has a property: a function of each item by itself.
+ItemFn = Callable[[Items], jax.Array]
+
+
+def item_values(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
+    """Evaluates `item_fn` in floats, `[*lists, items, …]`; 0 where no item exists."""
+    values = item_amounts(item_fn, arrays, dtype)
+    return values.astype(dtype) if values.dtype == jnp.bool_ else values
+
+
+def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
+    """Evaluates `item_fn` in bools, which are to be counted, or in floats.
+
+    Returns `[*lists, items, …]`, False or 0 where no item exists; a constant is repeated
+    for every item.
+    """
+    values = jnp.asarray(item_fn(Items.of(arrays)))
+    if values.dtype not in (dtype, jnp.bool_):
+        values = as_real(values, dtype)
+    if values.ndim < arrays.exists.ndim:  # a constant
+        values = jnp.broadcast_to(values, arrays.exists.shape)
+    return jnp.where(widen(arrays.exists, values), values, jnp.zeros_like(values))
+
+
+def item_order_values(
+    item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike
+) -> jax.Array:
+    """Evaluates `item_fn` for comparisons; as floats, large integers would tie.
+
+    Integers keep their dtype; bools and floats become floats of `dtype`. Returns
+    `[*lists, items]`, 0 where no item exists.
+    """
+    kind = jax.eval_shape(lambda: jnp.asarray(item_fn(Items.of(arrays)))).dtype
+    is_integer = jnp.issubdtype(kind, jnp.integer)
+    return item_values(item_fn, arrays, kind if is_integer else dtype)
+
+
+def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
+    """Evaluates `item_fn` in bools, `[*lists, items, …]`; False where no item exists."""
+    holds = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
+    return holds & widen(arrays.exists, holds)
+
+
+@by_options
+def relabelling(item_fn: ItemFn, *, label_fn: ItemFn) -> ItemFn:
+    """Returns the function of items that reads the labels that `label_fn` gives them."""
+    return _of_other_labels(item_fn, label_fn)
+
+
+@by_options
+def _of_other_labels(items: Items, *, item_fn: ItemFn, label_fn: ItemFn) -> jax.Array:
+    return item_fn(_with_labels(items, label_fn(items)))
+
+
+@by_options
+def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
+    """Returns the mean of `item_fn` where labels are the probabilities of 1, and else 0.
+
+    An item worth 3 with the label 1 and 1 with the label 0 is worth 1.5 with 0.25.
+    """
+    labels = items.labels
+    of_one, of_zero = (
+        jnp.asarray(item_fn(_with_labels(items, label))).astype(labels.dtype)
+        for label in (jnp.ones_like(labels), jnp.zeros_like(labels))
+    )
+    return of_zero + widen(labels, of_one) * (of_one - of_zero)
+
+
+def _with_labels(items: Items, labels: jax.Array) -> Items:
+    """Returns items with other labels, 0 where no item exists."""
+    labels = jnp.where(items.exists, labels, 0)
+    return dataclasses.replace(items, labels=labels)

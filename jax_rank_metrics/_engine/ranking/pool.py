@@ -1,0 +1,156 @@
+"""Pools: all judged items, or the tie group that straddles the cut of a ranking."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._engine.items import ItemArrays, RawItems
+from jax_rank_metrics._engine.layouts.base import PoolLayout
+from jax_rank_metrics._engine.ordering.candidates import RawCandidates
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.places import first_stop
+from jax_rank_metrics._engine.ranking.item_fns import (
+    ItemFn,
+    item_amounts,
+    item_predicate,
+)
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground.types import AxisNames
+
+
+@pytree()
+class Pool:
+    """Items that are added up, in any order, and their layout: all that were judged.
+
+    The tie group across the cut of a ranking is a pool too.
+    """
+
+    items: ItemArrays | RawItems
+    layout: PoolLayout
+
+    @property
+    def indices(self) -> jax.Array:
+        """The index of each item, which rises with the order in which they were passed."""
+        return arithmetic.iota(self.items.read().exists)
+
+    @property
+    def finds_stops(self) -> bool:
+        """Whether the first item that stops a user is found at any rank, held or not."""
+        return False
+
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that reads ranks, where none is held."""
+        raise NotImplementedError
+
+    def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
+        """Finds the first item that stops a user, by counting the items above it.
+
+        Args:
+            stop_fn: From `Items`, which items stop, bool.
+            in_groups: Whether tied items form groups rather than a definite order.
+        """
+        raise NotImplementedError
+
+    def totals(
+        self, item_fns: Sequence[ItemFn], dtype: DTypeLike
+    ) -> tuple[jax.Array, list[jax.Array]]:
+        """Adds up the items with a rank that this device holds.
+
+        Args:
+            item_fns: Functions of items, to be summed; bools are counted.
+            dtype: The float dtype of sums; counts are int32.
+
+        Returns:
+            How many items there are, `[*lists]` int32, and the sums, `[*lists, …]` each.
+        """
+        items, layout = self.items.retrieved_items(), self.layout.on_device
+        sums = []
+        for item_fn in item_fns:
+            amounts = item_amounts(item_fn, items, dtype)
+            sums.append(layout.sum(amounts, amounts.ndim - items.exists.ndim))
+        return layout.sum(items.exists), sums
+
+
+@pytree()
+class SortedPool(Pool):
+    """A pool in rank order, such as that of packed lists, with the index of each item."""
+
+    index: jax.Array
+
+    @property
+    def indices(self) -> jax.Array:
+        """The index of each item, which rises with the order in which they were passed."""
+        return self.index
+
+
+@pytree("items_axis")
+class ScoredPool(Pool):
+    """A pool with its scores, by which places can be counted without an order.
+
+    Shapes for lists as rows:
+        scores: `[*lists, items]`, as they were passed.
+        policy: The tie policy, with the seeds of its lists.
+        items_axis: The mesh axes over which items are cut, static.
+    """
+
+    items: RawItems
+    scores: jax.Array
+    policy: Policy
+    items_axis: AxisNames | None
+
+    @property
+    def finds_stops(self) -> bool:
+        """True: items are counted by their scores."""
+        return True
+
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that reads ranks, where nothing was ordered."""
+        return (
+            "this metric reads ranks, but it was made with order_free=True, so that "
+            "nothing was ordered; leave order_free out"
+        )
+
+    @property
+    def candidates(self) -> RawCandidates:
+        """The items on their way to a rank."""
+        start = 0
+        if self.items_axis is not None:
+            # Indices count through all devices: the order of what ties in all else.
+            start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
+        return RawCandidates(self.scores, self.items, start)
+
+    def of_key(self, key: jax.Array) -> Pool:
+        """Returns the items with a rank that have one key per list, `[*lists]`."""
+        candidates = self.candidates.read()
+        is_equal = candidates.keys == key[..., None]
+        return Pool(candidates.items.only(is_equal), self.layout)
+
+    def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
+        """Finds the first item that stops; see `Pool.first_stop`."""
+        items, layout = self.candidates.read(), self.layout
+        exists = items.items.exists
+        stop = item_predicate(stop_fn, items.items)
+        first = first_stop.from_keys(items.keys, exists, stop, layout)
+        if in_groups:
+            return first
+
+        def best_stop(level: jax.Array, among: jax.Array) -> jax.Array:
+            key = first_stop.best_key(level, among & stop, layout)
+            return layout.broadcast_to_items(key)
+
+        # Within the tie group of the first stop, compare items by one tie-break after
+        # the other, at last by index. `undecided` are the items that equal the first
+        # stop so far; those that beat it on a level stand before it.
+        undecided = exists & (items.keys == best_stop(items.keys, exists))
+        earlier = jnp.zeros_like(first.above)
+        for level in (*items.tie_breaks(self.policy), -items.ids):
+            best = best_stop(level, undecided)
+            earlier = earlier + layout.sum(undecided & (level > best))
+            undecided = undecided & (level == best)
+        return first_stop.at_known_rank(first.above + earlier, first.stops > 0)

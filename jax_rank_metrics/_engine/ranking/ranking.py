@@ -1,0 +1,430 @@
+"""The `Ranking` that users hold and formulas read."""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from jax_rank_metrics._engine.ranking import (
+    best_order,
+    concordance,
+    stops,
+    sums,
+    totals,
+)
+from jax_rank_metrics._engine.ranking.cache import Cache
+from jax_rank_metrics._engine.ranking.data import Dependencies, RankingData
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn, relabelling
+from jax_rank_metrics._ground import arithmetic, inputs
+from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PositionFn
+from jax_rank_metrics._values.per_list import PerList
+
+
+class Ranking:
+    """Lists in rank order. Made by `rank` and its kin, read by every metric.
+
+    A metric reads it through `expected_sum` and `expected_first`, and totals over the
+    pool; see `jax_rank_metrics.metric`. It is a pytree, whose only child is private.
+    """
+
+    # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, for as long as
+    # it is traced, one of a program that a source made may hold what counts places instead
+    # of ranking.
+    __slots__ = ("__weakref__", "_count_places", "_data")
+
+    def __init__(
+        self,
+        data: RankingData,
+        count_places: Callable[[], RankingData] | None = None,
+    ) -> None:
+        """Takes the data to read."""
+        self._data, self._count_places = data, count_places
+
+    @property
+    def _traced(self) -> RankingData:
+        # Outside of a metric every call has a cache of its own, and nothing outlives it.
+        data = self._data
+        return data if data.call_cache is not None else data.under("expected", Cache())
+
+    def _traced_for(self, name: str) -> RankingData:
+        """Returns the data for what formulas that are linear in gains must not read."""
+        self._data.check_labels_as_passed(name)
+        return self._traced
+
+    def expected_sum(
+        self,
+        item_fn: ItemFn,
+        place_fn: Callable[..., jax.Array],
+        ks: Sequence[Cut],
+        *,
+        counting: Sequence[ItemFn] = (),
+        per_list: Sequence[jax.Array] = (),
+    ) -> jax.Array:
+        """Returns `Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
+
+        Multiplies what each item is worth by what its place is worth within the ranks up
+        to k: the expected value over all orders of tied items, or the value of the one
+        order there is.
+
+        Args:
+            item_fn: From `Items`, what each is worth, `[*lists, items]`, which may have
+                trailing axes; 0 for the label 0 where only relevant items are held.
+            place_fn: `place_fn(place, k, *per_list)`, what a `Place` is worth within the
+                ranks up to k (None is every rank), so 0 where it has none of these;
+                `positions(discount_fn)` makes one of a function of ranks.
+            ks: Cutoffs: ints, None, or arrays `[*lists]`.
+            counting: Functions of `Items` to be added up for `place_fn`: the sum of the
+                i-th over all items above a tie group is `place.counted_above[i]`, that
+                over the group itself `place.counted_tied[i]`. Bools are counted, numbers
+                are summed; an infinite number makes the sums of other items of its list
+                NaN. The functions may have trailing axes as well; `place_fn` then sees
+                one entry of these at a time.
+            per_list: Arrays `[*lists]` that `place_fn` is given, in shapes that
+                broadcast with places.
+
+        Returns:
+            `[*lists, len(ks), …]`.
+
+        Raises:
+            ValueError: if the ranking was cut above a cutoff, or holds only relevant
+                items and `item_fn` of the label 0 is not 0.
+        """
+        _check_place_fn("expected_sum", place_fn, len(per_list))
+        data, ks = self._traced.of_places(), inputs.cuts(ks)
+        item_fn, *counting = map(data.labelled, (item_fn, *counting))
+        # Functions are keys by identity: metrics that pass the same ones share their sums.
+        args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
+        key = ("sum", *args, data.reading)
+        return data.cache.get_or_compute(key, lambda: sums.expected(data, *args))
+
+    def expected_max(
+        self,
+        item_fn: ItemFn,
+        place_fn: Callable[..., jax.Array],
+        ks: Sequence[Cut],
+        *,
+        counting: Sequence[ItemFn] = (),
+        per_list: Sequence[jax.Array] = (),
+    ) -> jax.Array:
+        """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
+
+        The arguments are those of `expected_sum`; values have no trailing axes, and no
+        product may be negative. Tied items share a place, and the maximum is not a mean
+        over their orders. So this is for metrics that read one definite order
+        (`ties="order"`), or define what ties mean (`ties="own"`).
+
+        Items worth 0 1 1 in this order, at places worth 1 / rank, have the maximum 1/2.
+
+        Returns:
+            `[*lists, len(ks)]`, 0 for lists without items.
+
+        Raises:
+            ValueError: as `expected_sum`; or if tie groups are read and the ranking was
+                cut, so that items that tie with the last one may be missing.
+        """
+        _check_place_fn("expected_max", place_fn, len(per_list))
+        data, ks = self._traced_for("expected_max"), inputs.cuts(ks)
+        args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
+        return sums.expected(data, *args, take_max=True)
+
+    def expected_first(
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    ) -> tuple[jax.Array, jax.Array]:
+        """Follows a user from the top of the list to the first item that stops them.
+
+        Args:
+            stop_fn: From `Items`, bools: which items stop the user, so that the first
+                stop is found by counting, at any cutoff where scores are at hand. Or
+                floats, the probability that each item stops a user who reaches it, whose
+                mean over the orders of tied items takes a step for each that can stop.
+            position_fn: What a stop at rank 1, 2, … is worth.
+            ks: Cutoffs: ints, None, or arrays `[*lists]`.
+
+        Returns:
+            The mean of `position_fn` at the first stop, 0 beyond k, and the probability
+            that there is no stop by k, each `[*lists, len(ks)]`.
+
+        Raises:
+            ValueError: if the ranking was cut above a cutoff and its scores are not at
+                hand, or if places are soft.
+        """
+        _check_position_fn("expected_first", position_fn)
+        data = self._traced_for("expected_first").of_places()
+        args = (stop_fn, position_fn, inputs.cuts(ks))
+        key = ("first", *args, data.reading)
+        return data.cache.get_or_compute(key, lambda: stops.expected(data, *args))
+
+    def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
+        """Counts the pairs of items of different values, by the order of their scores.
+
+        Takes time of items·log(distinct values), and the memory of a few arrays. Reads
+        whole lists; items without a rank are in no pair.
+
+        Args:
+            value_fn: From `Items`, the value of each, not negative. Integer labels
+                reach it as integers, and integer values compare as integers.
+
+        Returns:
+            `[*lists]` floats each: `in_order`, the pairs in which the larger value has
+            the better score; `tied`, those whose scores tie; `total`, all of them; and
+            `opposed`, those in which the larger value has the worse score.
+
+        Raises:
+            ValueError: if the ranking was cut, or holds only relevant items and
+                `value_fn` of the label 0 is not 0.
+        """
+        data = self._traced_for("pairs").of_places()
+        key = ("pairs", value_fn, data.reading)
+        return data.cache.get_or_compute(key, lambda: concordance.pairs(data, value_fn))
+
+    def per_list(
+        self,
+        values: jax.Array,
+        defined: jax.Array | bool,
+        k: Cutoffs,
+        item_fn: ItemFn,
+    ) -> PerList:
+        """Returns the values of a metric, with the weights of their lists.
+
+        A list that counts has the value NaN where the score of an item that may have a
+        rank is NaN, if the metric has read places; and where a gain is not finite.
+
+        Args:
+            values: `[*lists, len(ks)]`.
+            defined: `[*lists]` bool, whether the metric is defined; True if it is defined
+                for every list that exists.
+            k: The argument of the metric; unless it is a tuple, the last axis is removed.
+            item_fn: The relevance of items. Where items have weights and lists have none,
+                the weight of a list is the mean weight of its items, each counted
+                `item_fn` times.
+        """
+        data = self._traced
+        weights, shape = data.list_weights, data.list_exists.shape
+        if weights is None:
+            weights = totals.mean_item_weight(data, data.labelled(item_fn))
+        if weights is None:
+            weights = jnp.ones(shape, data.dtype)
+        is_counted = data.list_exists & (weights > 0)
+        defined = defined & is_counted
+        # Outside of a metric, values are taken to depend on places.
+        reads_places = data.dependencies.on_places or self._data.call_cache is None
+        unknown = totals.unknown_lists(data, is_counted, reads_places)
+        # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
+        values = jnp.where(arithmetic.widen(defined, values), values, 0)
+        if unknown is not None:
+            values = jnp.where(arithmetic.widen(unknown, values), jnp.nan, values)
+            defined = defined | unknown
+        if not isinstance(k, (tuple, list)):
+            values = jnp.squeeze(values, axis=len(shape))
+        weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
+        return PerList(values, weights, defined)
+
+    @property
+    def items(self) -> jax.Array:
+        """Which item is at each rank, `[*lists, ranks]` int32; −1 where none is.
+
+        An item is identified by its index in the row, which counts through all devices
+        where items are cut over them; by its index in the retrieved list; or by its id.
+        Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
+        items stand in the order of the policy; under None and "expected", in that of a
+        hash of their indices, which is blind to labels, and the same in every list.
+
+        Raises:
+            ValueError: if items were counted instead of ordered, or have soft places.
+        """
+        return self._traced_for("items").of_places().items
+
+    @property
+    def segment_ids(self) -> jax.Array:
+        """The list of each of `items` of packed lists, `[items]` int32.
+
+        Lists are numbered along all of their axes; an item of no list has the number of
+        lists.
+
+        Raises:
+            ValueError: if lists are not packed.
+        """
+        layout = self._traced_for("segment_ids").packed_layout
+        if layout is None:
+            raise ValueError("segment_ids: these lists are not packed")
+        return layout.ids
+
+    def depth(self, ks: Sequence[Cut], *, nominal: bool = False) -> jax.Array:
+        """Counts the items at the ranks up to each k, `[*lists, len(ks)]` floats.
+
+        A list of 3 items has the depths 2 3 3 at k = 2, 5 and None. With `nominal`, the
+        depth is k itself, even beyond the end of the list: 2 5 3.
+        """
+        return totals.depth(self._traced, ks, nominal)
+
+    def pool_sum(self, item_fn: ItemFn) -> jax.Array:
+        """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
+        return totals.pool_sum(self._traced, self._traced.labelled(item_fn))
+
+    def pool_max(self, item_fn: ItemFn) -> jax.Array:
+        """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
+        return totals.pool_max(self._traced, self._traced.labelled(item_fn))
+
+    def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
+        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs.
+
+        Shares of a list become arrays `[*lists]` int32, the cutoff of each list.
+        """
+        return totals.cutoffs(self._traced, k)
+
+    def num_relevant(self, relevance_threshold: Number) -> jax.Array:
+        """Counts the relevant items of the pool, `[*lists]` floats."""
+        return totals.num_relevant(self._traced, relevance_threshold)
+
+    def ideal_sum(
+        self,
+        item_fn: ItemFn,
+        position_fn: PositionFn,
+        ks: Sequence[Cut],
+        *,
+        monotone: bool = False,
+    ) -> jax.Array:
+        """Returns `Σ item_fn·position_fn(rank)` of the pool's best order, to each k.
+
+        Args:
+            item_fn: From `Items`, the value of each, not negative.
+            position_fn: What ranks 1, 2, … are worth.
+            ks: Cutoffs.
+            monotone: Whether `item_fn` reads labels alone, never falls as they rise and
+                is 0 for 0, so that the order of labels is the order of values.
+
+        Returns:
+            `[*lists, len(ks)]`.
+        """
+        _check_position_fn("ideal_sum", position_fn)
+        data = self._traced_for("ideal_sum")
+        return best_order.ideal_sum(data, item_fn, position_fn, ks, monotone)
+
+    def ideal_first(
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    ) -> jax.Array:
+        """Returns the mean of `position_fn` at the first stop in the pool's best order.
+
+        Args:
+            stop_fn: From `Items`, the probability that each stops a user, as for
+                `expected_first`; it reads labels alone and never falls as they rise.
+            position_fn: What a stop at rank 1, 2, … is worth; it never rises.
+            ks: Cutoffs.
+
+        Returns:
+            `[*lists, len(ks)]`.
+        """
+        _check_position_fn("ideal_first", position_fn)
+        data = self._traced_for("ideal_first")
+        return best_order.ideal_first(data, stop_fn, position_fn, ks)
+
+    def __reduce__(self) -> tuple[type["Ranking"], tuple[RankingData]]:
+        """Pickles the data alone."""
+        return type(self), (self._data,)
+
+    def __repr__(self) -> str:
+        """Shows the data."""
+        return f"{type(self).__name__}({self._data!r})"
+
+
+def data_of(ranking: Ranking) -> RankingData:
+    """Returns the data that a ranking reads."""
+    return ranking._data
+
+
+def counted_data_of(ranking: Ranking) -> RankingData | None:
+    """Counts the places of the relevant items of a ranking that holds the first ranks.
+
+    In a program, metrics that need no other places read these instead, and the ranks
+    that nothing reads are not compiled. None where ranks are as good, or known already.
+    """
+    count = ranking._count_places
+    return None if count is None else count()
+
+
+def traced_data(ranking: Ranking) -> RankingData:
+    """Returns the data that a ranking reads, with the cache of the metrics of a call.
+
+    Outside of a metric the cache is a new one.
+    """
+    return ranking._traced
+
+
+def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
+    """Returns the same places of items with other labels.
+
+    Raises ValueError for what a metric that is linear in gains has no use for, such as
+    the ideal order.
+
+    Args:
+        ranking: The lists, as a metric is given them.
+        label_fn: From `Items`, the label of each.
+    """
+    data = traced_data(ranking)
+    return Ranking(dataclasses.replace(data, relabel=relabelling(label_fn)))
+
+
+def of_totals(ranking: Ranking) -> Ranking:
+    """Returns the ranking for values that depend on the pool alone, and so on no score."""
+    data = traced_data(ranking)
+    return Ranking(dataclasses.replace(data, depends_on=Dependencies()))
+
+
+# `count_places` stays behind: it belongs to the trace that made it.
+jax.tree_util.register_pytree_with_keys(
+    Ranking,
+    lambda ranking: (((jax.tree_util.GetAttrKey("_data"), data_of(ranking)),), None),
+    lambda _, children: Ranking(*children),
+    lambda ranking: ((data_of(ranking),), None),
+)
+export.register_pytree_node_serialization(
+    Ranking,
+    serialized_name="jax_rank_metrics.Ranking",
+    serialize_auxdata=lambda _: b"",
+    deserialize_auxdata=lambda _: None,
+)
+
+
+def _check_place_fn(
+    verb: str, place_fn: Callable[..., object], num_arrays: int
+) -> None:
+    """Raises TypeError if a function cannot be called with a place, k and arrays."""
+    arguments = ("place", "k", *[f"array_{i + 1}" for i in range(num_arrays)])
+    cure = "pass jrm.positions(f), where f is a function of ranks"
+    _check_call(verb, "place_fn", place_fn, arguments, cure)
+
+
+def _check_position_fn(verb: str, position_fn: Callable[..., object]) -> None:
+    """Raises TypeError if a function cannot be called with ranks alone."""
+    cure = "pass a function of ranks as it is, without jrm.positions"
+    _check_call(verb, "position_fn", position_fn, ("ranks",), cure)
+
+
+def _check_call(
+    verb: str,
+    name: str,
+    function: Callable[..., object],
+    arguments: tuple[str, ...],
+    cure: str,
+) -> None:
+    if not callable(function):
+        raise TypeError(f"{verb}: {name} is {function!r}; {cure}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions in C have none
+        return
+    try:
+        # Names instead of arrays: only the number of arguments is looked at.
+        signature.bind(*arguments)
+    except TypeError as error:
+        if isinstance(function, functools.partial):
+            function = function.func
+        kind = getattr(function, "__qualname__", type(function).__name__)
+        raise TypeError(
+            f"{verb}: {name} is {kind}{signature}, but is called as "
+            f"{name}({', '.join(arguments)}); {cure}"
+        ) from error

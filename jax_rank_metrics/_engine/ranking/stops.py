@@ -1,0 +1,131 @@
+"""Computes `Ranking.expected_first`, and where the best item of each list ranks."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.places import cascade, first_stop
+from jax_rank_metrics._engine.places.place import is_within
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.item_fns import (
+    ItemFn,
+    Items,
+    item_predicate,
+    item_values,
+)
+from jax_rank_metrics._engine.ranking.ranked import NO_FIRST_STOP
+from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
+from jax_rank_metrics._ground.types import Cut, PositionFn
+
+
+def expected(
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `Ranking.expected_first`."""
+    part = data.items_held or data.judged_pool()
+    # Bools have a first stop, found by counting. Chances need the items one by one.
+    dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
+    if dtype != jnp.bool_:
+        return _by_chance(data, stop_fn, position_fn, ks)
+    if not data.in_groups:
+        return at_mean_rank(data, stop_fn, position_fn, ks)
+    first = _first_stop(data, stop_fn, ks)
+    return first_stop.expected(first, position_fn, ks, data.dtype)
+
+
+def at_mean_rank(
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """Reads `position_fn` at the mean rank of the first stop's tie group.
+
+    The arguments and errors are those of `Ranking.expected_first` of bools, which this
+    equals where nothing ties. A rank that is not whole is beyond k if it is above k.
+    """
+    first = _first_stop(data, stop_fn, ks)
+    return first_stop.at_mean_rank(first, position_fn, ks, data.dtype)
+
+
+def _first_stop(
+    data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
+) -> first_stop.FirstStop:
+    """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
+    data.of_places()
+    key = ("first stop", stop_fn, tuple(ks), data.reading)
+    return data.cache.get_or_compute(key, lambda: _find_first_stop(data, stop_fn, ks))
+
+
+def _find_first_stop(
+    data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
+) -> first_stop.FirstStop:
+    pool, is_held = data.pool, data.items_held is not None and data.reaches(ks)
+    if pool is not None and pool.finds_stops and not is_held:
+        in_groups = data.in_groups
+        return data.cache.get_or_compute(
+            # Without cutoffs: the pool finds the stop at whatever rank it is.
+            ("first stop", stop_fn, in_groups),
+            lambda: pool.first_stop(stop_fn, in_groups),
+        )
+    items_held = data.held_through(ks)
+    group_size, (stops_of_group,) = data.group_across_cut(items_held, (stop_fn,))
+    check_unlisted(data, stop_fn)
+    stop = item_predicate(stop_fn, items_held.items)
+    return items_held.first_stop(stop, group_size, stops_of_group)
+
+
+def _by_chance(
+    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """Follows a user whom each item stops by chance."""
+    if data.is_soft:
+        raise ValueError(NO_FIRST_STOP)
+    ranks = data.held_through(ks)
+    check_unlisted(data, stop_fn)
+
+    def find() -> jax.Array:
+        stop = item_values(stop_fn, ranks.items, data.dtype)
+        continues = ranks.continues if ranks.in_groups else None
+        group = None
+        if ranks.straddles is not None and ranks.keys is not None:
+            group = ranks.group_stops(data.judged_pool(), stop_fn, data.dtype)
+        return cascade.stop_chances(ranks.layout, stop, continues, group)
+
+    chances = data.cache.get_or_compute(("stop chances", stop_fn, data.reading), find)
+    rank_means = ranks.rank_means(data.cache, data.dtype)
+    return cascade.expected(chances, rank_means, position_fn, ks, ranks.layout)
+
+
+def best_ranks(
+    data: RankingData, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
+) -> jax.Array:
+    """Returns the rank of the first hit with the largest value, in one definite order.
+
+    Hits with the values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
+
+    Args:
+        data: The lists.
+        hit_fn: From `Items`, bools: which can be the best.
+        item_fn: From `Items`, the value of each, not negative.
+        ks: Cutoffs: ints, None, or arrays `[*lists]`.
+
+    Returns:
+        `[*lists, len(ks)]` floats; 0 where no hit has a rank up to k.
+
+    Raises:
+        ValueError: as `Ranking.expected_sum`.
+    """
+    ranks = data.held_through(ks).in_one_order()
+    check_unlisted(data, hit_fn)
+    items, layout = ranks.items, ranks.layout
+    is_hit = item_predicate(hit_fn, items)
+    values = item_values(item_fn, items, data.dtype)
+    rank = ranks.above_and_tied(data.cache)[0] + 1
+    best = []
+    for cutoff in map(layout.cut_of_items, ks):
+        is_candidate = is_hit & is_within(rank, cutoff)
+        largest = layout.max(jnp.where(is_candidate, values, jnp.zeros_like(values)))
+        is_best = is_candidate & (values == layout.broadcast_to_items(largest))
+        # Layouts have no minimum: negate the maximum of the negated ranks.
+        first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
+        best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
+    return jnp.stack(best, axis=-1).astype(data.dtype)

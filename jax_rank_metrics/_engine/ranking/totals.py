@@ -1,0 +1,223 @@
+"""Totals over the pool of judged items, and what follows from them for a list.
+
+A list has no value where a score of it is NaN, or where a gain of its pool overflows.
+"""
+
+import functools
+from collections.abc import Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.layouts.base import PoolLayout
+from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.item_fns import (
+    MAX_WEIGHTED_GAIN,
+    WEIGHTED_SCALE,
+    ItemFn,
+    Items,
+    item_amounts,
+    item_predicate,
+    item_values,
+)
+from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_known
+from jax_rank_metrics._ground import arithmetic, inputs
+from jax_rank_metrics._ground.gains import MONOTONE_GAINS, gains_of
+from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
+
+# Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.
+# Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
+_BITS, _DIGITS = 16, 6
+
+
+def pool_sum(data: RankingData, item_fn: ItemFn) -> jax.Array:
+    """Computes `Ranking.pool_sum`."""
+    pool, dtype = data.judged_pool(), data.dtype
+    check_known(data, item_fn)
+
+    def total(items: ItemArrays, layout: PoolLayout) -> jax.Array:
+        amounts = item_amounts(item_fn, items, dtype)
+        return layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)
+
+    totals = [total(*part) for part in pool.layout.parts(pool.items.read())]
+    return functools.reduce(jnp.add, totals)
+
+
+def pool_max(data: RankingData, item_fn: ItemFn) -> jax.Array:
+    """Computes `Ranking.pool_max`."""
+    pool = data.judged_pool()
+    check_known(data, item_fn)
+    check_alike(data, item_fn)
+    return pool.layout.max(item_values(item_fn, pool.items.read(), data.dtype))
+
+
+def num_relevant(data: RankingData, threshold: Number) -> jax.Array:
+    """Computes `Ranking.num_relevant`."""
+
+    def is_relevant(items: Items) -> jax.Array:
+        return items.relevant(threshold)
+
+    def count() -> jax.Array:
+        # The caller has counted the labels as passed, and no others.
+        if data.known_relevant is None or data.relabel is not None:
+            return pool_sum(data, data.labelled(is_relevant))
+        # Never fewer than were retrieved, so that no recall exceeds 1.
+        assert data.items_held is not None
+        retrieved = arithmetic.count(is_relevant(Items.of(data.items_held.items)))
+        return jnp.maximum(data.known_relevant, retrieved).astype(data.dtype)
+
+    return data.cache.get_or_compute(("relevant", threshold, data.relabel), count)
+
+
+def cutoffs(data: RankingData, k: Cutoffs) -> tuple[Cut, ...]:
+    """Computes `Ranking.cutoffs`."""
+
+    def find(fraction: share) -> jax.Array:
+        pool = data.judged_pool()
+        return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
+
+    def resolved(cutoff: Cut | share) -> Cut:
+        if not isinstance(cutoff, share):
+            return cutoff
+        return data.cache.get_or_compute(("share", cutoff), partial(find, cutoff))
+
+    ks = inputs.cutoffs(k)
+    _check_ranks(data, ks)
+    return tuple(map(resolved, ks))
+
+
+def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
+    """Raises for a cutoff among ranks that the float dtype of places cannot tell apart."""
+    dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
+    max_ranks = data.items_held.ranks if data.items_held else data.max_items or 0
+    numbers = [k for k in ks if isinstance(k, int) and k > limit]
+    if numbers and max_ranks > limit:
+        raise ValueError(
+            f"k is {numbers[0]}, but ranks beyond {limit} are not told apart in {dtype}; "
+            f"pass at most {limit}, or None for whole lists"
+        )
+
+
+def depth(data: RankingData, ks: Sequence[Cut], nominal: bool) -> jax.Array:
+    """Computes `Ranking.depth`."""
+    length = data.length.astype(data.dtype)
+    depth_at = jnp.full_like if nominal else jnp.minimum
+    depths = [
+        length if k is None else depth_at(length, jnp.asarray(k, length.dtype))
+        for k in ks
+    ]
+    return jnp.stack(depths, axis=-1)
+
+
+def mean_item_weight(data: RankingData, item_fn: ItemFn) -> jax.Array | None:
+    """Returns w̄: the mean item weight of every list, each item counted `item_fn` times.
+
+    A list in which `item_fn` is 0 everywhere has the plain mean. None if items have no
+    weights.
+    """
+    if not data.has_item_weights:
+        return None
+    pool, dtype = data.judged_pool(), data.dtype
+    items, layout = pool.items.read(), pool.layout
+    assert items.weights is not None
+    times = item_values(item_fn, items, dtype)
+    # Scaled by a power of two, which rounds nothing, so that sums stay finite.
+    times = jnp.minimum(times, jnp.finfo(dtype).max) * WEIGHTED_SCALE
+    any_counts = layout.broadcast_to_items(layout.max(times) > 0)
+    times = jnp.where(any_counts, times, items.exists.astype(dtype))
+    weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
+    return arithmetic.ratio(layout.sum(weighted), layout.sum(times))
+
+
+def unknown_lists(
+    data: RankingData, is_counted: jax.Array, reads_places: bool
+) -> jax.Array | None:
+    """Finds the lists for which a metric has no value.
+
+    Args:
+        data: What the metric has read.
+        is_counted: `[*lists]` bool, the lists that count.
+        reads_places: Whether its values depend on the places of items.
+
+    Returns:
+        `[*lists]` bool, lists that count; None where every list has a value.
+    """
+    unknown = data.has_nan if reads_places else None
+    if data.dependencies.gain_fns:
+        overflowing = jnp.zeros_like(is_counted)
+        for gain_fn in data.dependencies.gain_fns:
+            overflowing = overflowing | (_overflows(data, gain_fn) & is_counted)
+        unknown = overflowing if unknown is None else unknown | overflowing
+        of_others = data.cache.overflowing
+        of_all = overflowing if of_others is None else overflowing | of_others
+        data.cache.overflowing = of_all
+    return None if unknown is None else unknown & is_counted
+
+
+def _overflows(data: RankingData, gain_fn: Gain) -> jax.Array:
+    """Whether a gain of the pool is not finite, `[*lists]` bool."""
+
+    def is_infinite(items: Items) -> jax.Array:
+        return ~jnp.isfinite(gains_of(gain_fn, items.labels))
+
+    def find() -> jax.Array:
+        if gain_fn in MONOTONE_GAINS and data.relabel is None:
+            return ~jnp.isfinite(gains_of(gain_fn, _largest_label(data)))
+        part = data.pool or data.items_held
+        assert part is not None
+        holds = item_predicate(data.labelled(is_infinite), part.items.read())
+        return part.layout.sum(holds) > 0
+
+    return data.cache.get_or_compute(("overflows", gain_fn, data.relabel), find)
+
+
+def _largest_label(data: RankingData) -> jax.Array:
+    """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
+
+    It is read off the best order of labels if another metric has asked for that.
+    """
+    if (known := data.cache.get(SORTED_LABELS)) is not None:
+        _, labels, layout = known
+        return layout.max(layout.first_ranks(labels, 1))
+    part = data.pool or data.items_held
+    assert part is not None
+    return part.layout.max(part.items.read().labels)
+
+
+def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:
+    """Returns ceil(float64(fraction·length)) of each length, int32.
+
+    The product is computed exactly, in integers of 32 bits, since not every device has
+    float64. With q its integer part, float64 rounds it to q where it exceeds q by no more
+    than half of the distance to the next float64: 2^(b − 53) for 2^b ≤ q < 2^(b + 1). (A
+    product half-way between the two is rounded to the even one, which is q.) So the
+    cutoff is q where the fractional part is at most that, and q + 1 elsewhere.
+
+    Args:
+        fraction: The share.
+        lengths: `[*lists]` int32, not negative.
+    """
+    is_all = fraction.fraction == 1
+    scaled = 0 if is_all else int(fraction.fraction * 2.0 ** (_BITS * _DIGITS))
+    low, high = lengths.astype(jnp.uint32) & 0xFFFF, lengths.astype(jnp.uint32) >> _BITS
+    carry, digits = jnp.zeros_like(low), []
+    for index in range(_DIGITS):  # the least significant digit first
+        digit = np.uint32(scaled >> (_BITS * index) & 0xFFFF)
+        partial = digit * low + (carry & 0xFFFF)
+        digits.append(partial & 0xFFFF)
+        carry = digit * high + (carry >> _BITS) + (partial >> _BITS)
+    quotient = lengths.astype(jnp.uint32) if is_all else carry
+    # The bit of the fractional part that is worth 2^(b − 53).
+    half = _BITS * _DIGITS - 53 + 31 - lax.clz(jnp.maximum(quotient, 1))
+    exceeds = jnp.zeros(lengths.shape, bool)
+    for index, digit in enumerate(digits):
+        bit = jnp.where(half // _BITS == index, 1 << half % _BITS, 0)
+        exceeds = (digit > bit) | ((digit == bit) & exceeds)
+    cutoffs = (quotient + exceeds.astype(jnp.uint32)).astype(jnp.int32)
+    return jnp.maximum(cutoffs, jnp.minimum(lengths, 1))

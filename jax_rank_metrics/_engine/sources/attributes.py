@@ -1,0 +1,210 @@
+"""`jrm.by_attributes`: relevance that a function derives from attributes."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.pytrees import pytree
+
+# From attributes of queries and of items, labels `[queries, items]`, or these and which
+# pairs leave the ranking, bool.
+LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
+
+
+@pytree("label_fn")
+class by_attributes:
+    """Relevance by attributes, in place of the ids of relevant items.
+
+    Labels are then a function of what is known of a query and of an item, such as the
+    person on a picture. They are computed for a block of items at a time, and no matrix
+    of all queries and items exists.
+
+    It is a pytree with the attributes as leaves. The function is static: pass the same
+    object again, rather than a fresh lambda, to use a compiled program again.
+
+    Args:
+        label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
+            `[queries, block]` of a block of items; or a pair of these and a bool array of
+            the same shape, true for items that leave the list: they have no rank and are
+            not in the pool. So do items whose label is negative or NaN, but drivers
+            refuse such labels. Attributes reach it with one axis of queries, whatever
+            axes lists have, or of items: compare `query[:, None] == item[None]`.
+            The labels are bools; or where all items are in one block, real numbers.
+        query_attributes: A pytree of arrays `[*lists, …]`, such as a dict. Attributes are
+            numbers; `numpy.unique(names, return_inverse=True)[1]` makes them of names.
+        item_attributes: A pytree of arrays `[items, …]`.
+
+    Pictures of the same person are relevant; those by the same camera as well leave the
+    list:
+
+    >>> from jax_rank_metrics import rank_catalog, recall
+    >>> def same_person(query, item):
+    ...     same = {x: query[x][:, None] == item[x][None] for x in query}
+    ...     return same["person"], same["person"] & same["camera"]
+    >>> relevant = by_attributes(
+    ...     same_person,
+    ...     {"person": [7, 8], "camera": [1, 1]},
+    ...     {"person": [7, 8, 7, 8], "camera": [2, 2, 1, 1]},
+    ... )
+    >>> queries, items = jnp.eye(2), jnp.array([[1.0, 0], [0, 2], [3, 0], [0, 4]])
+    >>> ranking = rank_catalog(queries, items, relevant, k=2)
+    >>> ranking.items[:, 0].tolist()
+    [0, 1]
+    >>> recall.of(ranking, k=1).values.tolist()
+    [1.0, 1.0]
+    """
+
+    label_fn: LabelFn
+    query_attributes: Any
+    item_attributes: Any
+
+    def __post_init__(self) -> None:
+        # Lists of numbers are arrays, which are not cut into their entries as pytrees.
+        for name in ("query_attributes", "item_attributes"):
+            tree = inputs.without_lists(getattr(self, name))
+            object.__setattr__(self, name, tree)
+
+
+def labels_of_block(
+    relevant: by_attributes,
+    lists: tuple[int, ...],
+    start: jax.Array | int,
+    length: int,
+) -> tuple[jax.Array, jax.Array, jax.Array | None]:
+    """Labels the items from `start` on.
+
+    Args:
+        relevant: What `checked_attributes` returned.
+        lists: The shape of the axes of lists.
+        start: The index of the first item.
+        length: The number of items.
+
+    Returns:
+        Arrays `[*lists, length]`: the labels as `label_fn` returns them; whether it
+        leaves each item in the ranking, bool; and whether the label of an item that it
+        leaves there is below 0 or NaN, which removes the item: None for bools.
+    """
+
+    def block(x: jax.Array) -> jax.Array:
+        if length == x.shape[0]:
+            return x
+        return lax.dynamic_slice_in_dim(x, start, length)
+
+    def one_axis(x: jax.Array) -> jax.Array:
+        return x.reshape((math.prod(lists), *x.shape[len(lists) :]))
+
+    result = relevant.label_fn(
+        jax.tree.map(one_axis, relevant.query_attributes),
+        jax.tree.map(block, relevant.item_attributes),
+    )
+    labels, excluded = result if isinstance(result, tuple) else (result, None)
+    # The function sees one axis of queries; from here on, lists have all their axes.
+    labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
+    kept = jnp.ones(labels.shape, bool)
+    if excluded is not None:
+        kept = ~jnp.asarray(excluded).reshape(labels.shape)
+    if labels.dtype == jnp.bool_:
+        return labels, kept, None
+    # Labels below 0, and those that are NaN, are padding as they are everywhere.
+    return labels, kept & (labels >= 0), kept & ~(labels >= 0)
+
+
+def read_attributes(
+    relevant: by_attributes, lists: tuple[int, ...], num_items: int
+) -> by_attributes:
+    """Converts attributes to arrays, and checks that they begin with the right axes.
+
+    Raises:
+        ValueError: if a leaf has other axes than `[*lists, …]` or `[items, …]`, or if JAX
+            would round numbers of it that are likely to be ids.
+        TypeError: if `label_fn` is no function, or a leaf is not an array of numbers.
+    """
+    label_fn = relevant.label_fn
+    if not callable(label_fn):
+        raise TypeError(
+            f"label_fn is {inputs.kind_of(label_fn)}; pass a function of the attributes "
+            "of queries and of items"
+        )
+    of_queries = inputs.attributes(
+        "query_attributes", relevant.query_attributes, lists, "queries"
+    )
+    of_items = inputs.attributes(
+        "item_attributes", relevant.item_attributes, (num_items,), "items"
+    )
+    return by_attributes(label_fn, of_queries, of_items)
+
+
+def label_dtype(
+    relevant: by_attributes, lists: tuple[int, ...], block_length: int
+) -> np.dtype:
+    """Returns the dtype of labels, and checks what the function makes of a block of items.
+
+    Args:
+        relevant: What `read_attributes` returned.
+        lists: The shape of the axes of lists.
+        block_length: The number of items in a block.
+    """
+    expected = (math.prod(lists), block_length)
+    # By types alone: nothing is labelled to check the function.
+    result = jax.eval_shape(
+        relevant.label_fn,
+        _with_first_axis(relevant.query_attributes, expected[0], len(lists)),
+        _with_first_axis(relevant.item_attributes, expected[1], 1),
+    )
+    # Tuples of other lengths are left whole, and refused as something without a shape.
+    parts = [result]
+    if isinstance(result, tuple) and len(result) == 2:
+        parts = list(result)
+    if any(getattr(part, "shape", None) != expected for part in parts):
+        kinds = " and ".join(map(inputs.kind_of, parts))
+        raise ValueError(
+            f"label_fn gives {kinds} for {expected[0]} queries and {expected[1]} items; "
+            f"return labels of shape {expected}, or these and a bool array of the same "
+            "shape that says what leaves the ranking. Attributes begin with one axis of "
+            "queries, or of items: compare query[:, None] with item[None]"
+        )
+    if jnp.issubdtype(parts[0].dtype, jnp.complexfloating):
+        raise TypeError(f"label_fn gives {parts[0].dtype} labels; return real numbers")
+    if len(parts) == 2 and parts[1].dtype != jnp.bool_:
+        raise TypeError(
+            f"label_fn gives {parts[1].dtype} for what leaves the ranking; return bools"
+        )
+    return parts[0].dtype
+
+
+def refuse_numbers(dtype: np.dtype, cure: str) -> None:
+    """Raises `ValueError` unless labels of items in several blocks are bools.
+
+    Args:
+        dtype: The dtype of labels.
+        cure: What else to pass.
+    """
+    if dtype != np.bool_:
+        raise ValueError(
+            f"label_fn gives {dtype} labels, which items in several blocks cannot have; "
+            f"return bools, such as labels > 0, or pass {cure}"
+        )
+
+
+def negative_labels(subject: str) -> str:
+    """Returns the message for a list that `label_fn` removes items from by their labels."""
+    return (
+        f"label_fn gives {subject} labels below 0 or NaN, by which items would leave the "
+        "ranking; return 0 for items that are not relevant, or a pair of labels and a bool "
+        "array of what leaves the ranking"
+    )
+
+
+def _with_first_axis(tree: Any, size: int, num_axes: int) -> Any:
+    """Returns the types of arrays with one axis in place of the first `num_axes`."""
+
+    def retyped(x: jax.Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((size, *x.shape[num_axes:]), x.dtype)
+
+    return jax.tree.map(retyped, tree)

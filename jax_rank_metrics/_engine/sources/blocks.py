@@ -1,0 +1,358 @@
+"""A catalogue of items, its scores in blocks, and catalogues cut over devices by type."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec
+
+from jax_rank_metrics._engine.ordering.keys import score_key
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.sources.attributes import by_attributes, labels_of_block
+from jax_rank_metrics._engine.sources.item_groups import memberships_of
+from jax_rank_metrics._engine.sources.lists import Relevant
+from jax_rank_metrics._engine.sources.similarities import Similarity
+from jax_rank_metrics._ground import arithmetic, meshes, shards
+from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground.types import AxisNames
+
+
+class Block(NamedTuple):
+    """Items of the catalogue with consecutive ids, scored for every list."""
+
+    scores: jax.Array  # [*lists, block]
+    exists: jax.Array  # [block] or [*lists, block], which are in the pool
+    retrieved: jax.Array | None  # [*lists, block], which have a rank; None if all exist
+    is_masked: bool  # whether items may be missing that no earlier block had
+    length: jax.Array  # [*lists], or () for all lists: how many items exist
+    first_id: jax.Array
+    first_new_id: jax.Array  # the items before it were in an earlier block
+    labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
+    # [*lists], whether `label_fn` removes an item by a label below 0 or NaN; None if never.
+    loses_items: jax.Array | None
+    memberships: jax.Array | None  # [*lists, groups], or [groups] for all lists: totals
+
+    @property
+    def has_rank(self) -> jax.Array:
+        """Which items have a rank, `[block]` or `[*lists, block]` bool."""
+        return self.exists if self.retrieved is None else self.retrieved
+
+    def offsets(self, ids: jax.Array) -> jax.Array:
+        """Returns the offsets of ids in the block, its size where they are not in it.
+
+        In a block of the items 40, 41 and 42, the ids [41, 7] have the offsets [1, 3].
+        """
+        return _offsets(ids, self.first_id, self.scores.shape[-1])
+
+    def introduces(self, ids: jax.Array) -> jax.Array:
+        """Whether each id is in this block and in none before it, bool."""
+        # The last block repeats items of the one before it, which has introduced them.
+        is_new = ids >= self.first_new_id.astype(ids.dtype)
+        return is_new & (self.offsets(ids) < self.scores.shape[-1])
+
+    def look_up(self, ids: jax.Array) -> tuple[jax.Array, jax.Array | None, jax.Array]:
+        """Returns which ids are of items that the block introduces, and their keys.
+
+        Returns:
+            Which ids are of such items; which of these have a rank, or None if all have;
+            and the keys of their scores, the least one for ids without a rank.
+        """
+        # Ids that are not in the block read its last item, and are ruled out by `exists`.
+        indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
+        exists = self.introduces(ids)
+        # Without masks, every item that a block introduces exists: a gather is saved.
+        if self.is_masked:
+            all_exists = jnp.broadcast_to(self.exists, self.scores.shape)
+            exists = exists & arithmetic.take(all_exists, indices)
+        scores, retrieved = arithmetic.take(self.scores, indices), None
+        if self.retrieved is not None:
+            retrieved = exists & arithmetic.take(self.retrieved, indices)
+        has_rank = exists if retrieved is None else retrieved
+        return exists, retrieved, score_key(scores, has_rank)
+
+
+@pytree("block_size", "depth", "items_axis", "judges_unlisted", "skips_inf")
+class Catalog:
+    """The arguments of `rank_catalog` and `rank_scores`, checked.
+
+    The items are those that this device holds, or a part of them that the host has read.
+
+    Attributes:
+        queries: `[*lists, …]`; or `[*lists, items]` scores that are known.
+        items: `[items, …]`.
+        similarity: What scores them.
+        block_size: How many items are scored at a time.
+        relevant: The items that are known by their ids.
+        attributes: Label all items; no ids are listed then.
+        exclude_ids: `[*lists, excluded]`.
+        item_mask: `[items]` bool; or `[*lists, items]`.
+        list_weights: `[*lists]`.
+        depth: How many ranks; None counts places instead.
+        policy: The tie policy; with seeds where lists are cut over devices.
+        key: The key of random ties.
+        items_axis: The mesh axes over which items are cut.
+        first_id: The id of the first item, without `items_axis`.
+        retrieved: `[*lists, items]` bool, which items of the pool have a rank; None if all
+            have.
+        skips_inf: Whether a score of −∞ says that an item has no rank.
+        judges_unlisted: Whether items that are not listed by their ids count as judged.
+    """
+
+    queries: jax.Array
+    items: jax.Array
+    similarity: Similarity
+    block_size: int
+    relevant: Relevant = dataclasses.field(default_factory=lambda: Relevant.empty(()))
+    attributes: by_attributes | None = None
+    exclude_ids: jax.Array | None = None
+    item_mask: jax.Array | None = None
+    list_weights: jax.Array | None = None
+    depth: int | None = None
+    policy: Policy = Policy(None)
+    key: jax.Array | None = None
+    items_axis: AxisNames | None = None
+    first_id: jax.Array | int = 0
+    retrieved: jax.Array | None = None
+    skips_inf: bool = False
+    judges_unlisted: bool = False
+
+    @classmethod
+    def of_scores(cls, scores: jax.Array) -> "Catalog":
+        """Returns one block of items, whose scores are known."""
+        # Such items need no embeddings.
+        items = jnp.zeros((scores.shape[-1], 0))
+        return cls(scores, items, Similarity(_known_scores), len(items))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores take the place of queries."""
+        return self.similarity.function is _known_scores
+
+    @property
+    def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
+        """The name of an array that says which lists there are, and this array.
+
+        It is `[*lists, …]` with one further axis.
+        """
+        if self.has_scores:
+            return "scores", self.queries
+        # Queries of a user's function may have any trailing axes; its scores have one.
+        if self.similarity.is_custom:
+            return "scores", jax.eval_shape(lambda: self.scores(0))
+        if self.similarity.query_axes > 1:
+            return "queries", jax.ShapeDtypeStruct(self.queries.shape[:-1], bool)
+        return "queries", self.queries
+
+    @property
+    def num_items(self) -> int:
+        """The number of items that this device holds."""
+        return self.items.shape[0]
+
+    @property
+    def block_length(self) -> int:
+        """The number of items in every block."""
+        return min(self.block_size, self.num_items)
+
+    @property
+    def num_blocks(self) -> int:
+        """The number of blocks that cover the items of this device."""
+        return -(-self.num_items // self.block_length)
+
+    def scores(self, start: jax.Array | int) -> jax.Array:
+        """Scores the block of items that begins at an index, `[*lists, block]`."""
+        items = self.cut(self.items, start, 0)
+        # Ranks have no gradient; for one, a scan would keep arrays of every block.
+        return lax.stop_gradient(self.similarity.scores(self.queries, items))
+
+    def cut(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
+        """Returns the part of an array that belongs to the block from an index on."""
+        if self.num_blocks == 1:
+            return x
+        return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
+
+    @property
+    def lists(self) -> tuple[int, ...]:
+        """The shape of the axes of lists."""
+        return self.relevant.ids.shape[:-1]
+
+    @property
+    def total_items(self) -> int:
+        """The number of items that all devices hold."""
+        axis = self.items_axis
+        return self.num_items * (1 if axis is None else lax.axis_size(axis))
+
+    def block(self, number: jax.Array) -> Block:
+        """Scores the block of this number, from 0.
+
+        All blocks have the same size. So the last one begins with items that were in the
+        block before, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3]
+        and [3, 4], and in the last of them only item 4 exists.
+        """
+        size = self.block_length
+        first_new = number * size
+        start = jnp.minimum(first_new, self.num_items - size)
+        scores = self.scores(start)
+        exists = start + lax.iota(jnp.int32, size) >= first_new
+        if self.item_mask is not None:
+            mask = self.cut(self.item_mask, start, self.item_mask.ndim - 1)
+            exists = jnp.broadcast_to(exists, mask.shape) & mask
+        # A scalar as long as all lists share the items, `[*lists]` once they differ.
+        length = arithmetic.count(exists)
+        id_of_first = jnp.asarray(self.first_id, jnp.int32)
+        if self.items_axis is not None:
+            # Devices hold equal parts, one after the other, through which ids count.
+            id_of_first = lax.axis_index(self.items_axis) * self.num_items
+        first_id = start + id_of_first
+        if self.exclude_ids is not None:
+            offsets = _offsets(self.exclude_ids, first_id, size)
+            exists = jnp.broadcast_to(exists, scores.shape)
+            # Excluded ids of other blocks have an offset beyond the end, and are dropped.
+            exists = arithmetic.put(exists, offsets, jnp.zeros(offsets.shape, bool))
+            length = arithmetic.count(exists)
+        labels = loses_items = None
+        if self.attributes is not None:
+            labels, has_rank, is_lost = labels_of_block(
+                self.attributes, scores.shape[:-1], start, size
+            )
+            exists = jnp.broadcast_to(exists, scores.shape)
+            if is_lost is not None:
+                # Before labels remove items: a label loses no item that is masked anyway.
+                loses_items = jnp.any(exists & is_lost, axis=-1)
+            exists = exists & has_rank
+            length = arithmetic.count(exists)
+        retrieved = None
+        if self.retrieved is not None or self.skips_inf:
+            retrieved = jnp.broadcast_to(exists, scores.shape)
+            if self.retrieved is not None:
+                axis = self.retrieved.ndim - 1
+                retrieved = retrieved & self.cut(self.retrieved, start, axis)
+            if self.skips_inf and jnp.issubdtype(scores.dtype, jnp.floating):
+                retrieved = retrieved & (scores != -jnp.inf)
+        masks = (self.item_mask, self.exclude_ids, labels)
+        is_masked = any(array is not None for array in masks)
+        memberships = None
+        if self.relevant.item_groups is not None:
+            ids = first_id + lax.iota(jnp.int32, size)
+            memberships = memberships_of(self.relevant.item_groups, ids)
+            # `[*lists, block]`, or `[block]` for all lists, times `[block, groups]`.
+            memberships = arithmetic.dot(exists.astype(memberships.dtype), memberships)
+        return Block(
+            scores=scores,
+            exists=exists,
+            retrieved=retrieved,
+            is_masked=is_masked,
+            length=length,
+            first_id=first_id,
+            first_new_id=first_new + id_of_first,
+            labels=labels,
+            loses_items=loses_items,
+            memberships=memberships,
+        )
+
+    def loses_items(self) -> jax.Array:
+        """Whether `label_fn` removes items by labels below 0 or NaN, `[*lists]` bool.
+
+        Only rankings that a caller makes may have such labels.
+        """
+        # Labels are numbers in one block alone, and bools are never below 0.
+        lost = self.block(jnp.zeros((), jnp.int32)).loses_items
+        if lost is None:
+            return jnp.zeros(self.lists, bool)
+        return (
+            lost if self.items_axis is None else meshes.any_over(lost, self.items_axis)
+        )
+
+    def has_inf(self) -> jax.Array:
+        """Whether an item of the first block has a rank and a score of −∞, `[*lists]`."""
+        block = self.block(jnp.zeros((), jnp.int32))
+        return jnp.any(block.has_rank & jnp.isneginf(block.scores), axis=-1)
+
+
+def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
+    """Returns the scores of a catalogue of one block, which were passed as queries."""
+    del items
+    return scores
+
+
+def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
+    """Returns `ids - first_id`, or `length` where that is not from 0 to `length - 1`."""
+    # In the dtype of the ids: int64 ids cut to int32 could fall into the block.
+    offsets = ids - first_id.astype(ids.dtype)
+    is_inside = (offsets >= 0) & (offsets < length)
+    return jnp.where(is_inside, offsets, length).astype(jnp.int32)
+
+
+R = TypeVar("R")
+
+
+def map_catalog_shards(
+    fn: Callable[[Catalog], R], catalog: Catalog, *, has_items: bool = False
+) -> R:
+    """Computes `fn(catalog)`, shard by shard where types say that arrays are sharded.
+
+    Items stay where they are, since most of the data are theirs. Where one mesh axis cuts
+    items and queries, the queries are gathered.
+
+    Args:
+        fn: Returns a pytree of arrays `[*lists, …]`, which must be equal on all devices
+            over which items are cut.
+        catalog: The catalogue, traced.
+        has_items: Whether `fn` returns arrays `[*lists, items]` instead.
+    """
+    leaves, structure = jax.tree.flatten(catalog)
+    axes = structure.flatten_up_to(_axes_of(catalog))
+    # Arrays that are whole on every device do not say how to cut the ranking.
+    arrays = {
+        kind: [
+            leaf for leaf, of_leaf in zip(leaves, axes, strict=True) if of_leaf == kind
+        ]
+        for kind in ("items", "per_item", "per_list")
+    }
+    cut = shards.cut_of(len(catalog.lists), **arrays)
+    if cut is None:
+        return fn(catalog)
+    # Every list draws the seeds that it has on one device.
+    policy = catalog.policy.drawn(catalog.key, catalog.lists)
+    catalog = dataclasses.replace(catalog, policy=policy)
+    in_specs = jax.tree.map(
+        lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
+    )
+    return shards.shard_map(
+        # No axes, where only lists are cut: every device then has all items of its lists.
+        lambda part: fn(dataclasses.replace(part, items_axis=cut.over_items or None)),
+        cut.mesh,
+        (in_specs,),
+        cut.per_item if has_items else cut.per_list,
+        catalog,
+    )
+
+
+def _axes_of(catalog: Catalog) -> Catalog:
+    """Returns, for each array, what its first axes are: the name of a spec of `Cut`.
+
+    "whole" is no such name, and stands for arrays that are the same on every device.
+    """
+    mask = catalog.item_mask
+    is_shared = mask is not None and mask.ndim == 1
+    kinds = {
+        # Known scores, `[*lists, items]`, stand in the place of queries, `[*lists, dims]`.
+        "queries": "per_item" if catalog.has_scores else "per_list",
+        "items": "items",
+        "similarity": "whole",
+        "item_groups": "whole",
+        "item_mask": "items" if is_shared else "per_item",
+        "retrieved": "per_item",
+        "key": "whole",
+        "first_id": "whole",
+        "item_attributes": "items",
+    }
+
+    def kind(path: tuple[Any, ...], _: object) -> str:
+        # The field of the catalogue, and the field of what this holds.
+        names = [getattr(key, "name", None) for key in path[:2]]
+        return next((kinds[name] for name in names if name in kinds), "per_list")
+
+    return jax.tree_util.tree_map_with_path(kind, catalog)

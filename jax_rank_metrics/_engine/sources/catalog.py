@@ -1,0 +1,429 @@
+"""`jrm.rank_catalog` and `jrm.rank_scores`: many items, few of them relevant."""
+
+import dataclasses
+import functools
+import math
+
+import jax
+from jax.core import Tracer
+from jax.lax import axis_size
+from jax.typing import ArrayLike
+from jaxtyping import Shaped
+
+from jax_rank_metrics._engine.ordering import outranking
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources.attributes import (
+    by_attributes,
+    label_dtype,
+    read_attributes,
+)
+from jax_rank_metrics._engine.sources.blocks import Catalog, map_catalog_shards
+from jax_rank_metrics._engine.sources.labelled_catalog import rank_labelled
+from jax_rank_metrics._engine.sources.lists import Relevant, resolve
+from jax_rank_metrics._engine.sources.similarities import (
+    SimilarityFn,
+    SimilarityName,
+    read_similarity,
+)
+from jax_rank_metrics._engine.sources.streams import rank_listed
+from jax_rank_metrics._engine.sources.tokens import Tokens, packed
+from jax_rank_metrics._ground import inputs, meshes, types
+
+
+def checked_embeddings(
+    queries: Shaped[ArrayLike, "..."] | Tokens,
+    items: Shaped[ArrayLike, "items ..."] | Tokens,
+    similarity: SimilarityName | SimilarityFn,
+    block_size: int,
+    relevant_ids: types.RelevantIds | by_attributes,
+) -> Catalog:
+    """Checks what `rank_catalog` scores, and that a function returns scores for it."""
+    if similarity == "maxsim":
+        queries, items = packed("queries", queries), packed("items", items)
+    queries = inputs.real("queries", queries)
+    items = inputs.real("items", inputs.by_items("items", items))
+    if items.ndim == 0 or items.shape[0] == 0:
+        raise ValueError(f"items has shape {items.shape}; pass at least one item")
+    block_size = inputs.positive_integer("block_size", block_size)
+    scoring = read_similarity(similarity, queries, items)
+    catalog = Catalog(queries, items, scoring, block_size)
+    # By attributes, nothing but the scores of the function says which lists there are.
+    lists = None
+    if not isinstance(relevant_ids, by_attributes):
+        lists = inputs.ids("relevant_ids", relevant_ids).shape[:-1]
+    scoring.check(queries, items, catalog.block_length, lists)
+    return catalog
+
+
+def checked_scores(scores: types.Scores) -> Catalog:
+    """Checks the scores of `rank_scores`."""
+    if inputs.is_frame(scores):
+        scores = inputs.by_items_of_rows("scores", scores, None)
+    scores = inputs.real("scores", inputs.by_items("scores", scores))
+    if scores.ndim == 0 or scores.shape[-1] == 0:
+        raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
+    return Catalog.of_scores(scores)
+
+
+def checked_mask(
+    item_mask: types.ListsItemMask | None, scores: jax.Array
+) -> jax.Array | None:
+    """Checks which items exist, of all lists or of each."""
+    per_item = scores.shape[-1:]
+    if inputs.is_frame(item_mask) and not inputs.has_item_ids(item_mask):
+        item_mask = inputs.by_items_of_rows("item_mask", item_mask, None)
+    item_mask = inputs.by_items("item_mask", item_mask, *per_item)
+    mask = inputs.boolean("item_mask", item_mask)
+    if mask is not None and mask.shape not in (scores.shape, per_item):
+        raise ValueError(
+            f"item_mask has shape {mask.shape}, but scores has shape "
+            f"{scores.shape}; pass one per item, {per_item} or {scores.shape}"
+        )
+    return mask
+
+
+def checked_relevance(
+    relevant_ids: types.RelevantIds | by_attributes,
+    relevant_labels: types.RelevantIds | None,
+    columns: types.Columns | None,
+    item_groups: types.ItemGroups | None,
+    catalog: Catalog,
+    items_axis: types.AxisNames | None,
+) -> tuple[Relevant, by_attributes | None]:
+    """Checks what is relevant: the items with some ids, or by attributes.
+
+    Returns:
+        The items that are known by their ids, of which there are none in the other case;
+        and the attributes, or None.
+    """
+    num_items, lists_of = catalog.num_items, catalog.lists_of
+    if isinstance(relevant_ids, by_attributes):
+        arguments = {
+            "relevant_labels": relevant_labels,
+            "columns": columns,
+            "item_groups": item_groups,
+        }
+        for name, value in arguments.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} is given, and relevant_ids are by attributes; leave it out, "
+                    "or pass ids"
+                )
+        lists = lists_of[1].shape[:-1]
+        attributes = read_attributes(relevant_ids, lists, num_items)
+        # Called for its checks alone.
+        label_dtype(attributes, lists, catalog.block_length)
+        return Relevant.empty(lists), attributes
+    if item_groups is not None and items_axis is not None:
+        # Groups are those of the whole catalogue, of which the device has a part.
+        num_items *= axis_size(items_axis)
+    listed = inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of)
+    groups = inputs.item_groups(item_groups, columns, num_items)
+    return Relevant(*listed, item_groups=groups), None
+
+
+def check_cut(catalog: Catalog) -> None:
+    """Raises where arrays that are sharded by their types cannot be ranked."""
+    for array in jax.tree.leaves(catalog):
+        if not meshes.is_sharded(array):
+            continue
+        spec = jax.typeof(array).sharding.spec
+        if catalog.items_axis is not None:
+            raise ValueError(
+                f"items_axis is {catalog.items_axis!r}, but the type of an array already "
+                f"says that it is sharded, as {spec}; leave items_axis out, or call inside "
+                "jax.shard_map over it"
+            )
+        if catalog.attributes is not None and catalog.num_blocks > 1:
+            raise ValueError(
+                f"label_fn labels the items in {catalog.num_blocks} blocks, but an array "
+                f"is sharded over devices, as {spec}; pass a block_size of at least the "
+                f"number of items, {catalog.num_items}, or call inside jax.shard_map, "
+                "with items_axis if items are cut"
+            )
+
+
+def rank_catalog(
+    queries: Shaped[ArrayLike, "..."] | Tokens,
+    items: Shaped[ArrayLike, "items ..."] | Tokens,
+    relevant_ids: types.RelevantIds | by_attributes,
+    *,
+    k: types.RankCutoffs,
+    relevant_labels: types.RelevantIds | None = None,
+    exclude_ids: types.ExcludedIds | None = None,
+    item_mask: types.ItemMask | None = None,
+    list_weights: types.PerListInput | None = None,
+    similarity: SimilarityName | SimilarityFn = "dot",
+    block_size: int = 4096,
+    items_axis: types.AxisNames | None = None,
+    key: types.Key | None = None,
+    ties: types.Ties | None = None,
+    columns: types.Columns | None = None,
+    item_groups: types.ItemGroups | None = None,
+) -> Ranking:
+    """Ranks a whole catalogue for every query, by the similarity of their embeddings.
+
+    Items are scored a block at a time, and only the first ranks are kept: memory is that
+    of `queries × (block_size + k)`, and never of queries × items.
+
+    The pool of a list is every item that is neither masked nor excluded. Items that are
+    not among the relevant ids have the label 0.
+
+    Relevance is known by ids, or by attributes, such as the person on a picture: see
+    `by_attributes`.
+
+    A query that is padding needs `list_weights` 0. Otherwise its list counts as one for
+    which nothing relevant was found.
+
+    Args:
+        queries: `[*lists, dims]`, an embedding per list, of any real dtype.
+        items: `[items, dims]`, an embedding per item; its row is its id.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; inside
+            `jax.jit`, a repeated id counts where it occurs first. Ids that are not in the
+            catalogue, masked or excluded are not in the pool; ids below 0 are padding. Or
+            `by_attributes(label_fn, query_attributes, item_attributes)`.
+        k: As for `rank`. None ranks every relevant item exactly, in two passes that
+            count the items scoring above it: for any cutoff, and for metrics without
+            one. The gain of the label 0 must then be 0. By attributes, with items in
+            several blocks or on several devices, only metrics of the first relevant item
+            work at every cutoff and without one, such as `hit_rate` and
+            `reciprocal_rank`: they count, in two further passes, and other metrics raise
+            beyond k.
+        relevant_labels: The same shape as `relevant_ids`, or None for 1.
+        exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
+            those a user has already seen; ids below 0 are padding.
+        item_mask: `[items]` bool, items that exist, for every list.
+        list_weights: `[*lists]`, or None for 1; 0 for queries that are padding.
+        similarity: How a query and an item are scored: "dot", "cosine", "l2",
+            "hamming" or "maxsim", as for `evaluate_embeddings`; "l2" measures around the
+            mean of these queries, and "maxsim" takes `Tokens` as queries and items. Or a
+            function of queries and a block of items that returns their scores `[*lists,
+            block]`; `queries` `[*lists, …]` and `items` `[items, …]` may then have any
+            trailing axes. Static under `jax.jit`: pass a named function rather than a
+            fresh lambda. If types of arrays are sharded, it may hold NumPy arrays, but
+            none on the mesh.
+        block_size: How many items to score at a time.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
+            cut into equal parts: `items`, `item_mask` and attributes of items are the
+            part of the device, and ids count through all parts.
+        key: As for `rank`.
+        ties: As for `rank`.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_groups: `[num_items, groups]` numbers or bools, how much each item of the
+            whole catalogue belongs to each group, perhaps by fractions; the same on every
+            device. They are the column `groups` of every item. With k=None metrics may
+            read those of relevant items alone. Not by attributes.
+
+    Returns:
+        A `Ranking`. Its `items` are the ids found, in rank order; with k=None places
+        were counted, and it has no order (but has one if relevance is by attributes, and
+        the items are in one block).
+
+    Raises:
+        ValueError: if shapes differ, if an option does not have the value passed, if a
+            list repeats a relevant id, if attributes are numbers that JAX would round to
+            equal ones, or if items are in several blocks, relevance is by attributes,
+            and an array is sharded by its type.
+        TypeError: if ids are not integers, or the mask is not bool.
+
+    >>> import jax.numpy as jnp
+    >>> from jax_rank_metrics import recall
+    >>> queries, items = jnp.eye(2), jnp.array([[1.0, 0], [0, 2], [3, 0], [0, 4]])
+    >>> ranking = rank_catalog(queries, items, jnp.array([[0], [3]]), k=2)
+    >>> ranking.items.tolist()
+    [[2, 0], [3, 1]]
+    >>> recall.of(ranking, k=(1, 2)).values.tolist()
+    [[0.0, 1.0], [1.0, 1.0]]
+    """
+    of_lists = inputs.frames_among(
+        queries=queries, relevant_ids=relevant_ids, exclude_ids=exclude_ids
+    )
+    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    catalog = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
+    mask = inputs.item_mask(item_mask, catalog.num_items)
+    return _rank_checked(
+        dataclasses.replace(catalog, item_mask=mask),
+        relevant_ids,
+        relevant_labels,
+        columns,
+        item_groups,
+        exclude_ids,
+        list_weights,
+        items_axis,
+        k,
+        ties,
+        key,
+    )
+
+
+def rank_scores(
+    scores: types.Scores,
+    relevant_ids: types.RelevantIds | by_attributes,
+    relevant_labels: types.RelevantIds | None = None,
+    *,
+    item_mask: types.ListsItemMask | None = None,
+    exclude_ids: types.ExcludedIds | None = None,
+    retrieved: types.Mask | None = None,
+    k: types.RankCutoffs = None,
+    list_weights: types.PerListInput | None = None,
+    items_axis: types.AxisNames | None = None,
+    ties: types.Ties | None = None,
+    key: types.Key | None = None,
+    columns: types.Columns | None = None,
+    item_groups: types.ItemGroups | None = None,
+) -> Ranking:
+    """Ranks few relevant items of each list among all scores, without ordering all.
+
+    With k=None the place of each relevant item is counted: how many items score higher,
+    and how many the same. That reads the scores once for each, and is exact for every
+    metric at every cutoff and without one. Where lists have room for more than forty
+    relevant items, a CPU sorts the scores once instead, and looks the items up. With
+    in-batch negatives, where query i should find item i, all it takes is
+    `rank_scores(scores, jnp.arange(n)[:, None])`.
+
+    Args:
+        scores: `[*lists, items]`, as for `rank`; the index of an item is its id.
+        relevant_ids: As for `rank_catalog`. By attributes, labels are computed for all
+            items at once and ranked as by `rank`. Only where `items_axis` cuts them,
+            k=None leaves the metrics of the first relevant item.
+        relevant_labels: The same shape as `relevant_ids`, or None for 1.
+        item_mask: `[items]` or `[*lists, items]` bool, items that exist.
+        exclude_ids: `[*lists, excluded]` integers, items that leave the list.
+        retrieved: `[*lists, items]` bool, or None for all. False is an item that may be
+            relevant but has no rank, whose score is never read; see `rank`. With
+            `scores > -jnp.inf` an item of this score has no rank, as in `evaluate_users`.
+        k: None to count; or how deep to rank by a top-k, which is quicker where many
+            items are relevant and only the first ranks are read.
+        list_weights: `[*lists]`, or None for 1; 0 for queries that are padding, whose
+            lists otherwise count as ones for which nothing relevant was found.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
+            cut into equal parts; ids count through all parts.
+        ties: As for `rank`.
+        key: As for `rank`.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_groups: `[num_items, groups]`; see `rank_catalog`.
+
+    Returns:
+        A `Ranking`. With k=None and ids it has no order, and so no `items`.
+
+    Raises:
+        ValueError: if shapes differ, if an option does not have the value passed, if a
+            list repeats a relevant id, or if attributes are numbers that JAX would round
+            to equal ones.
+        TypeError: if ids are not integers, or the mask is not bool.
+
+    >>> import jax.numpy as jnp
+    >>> from jax_rank_metrics import reciprocal_rank
+    >>> scores = jnp.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.5]])
+    >>> ranking = rank_scores(scores, jnp.arange(2)[:, None])
+    >>> [f"{value:.2f}" for value in reciprocal_rank.of(ranking).values]
+    ['1.00', '0.33']
+
+    Or by attributes, here the class of each query and item:
+
+    >>> def same_class(query, item):
+    ...     return query[:, None] == item[None]
+    >>> ranking = rank_scores(scores, by_attributes(same_class, [5, 6], [6, 5, 5]))
+    >>> reciprocal_rank.of(ranking).values.tolist()
+    [0.5, 1.0]
+    """
+    of_lists = inputs.frames_among(
+        scores=scores,
+        relevant_ids=relevant_ids,
+        exclude_ids=exclude_ids,
+        item_mask=item_mask,
+    )
+    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    catalog = checked_scores(scores)
+    shape = catalog.queries.shape
+    retrieved = inputs.boolean("retrieved", retrieved, "scores", shape)
+    mask = checked_mask(item_mask, catalog.queries)
+    return _rank_checked(
+        dataclasses.replace(catalog, item_mask=mask, retrieved=retrieved),
+        relevant_ids,
+        relevant_labels,
+        columns,
+        item_groups,
+        exclude_ids,
+        list_weights,
+        items_axis,
+        k,
+        ties,
+        key,
+    )
+
+
+def _rank_checked(
+    catalog: Catalog,
+    relevant_ids: types.RelevantIds | by_attributes,
+    relevant_labels: types.RelevantIds | None,
+    columns: types.Columns | None,
+    item_groups: types.ItemGroups | None,
+    exclude_ids: types.ExcludedIds | None,
+    list_weights: types.PerListInput | None,
+    items_axis: types.AxisNames | None,
+    k: types.RankCutoffs,
+    ties: types.Ties | None,
+    key: types.Key | None,
+) -> Ranking:
+    """Ranks items whose scores and masks are checked, as the other arguments say."""
+    items_axis = inputs.axis_names("items_axis", items_axis)
+    relevant, attributes = checked_relevance(
+        relevant_ids, relevant_labels, columns, item_groups, catalog, items_axis
+    )
+    if exclude_ids is not None:
+        exclude_ids = inputs.ids("exclude_ids", exclude_ids)
+        inputs.same_lists("exclude_ids", exclude_ids, *catalog.lists_of)
+    lists = relevant.ids.shape[:-1]
+    policy, key = resolve(ties, key)
+    catalog = dataclasses.replace(
+        catalog,
+        relevant=relevant,
+        attributes=attributes,
+        exclude_ids=exclude_ids,
+        list_weights=inputs.per_list("list_weights", list_weights, lists),
+        depth=inputs.deepest(inputs.rank_cutoffs(k)),
+        policy=policy,
+        key=key,
+        items_axis=items_axis,
+    )
+    check_cut(catalog)
+    # Ids are looked at before anything is compiled, where they are known and can raise.
+    catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
+    count_places = None
+    if _is_counting_faster(catalog):
+        count_places = functools.partial(_counted, catalog)
+    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
+    rank = _rank_blocks if catalog.attributes is None else rank_labelled
+    return Ranking(rank(catalog), count_places=count_places)
+
+
+def _is_counting_faster(catalog: Catalog) -> bool:
+    """Whether counting places in a program can take less than finding first ranks.
+
+    Outside of a program, the ranks are there before a metric asks. Items in several
+    blocks would be scored twice; and devices that share the items must exchange counts
+    where the caller ranks, and not where a metric reads, which may be in a branch.
+    """
+    num_relevant = catalog.relevant.ids.shape[-1]
+    num_scores = math.prod(catalog.lists) * catalog.num_items
+    return (
+        catalog.depth is not None
+        and catalog.attributes is None
+        and catalog.items_axis is None
+        and catalog.num_blocks == 1
+        and outranking.is_loop_free(num_relevant, num_scores)
+        and any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(catalog))
+    )
+
+
+def _counted(catalog: Catalog) -> RankingData:
+    """Counts the places of the relevant items, of which only the first ranks are read."""
+    assert catalog.depth is not None
+    is_whole = catalog.depth >= catalog.num_items
+    places = _rank_blocks(dataclasses.replace(catalog, depth=None))
+    return dataclasses.replace(places, cut=None if is_whole else catalog.depth)
+
+
+_rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))

@@ -1,0 +1,69 @@
+"""Long lists with few relevant items, whose places a CPU counts instead of sorting."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._engine.ordering.outranking import MAX_COUNTED
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.top_k import first_true
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.sources.blocks import Catalog
+from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
+from jax_rank_metrics._engine.sources.lists import Relevant
+from jax_rank_metrics._engine.sources.streams import rank_listed
+from jax_rank_metrics._ground import arithmetic, inputs
+
+# A list must be so long that a sort takes longer than counting.
+_LONG = 4096
+
+
+def is_faster(lists: ScoredLists) -> bool:
+    """Whether places are counted sooner than all items are put in order.
+
+    That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
+    sort as quickly as they count. Whole lists must be asked for, read in tie groups; and
+    items that are not relevant must be all alike. Whether the places of relevant items are
+    all that the metrics read is not known here: `read_lists` finds it by trying.
+    """
+    items, size = lists.raw_items, lists.scores.shape[-1]
+    if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
+        return False
+    unequal = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
+    if items.columns or any(part is not None for part in (*unequal, lists.items_axis)):
+        return False
+    for array in jax.tree.leaves(lists):
+        if not inputs.is_readable(array):
+            return False
+        if [device.platform for device in array.devices()] != ["cpu"]:
+            return False
+    # Last, since it is the only test that waits for arrays.
+    return bool(_most_relevant(items) <= MAX_COUNTED)
+
+
+@jax.jit
+def _most_relevant(raw_items: RawItems) -> jax.Array:
+    """Counts the relevant items of the list that has the most of them."""
+    is_relevant = raw_items.read().labels > 0
+    return jnp.max(arithmetic.count(is_relevant), initial=0)
+
+
+def rank_few(lists: ScoredLists) -> RankingData:
+    """Ranks rows by counting the places of relevant items; see `is_faster`."""
+    items, size = lists.raw_items.read(), lists.scores.shape[-1]
+    ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
+    # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
+    # its id of −1 keeps from being read.
+    labels = arithmetic.take(lists.raw_items.labels, jnp.maximum(ids, 0))
+    catalog = dataclasses.replace(
+        Catalog.of_scores(lists.scores),
+        relevant=Relevant(ids, labels, {}),
+        # Labels below 0 have removed items as well, which a catalogue cannot know.
+        item_mask=items.exists,
+        list_weights=lists.list_weights,
+        judges_unlisted=True,
+        policy=Policy("tied"),  # metrics read tie groups, and no order within them
+    )
+    return rank_listed(catalog)

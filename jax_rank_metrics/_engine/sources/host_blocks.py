@@ -1,0 +1,168 @@
+"""Items that do not fit in memory, which the host reads one part after the other."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+
+# A part holds about as many bytes, if that is at least a block.
+PART_BYTES = 2**26
+
+
+BlockSource = Iterable[Any] | Callable[[], Iterable[Any]]
+
+
+class Part(NamedTuple):
+    """Consecutive items, filled up with padding.
+
+    Attributes:
+        items: `[size, …]`, 0 in padding.
+        exists: `[size]` bool, False for padding.
+        first_id: The id of the first of them.
+    """
+
+    items: np.ndarray
+    exists: np.ndarray
+    first_id: int
+
+    def cut(self, per_item: Any) -> np.ndarray:
+        """Returns the values of these items from those of all, `[items, …]`; 0 in padding.
+
+        What stands beyond the last of all items is not looked at.
+        """
+        values = np.asarray(per_item[self.first_id : self.first_id + len(self.exists)])
+        missing = len(self.exists) - len(values)
+        return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
+
+
+class HostBlocks:
+    """Blocks of items, each `[block, …]`, of any and of unequal sizes.
+
+    Attributes:
+        example: One item as an array, `[1, …]`.
+        num_items: How many items there are; None while an iterator has not been read.
+        is_repeatable: Whether the items can be read more than once.
+    """
+
+    def __init__(self, source: BlockSource, expected_items: int | None = None) -> None:
+        """Opens the blocks and reads the first one, which says what items are.
+
+        Args:
+            source: A memory-mapped array; a sequence of arrays; an iterator of arrays; or
+                a function that returns an iterator whenever it is called.
+            expected_items: How many items there have to be, if that is known.
+
+        Raises:
+            ValueError: if there is no item.
+            TypeError: if a function returns no blocks.
+        """
+        blocks: BlockSource = [source] if isinstance(source, np.ndarray) else source
+        self.is_repeatable = not isinstance(blocks, Iterator)
+        self.num_items = expected_items
+        if isinstance(blocks, Sequence):
+            self.num_items = sum(map(len, blocks))
+        self._source, self._previous = blocks, None
+        opened = self._opened()
+        # Empty blocks may come first, but do not say what items are.
+        first = next((block for block in opened if len(block)), None)
+        if first is None:
+            raise ValueError("items has no item; pass blocks that hold at least one")
+        self.example = np.asarray(first[:1])
+        # An iterator can be read once, so that the first round goes on from here.
+        self._first_round: Iterator[Any] | None = itertools.chain([first], opened)
+
+    def parts(self, block_size: int) -> Iterator[Part]:
+        """Reads all items, in parts of one size; only the last one may be smaller.
+
+        Blocks are copied into parts, so that programs have few shapes: a part is a power
+        of two of blocks of `block_size` items. The number of items is known afterwards.
+
+        Raises:
+            ValueError: if blocks have items of different shapes, or of different dtypes;
+                if a second round has another number of items than the first; or if a
+                function returns an iterator that it has returned before.
+        """
+        example, num_read = self.example, 0
+        item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
+        # As many blocks as fit, rounded down to a power of two: 8 where 13 would.
+        size = block_size * 2 ** max(
+            0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
+        )
+        part = self._empty(size)
+        blocks, self._first_round = self._first_round or self._opened(), None
+        for number, block in enumerate(map(np.asarray, blocks)):
+            if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
+                raise ValueError(
+                    f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
+                    f"after blocks of {example.dtype} [block, "
+                    f"{', '.join(map(str, example.shape[1:]))}]; pass blocks of one kind"
+                )
+            start = 0
+            # A block may complete one part and begin the next, or several.
+            while start < len(block):
+                filled = num_read % size
+                stop = min(len(block), start + size - filled)
+                part[filled : filled + stop - start] = block[start:stop]
+                num_read, start = num_read + stop - start, stop
+                if num_read % size == 0:
+                    yield Part(part, np.ones(size, bool), num_read - size)
+                    part = self._empty(size)  # the device may still read the other
+        if filled := num_read % size:
+            # Halved, not cut to size: a program compiled for one catalogue serves the next.
+            while size > block_size and size // 2 >= filled:
+                size //= 2
+            # Memory that was not written may hold NaN, and padding is scored like all else.
+            part[filled:] = 0
+            exists = np.arange(size) < filled
+            yield Part(part[:size], exists, num_read - filled)
+        if self.num_items not in (None, num_read):
+            raise ValueError(
+                f"items has {num_read} items, but {self.num_items} were expected; pass "
+                "the same blocks each time, as many values of item_mask and of attributes "
+                "of items, and with exclude_self as many queries"
+            )
+        self.num_items = num_read
+
+    def _opened(self) -> Iterator[Any]:
+        """Begins to read blocks, which a function has to return afresh each time."""
+        blocks = self._source() if callable(self._source) else self._source
+        if not isinstance(blocks, Iterable):
+            raise TypeError(
+                f"items is a function that returned {blocks!r}; return an iterator of "
+                "arrays [block, dims]"
+            )
+        if isinstance(blocks, Iterator) and blocks is self._previous:
+            raise ValueError(
+                "items is a function that returned the same iterator twice, which can be "
+                "read once; return a fresh one, such as (np.load(path) for path in paths)"
+            )
+        self._previous = blocks
+        return (_block(block) for block in blocks)
+
+    def _empty(self, size: int) -> np.ndarray:
+        return np.empty((size, *self.example.shape[1:]), self.example.dtype)
+
+
+def _block(block: Any) -> Any:
+    """Checks that a block has an axis of items."""
+    inputs.refuse_masked("items", block, "blocks without items that do not exist")
+    if inputs.is_frame(block):
+        raise TypeError(
+            "items holds a frame, whose index says nothing of where its block begins; "
+            "pass block.to_numpy()"
+        )
+    if not np.ndim(block):
+        raise TypeError(f"items holds the block {block!r}; pass arrays [block, dims]")
+    return block
+
+
+def is_in_blocks(items: object) -> bool:
+    """Whether items come in blocks, in one of the forms that `HostBlocks` takes."""
+    if isinstance(items, (list, tuple)):
+        # Numbers or vectors in a list are one array of items, and not blocks of them.
+        return bool(items) and all(getattr(block, "ndim", 0) >= 2 for block in items)
+    return isinstance(items, (np.memmap, Iterator)) or callable(items)

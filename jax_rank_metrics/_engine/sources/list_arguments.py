@@ -1,0 +1,156 @@
+"""The arguments of `rank`, which `evaluate` and metrics share: declared, and checked."""
+
+from __future__ import annotations  # metrics show the names of types, not their unions
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
+
+import jax
+
+from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.places.soft_places import sigmoid_ranks
+from jax_rank_metrics._engine.sources.lists import resolve
+from jax_rank_metrics._ground import inputs, meshes, types
+from jax_rank_metrics._ground.pytrees import pytree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ListOptions(TypedDict, total=False):
+    """The options of lists with scores; `rank` documents them, and None is the default."""
+
+    ties: types.Ties | None
+    list_weights: types.ListWeights | None
+    segment_ids: types.SegmentIds | None
+    num_segments: int | None
+    items_axis: types.AxisNames | None
+    retrieved: types.Mask | None
+    columns: types.Columns | None
+    relax: sigmoid_ranks | None
+
+
+def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Shows each of the `ListOptions` in a signature that ends in `**options` of them."""
+    signature = inspect.signature(function)
+    *parameters, _ = signature.parameters.values()
+    parameters += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint
+        )
+        for name, hint in get_type_hints(ListOptions).items()
+    ]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore
+    return function
+
+
+@pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
+class ScoredLists:
+    """The arguments of `rank`, checked; those that hold no arrays are static.
+
+    Attributes:
+        list_weights: `[*lists]`; a scalar is for every list.
+        key: The key of random ties; None once the policy has drawn seeds from it.
+        ranks: How many ranks are read: None for all, 0 where no order is.
+        few_relevant: Whether to count the places of the relevant items, which are few,
+            instead of putting all in order; see `few_relevant.is_faster`.
+    """
+
+    raw_items: RawItems
+    scores: jax.Array
+    list_weights: jax.Array | None
+    key: jax.Array | None
+    segment_ids: jax.Array | None
+    policy: Policy
+    num_segments: int | None
+    items_axis: types.AxisNames | None
+    relax: sigmoid_ranks | None
+    ranks: int | None = None
+    few_relevant: bool = False
+
+
+def checked(
+    labels: types.Labels,
+    scores: types.Scores,
+    mask: types.Mask | None = None,
+    weights: types.Weights | None = None,
+    key: types.Key | None = None,
+    **options: Unpack[ListOptions],
+) -> ScoredLists:
+    """Checks the arguments of `rank`.
+
+    Raises:
+        TypeError: if an option has another name than those of `ListOptions`.
+        ValueError: as `rank`.
+    """
+    for name in options.keys() - ListOptions.__annotations__.keys():
+        known = ", ".join(ListOptions.__annotations__)
+        raise TypeError(
+            f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
+            f"weights and key, lists have the arguments {known}"
+        )
+    check_index(labels, scores, mask, weights, **options)
+    labels, mask = inputs.item_arrays("labels", labels, mask)
+    scores = inputs.real("scores", scores)
+    inputs.same_shape("scores", scores, "labels", labels.shape)
+    segment_ids, num_segments = inputs.segments(
+        labels, options.get("segment_ids"), options.get("num_segments")
+    )
+    weights, list_weights = inputs.weights_for(
+        labels, weights, options.get("list_weights"), num_segments
+    )
+    retrieved = options.get("retrieved")
+    retrieved = inputs.boolean("retrieved", retrieved, "labels", labels.shape)
+    columns = inputs.columns(options.get("columns"), "labels", labels.shape)
+    items_axis = inputs.axis_names("items_axis", options.get("items_axis"))
+    ties, relax = options.get("ties"), options.get("relax")
+    _check_relax(relax, ties=ties, items_axis=items_axis)
+    policy, key = resolve(ties, key)
+    if items_axis is not None:
+        if segment_ids is not None:
+            raise ValueError(
+                "segment_ids and items_axis are both given; pass one, since packed lists "
+                "must be whole on a device"
+            )
+        if meshes.is_sharded(scores):
+            raise ValueError(
+                f"items_axis is {items_axis!r}, but the type of scores already says how "
+                "they are sharded; leave items_axis out, or call inside jax.shard_map "
+                "over it"
+            )
+    dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
+    raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
+    arrays = (raw_items, scores, list_weights, key, segment_ids)
+    return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
+
+
+def check_index(
+    labels: object, scores: object, mask: object, weights: object, **options: Any
+) -> None:
+    """Raises if arguments of pandas do not list the same items of the same lists."""
+    of_items = {"labels": labels, "scores": scores, "mask": mask}
+    of_items |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
+    of_items |= inputs.named(options.get("columns"))
+    of_lists = {"list_weights": options.get("list_weights")}
+    # A Series weighs lists, if there are several in rows.
+    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
+    inputs.same_index(of_items, of_lists)
+
+
+def _check_relax(relax: object, **incompatible: object) -> None:
+    """Raises unless `relax` is None, or valid and without incompatible arguments."""
+    if relax is None:
+        return
+    if not isinstance(relax, sigmoid_ranks):
+        raise TypeError(
+            f"relax is {relax!r}; pass None, or soft ranks with a temperature, such as "
+            "jrm.sigmoid_ranks(0.1)"
+        )
+    for name, value in incompatible.items():
+        if value is not None:
+            raise ValueError(
+                f"relax and {name} are both given; pass one: soft ranks need whole lists, "
+                "and have no tie policy"
+            )

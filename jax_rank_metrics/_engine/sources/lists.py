@@ -1,0 +1,214 @@
+"""Parts of several sources: ties, relevant items by id, weights, and how arrays lie."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays, RawItems
+from jax_rank_metrics._engine.layouts.base import PoolLayout
+from jax_rank_metrics._engine.layouts.rows import Rows
+from jax_rank_metrics._engine.ordering.matching import match
+from jax_rank_metrics._engine.ordering.order_on_host import ascending
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.sources.item_groups import with_groups
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
+from jax_rank_metrics._ground.types import Key, Ties
+
+# Up to so many ids of a list are compared in pairs; more are sorted.
+_FEW_IDS = 128
+
+
+def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
+    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
+    if ties is not None:
+        inputs.option("ties", ties, Ties, alternative="None or ")
+    if ties == "random" and key is None:
+        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
+    if key is not None:
+        key = inputs.prng_key(key)
+        if ties is None:
+            ties = "random"
+    return Policy(ties), key if ties == "random" else None
+
+
+class Relevant(NamedTuple):
+    """Relevant items that are known by id, checked."""
+
+    ids: jax.Array  # [*lists, relevant]
+    labels: jax.Array | None  # the same shape; None is 1 for all
+    columns: dict[str, jax.Array]
+    item_groups: jax.Array | None = None  # [num_items, groups], of all items; or None
+
+    @classmethod
+    def empty(cls, lists: tuple[int, ...]) -> "Relevant":
+        """Returns no items for each list: padding, in the only slot.
+
+        Arrays of size 0 would have no type that varies over a mesh.
+        """
+        return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
+
+    def as_judged(self) -> "Relevant":
+        """Returns the items with columns that say that no others were judged, or pooled.
+
+        Columns of these names that were passed stay.
+        """
+        is_listed = self.ids >= 0
+        flags = {"judged": is_listed, "pooled": is_listed}
+        return self._replace(columns=flags | self.columns)
+
+    def distinct(self) -> "Relevant":
+        """Returns the items without those that repeat an earlier id of their list.
+
+        Known ids that repeat raise ValueError; of others, the first counts.
+        """
+        num_ids = self.ids.shape[-1]
+        if num_ids < 2:
+            return self
+        if not inputs.is_readable(self.ids):
+            return self._replace(ids=without_repeats(self.ids))
+        ids = np.asarray(self.ids)
+        in_order = ascending(ids)
+        is_same = in_order[..., 1:] == in_order[..., :-1]
+        if (is_same & (in_order[..., 1:] >= 0)).any():
+            inputs.check_distinct("relevant_ids", ids)
+        return self
+
+    def items(self, *arrays: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
+        """Returns the items, in the dtype of values that labels and `arrays` ask for."""
+        dtype = inputs.float_dtype(self.labels, *arrays).name
+        labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
+        items = RawItems(labels, dtype, self.ids >= 0, columns=self.columns).read()
+        if self.item_groups is None:
+            return items
+        return with_groups(items, self.item_groups, self.ids)
+
+    def find(
+        self, ids: jax.Array, relevant: ItemArrays
+    ) -> tuple[ItemArrays, jax.Array]:
+        """Looks up items by their ids among the relevant ones.
+
+        With the relevant ids [7, 9], the items [9, 3, 9] have the labels [label of 9, 0,
+        0], and only the first of them is found.
+
+        Args:
+            ids: `[*lists, ids]` integers; an id below 0 is no item.
+            relevant: What `items` returned, perhaps fewer of them.
+
+        Returns:
+            The items `[*lists, ids]`, and whether each was found, bool. Items that are
+            not relevant or repeat an earlier id are not found and have the label 0. All
+            have the groups of their ids.
+        """
+        relevant_ids, num_relevant = self.ids, self.ids.shape[-1]
+        num_ids, ranked_ids = ids.shape[-1], ids
+        if ids.dtype != relevant_ids.dtype:
+            ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
+        # [*lists, ids, relevant]
+        is_same = ids[..., :, None] == relevant_ids[..., None, :]
+        is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
+        # Each relevant item belongs to the first of the ids that are equal to it. An index
+        # beyond the end stands for none.
+        index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
+        first_index = jnp.where(is_same, index, num_ids)
+        first_index = first_index.min(-2, keepdims=True, initial=num_ids)
+        slot = jnp.where(index == first_index, arithmetic.iota(is_same), num_relevant)
+        slot = jnp.min(slot, axis=-1, initial=num_relevant)  # [*lists, ids]
+        items = relevant.padded(1).at(slot)
+        if self.item_groups is not None:
+            items = with_groups(items, self.item_groups, ranked_ids)
+        return items, slot < num_relevant
+
+
+@jax.jit
+def without_repeats(ids: jax.Array) -> jax.Array:
+    """Replaces ids that occur earlier in their list, `[*lists, ids]`, by padding."""
+    is_first = shards.map_list_shards(_is_first, ids.ndim - 1, ids)
+    return jnp.where(is_first, ids, -1)
+
+
+def _is_first(ids: jax.Array) -> jax.Array:
+    if ids.shape[-1] > _FEW_IDS:
+        return match(ids, ids).first_ranks > 0
+    is_same = ids[..., :, None] == ids[..., None, :]
+    index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
+    return ~jnp.any(is_same & (index < arithmetic.iota(is_same)), axis=-2)
+
+
+def clean_weights(
+    list_weights: jax.Array | None, lists: tuple[int, ...], dtype: jnp.dtype | str
+) -> jax.Array | None:
+    """Returns the weights of lists as floats that are never negative or NaN.
+
+    Args:
+        list_weights: `[*lists]` or a scalar for all lists; None is returned as it is.
+        lists: The shape of the result.
+        dtype: The dtype of the values of the lists, and of the result.
+
+    Returns:
+        `[*lists]`, 0 where a weight is not above 0: [2, −1, NaN] becomes [2, 0, 0].
+    """
+    if list_weights is None:
+        return None
+    list_weights = lax.stop_gradient(list_weights).astype(dtype)
+    return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
+
+
+def has_nan(
+    scores: jax.Array, exists: jax.Array, layout: PoolLayout
+) -> jax.Array | None:
+    """Whether a score of an item that exists is no number, `[*lists]` bool.
+
+    For lists that are not put in order: where they are, the key of the first item tells.
+
+    Args:
+        scores: One per item; NaN of either sign counts.
+        exists: Bool, in a shape that broadcasts with scores.
+        layout: The layout of the items.
+
+    Returns:
+        None for integer scores.
+    """
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        return None
+    scores, exists = lax.stop_gradient(scores), jnp.broadcast_to(exists, scores.shape)
+    read = jnp.where(jnp.isnan(scores) & exists, scores, jnp.zeros_like(scores))
+    if not isinstance(layout.on_device, Rows):
+        return layout.sum(jnp.isnan(read)) > 0
+    # A CPU is quicker to sum such numbers than to count them.
+    return layout.over_devices(jnp.isnan(jnp.sum(read, -1)).astype(jnp.int32)) > 0
+
+
+def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
+    """Raises if the type of an array says that it is sharded over devices.
+
+    For sources that do not enter `jax.shard_map` themselves, but may be called inside.
+
+    Args:
+        cure: Completes the advice "call inside jax.shard_map, …" of the message.
+        **arrays: By name of the argument; None is skipped.
+    """
+    for name, array in arrays.items():
+        if array is not None:
+            inputs.unsharded(
+                name, array, f"{cure}, or outside jax.jit pass jax.device_get({name})"
+            )
+
+
+def columns_by_name(columns: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns columns under their names in error messages, such as `columns['seen']`."""
+    return {f"columns[{name!r}]": column for name, column in columns.items()}
+
+
+def check_whole_lists(**arrays: jax.Array | None) -> None:
+    """Raises if the type of an array says that devices hold parts of its last axis."""
+    for name, array in arrays.items():
+        if array is not None and (axes := meshes.spec_of(array)[-1]):
+            raise ValueError(
+                f"the last axis of {name} is sharded over {', '.join(map(repr, axes))}, "
+                "but lists in rank order must be whole on a device; shard the lists "
+                f"instead, or outside jax.jit pass jax.device_get({name})"
+            )

@@ -1,0 +1,418 @@
+"""`jrm.rank`: lists of which all items have scores, as rows, packed, or softly placed."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar, Unpack
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.layouts.packed import Packed
+from jax_rank_metrics._engine.layouts.rows import Rows, Sharded
+from jax_rank_metrics._engine.ordering.keys import is_nan
+from jax_rank_metrics._engine.ordering.order import order_rows
+from jax_rank_metrics._engine.ordering.packed_order import index_in_list, order_by
+from jax_rank_metrics._engine.places.soft_places import SoftScores, sigmoid_ranks
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.pool import Pool, ScoredPool, SortedPool
+from jax_rank_metrics._engine.ranking.ranked import Ranked, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources.few_relevant import rank_few
+from jax_rank_metrics._engine.sources.list_arguments import (
+    ListOptions,
+    ScoredLists,
+    checked,
+    with_list_options,
+)
+from jax_rank_metrics._engine.sources.lists import (
+    check_unsharded,
+    clean_weights,
+    columns_by_name,
+    has_nan,
+)
+from jax_rank_metrics._ground import arithmetic, inputs, shards, types
+
+R = TypeVar("R")
+
+
+def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
+    """Returns `read(data)`, per shard where the lists are sharded by their type.
+
+    Formulas so run where the data is, and only what they return leaves a device.
+
+    Args:
+        lists: The lists to rank.
+        read: Returns a pytree of arrays `[*lists, …]`.
+    """
+    if lists.segment_ids is not None:
+        # Packed lists are never cut: `_rank_packed` raises where arrays are sharded.
+        return read(_rank_packed(lists))
+    cut, shape = _cut_of(lists), lists.scores.shape[:-1]
+    # Before lists are cut over devices, so that no seed depends on where its list lies.
+    list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
+    policy = lists.policy.drawn(lists.key, shape)
+    lists = dataclasses.replace(
+        lists, list_weights=list_weights, key=None, policy=policy
+    )
+    if cut is None:
+        return _read_rows(lists, read)
+    lists = dataclasses.replace(lists, items_axis=cut.over_items or lists.items_axis)
+    per_list = list_weights, policy
+    weight_spec, policy_spec = jax.tree.map(lambda _: cut.per_list, per_list)
+    specs = jax.tree.map(lambda _: cut.per_item, lists)
+    specs = dataclasses.replace(specs, list_weights=weight_spec, policy=policy_spec)
+    read_shard = partial(_read_rows, read=read)
+    return shards.shard_map(read_shard, cut.mesh, (specs,), cut.per_list, lists)
+
+
+def _read_rows(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
+    """Reads rows as `read_lists` does; this device has all of their items or a part."""
+    if lists.relax is not None:
+        if lists.items_axis is not None:
+            raise ValueError(
+                "relax is given, but the items of a list are cut over devices; gather "
+                "labels, scores, mask and weights first, or cut the lists instead"
+            )
+        arrays = (lists.raw_items, lists.scores, Rows(), lists.list_weights)
+        return read(_rank_softly(*arrays, lists.relax))
+    if lists.few_relevant:
+        try:
+            return read(rank_few(lists))
+        except UnknownPlaceError:
+            pass  # a metric needs the places of other items too
+    return read(_rank_rows(lists))
+
+
+def _rank_rows(lists: ScoredLists) -> RankingData:
+    """Ranks rows, of which this device has all items or a part."""
+    raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
+    layout = Rows() if items_axis is None else Sharded(items_axis)
+    policy, size = lists.policy, lists.scores.shape[-1]
+    pool = ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
+    if items_axis is not None:
+        # The size of whole lists, not of the part of this device.
+        size = size * lax.axis_size(items_axis)
+    # A depth that reaches the end of the lists cuts nothing off.
+    cut = ranks if ranks and ranks < size else None
+    items_held = length = None
+    if ranks == 0:
+        nan_found = has_nan(pool.scores, raw_items.retrieved_items().exists, layout)
+    else:
+        if ranks is None and items_axis is not None:
+            raise ValueError(
+                "k is None, but the items of a list are cut over devices; pass k to rank "
+                "that deep, or gather labels, scores, mask and weights first"
+            )
+        # Devices exchange candidates even where nothing is cut, and then all of them.
+        depth = size if items_axis is not None and cut is None else cut
+        # Which items tie across the cut, scores tell once a metric asks.
+        best, straddles = order_rows(pool.candidates, policy, depth, items_axis)
+        straddles = None if cut is None else straddles
+        index = jnp.where(best.items.exists, best.ids, -1)
+        items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
+        length = arithmetic.count(items_held.items.exists)
+        nan_found = is_nan(Rows().first(best.keys), best.dtype)
+    # The pool is counted only where the ranks do not already say how large it is.
+    pool_size = length
+    if length is None or raw_items.retrieved is not None:
+        pool_size = layout.sum(raw_items.read().exists)
+        length = pool_size if length is None else length
+    assert pool_size is not None
+    return RankingData(
+        items_held=items_held,
+        pool=pool,
+        length=length,
+        list_exists=pool_size > 0,
+        list_weights=lists.list_weights,
+        cut=cut,
+        ties=policy.name,
+        has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
+    )
+
+
+def _rank_packed(lists: ScoredLists) -> RankingData:
+    """Ranks packed lists, always to their end."""
+    raw_items, segment_ids = lists.raw_items, lists.segment_ids
+    num_segments = lists.num_segments
+    assert segment_ids is not None and num_segments is not None
+    check_unsharded(
+        "with lists that are whole on a device",
+        segment_ids=segment_ids,
+        scores=lists.scores,
+        labels=raw_items.labels,
+        mask=raw_items.mask,
+        weights=raw_items.weights,
+        retrieved=raw_items.retrieved,
+        **columns_by_name(raw_items.columns),
+    )
+    # All axes become one: `[*rows, items]` is `[items]`, and `[*rows, num_segments]` of
+    # lists are numbered along all axes. The number of lists marks items of no list.
+    rows = segment_ids.shape[:-1]
+    shape = (*rows, num_segments)
+    valid = (segment_ids >= 0) & (segment_ids < num_segments)
+    # In two rows of three lists, the ids 0 2 and 1 −1 become 0 2 and 4 6.
+    first_list = jnp.arange(math.prod(rows), dtype=jnp.int32) * num_segments
+    list_ids = jnp.where(valid, segment_ids, 0).astype(jnp.int32)
+    list_ids = jnp.where(
+        valid, list_ids + first_list.reshape(*rows, 1), math.prod(shape)
+    )
+    mask = valid if raw_items.mask is None else valid & raw_items.mask
+    flat_items, scores, list_ids = jax.tree.map(
+        lambda array: array.reshape(-1, *array.shape[len(shape) :]),
+        (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
+    )
+    # One pair of seeds for all lists: items differ by their index along the flat axis.
+    policy = lists.policy.drawn(lists.key, ())
+    layout = Packed.of(list_ids, shape)
+    list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
+    if lists.relax is not None:
+        slots = order_by(list_ids, [], layout.starts)
+        return _rank_softly(
+            flat_items.at(slots),
+            arithmetic.take(scores, slots),
+            layout.sorted(arithmetic.take(list_ids, slots)),
+            list_weights,
+            lists.relax,
+        )
+    items_held = None
+    pool = ScoredPool(flat_items, layout, scores, policy, None)
+    ranked = flat_items.retrieved_items()
+    if lists.ranks == 0:
+        nan_found = has_nan(scores, ranked.exists, layout)
+    else:
+        candidates = hashed = pool.candidates.read()
+        if policy.hashes_own_index:
+            hashed = dataclasses.replace(candidates, ids=index_in_list(list_ids))
+        indices = order_by(list_ids, hashed.sort_keys(policy), layout.starts)
+        best = candidates.at(indices)
+        ranked = best.items
+        layout = layout.sorted(arithmetic.take(list_ids, indices))
+        nan_found = is_nan(layout.first(best.keys), best.dtype)
+        # Callers know items by their index in a row; a row may be empty.
+        index_in_row = best.ids % max(lists.scores.shape[-1], 1)
+        index = jnp.where(ranked.exists, index_in_row, -1)
+        items_held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
+        pool_items = ranked
+        if raw_items.retrieved is not None:
+            # Judged items without a rank do not exist in `best`, but do in the pool.
+            pool_items = flat_items.at(indices).read()
+        pool = SortedPool(pool_items, layout, best.ids)
+    return RankingData(
+        items_held=items_held,
+        pool=pool,
+        length=layout.sum(ranked.exists),
+        list_exists=layout.sum(pool.items.read().exists) > 0,
+        list_weights=list_weights,
+        ties=policy.name,
+        has_nan=nan_found,
+        label_dtype=raw_items.label_dtype,
+    )
+
+
+def _rank_softly(
+    raw_items: RawItems,
+    scores: jax.Array,
+    layout: RankedLayout,
+    list_weights: jax.Array | None,
+    relax: sigmoid_ranks,
+) -> RankingData:
+    """Gives soft places to the items of whole lists.
+
+    Args:
+        raw_items: `[*lists, items]`; `[items]` for packed lists, list after list.
+        scores: The same shape.
+        layout: The layout of the items.
+        list_weights: `[*lists]`, or None where items weigh the list.
+        relax: How soft ranks are.
+    """
+    pool_items, items = raw_items.read(), raw_items.retrieved_items()
+    soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
+    return RankingData(
+        items_held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
+        pool=Pool(pool_items, layout),
+        length=layout.sum(items.exists),
+        list_exists=layout.sum(pool_items.exists) > 0,
+        list_weights=list_weights,
+        ties="expected",
+        has_nan=has_nan(scores, items.exists, layout),
+        label_dtype=raw_items.label_dtype,
+    )
+
+
+def _cut_of(lists: ScoredLists) -> shards.Cut | None:
+    """Returns how the ranking of rows is cut over devices by the types of their arrays."""
+    return shards.cut_of(
+        lists.scores.ndim - 1,
+        per_item=(lists.scores, lists.raw_items),
+        per_list=lists.list_weights,
+    )
+
+
+@jax.jit
+def _rank_without_inputs(lists: ScoredLists) -> RankingData:
+    """Returns the data without the arrays of its pool, except for the seeds.
+
+    These hold the arrays as they were passed, where NaN is allowed; as results of a
+    compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
+    rankings of packed lists and of soft places hold none of them: they are returned
+    whole.
+    """
+
+    def without_inputs(data: RankingData) -> RankingData:
+        pool = data.pool
+        if not isinstance(pool, ScoredPool):
+            return data
+        seeds = pool.policy.seeds
+        # Static fields stay: a layout, the name of the tie policy.
+        seeds_alone = jax.tree.map(lambda leaf: leaf if leaf is seeds else None, pool)
+        return dataclasses.replace(data, pool=seeds_alone)
+
+    return read_lists(lists, without_inputs)
+
+
+@with_list_options
+def rank(
+    labels: types.Labels,
+    scores: types.Scores,
+    mask: types.Mask | None = None,
+    weights: types.Weights | None = None,
+    key: types.Key | None = None,
+    *,
+    k: types.RankCutoffs = None,
+    **options: Unpack[ListOptions],
+) -> Ranking:
+    """Ranks every list once; any number of metrics can then read the ranking.
+
+    These arguments are shared by every metric. Shapes must match exactly, and nothing is
+    broadcast; `*lists` stands for any number of leading axes, also none.
+
+    Items are ordered by score, highest first: finite and infinite scores (−0.0 equals
+    0.0). Masked items have no rank. NaN is no order: where an item that may have a rank
+    has the score NaN, of either sign, the list has the value NaN under every metric that
+    reads places, whatever `undefined` says, and so has a mean in which the list has
+    weight. Say that a score is missing by `mask` or `retrieved`; or, to rank such items
+    last, pass `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. Values are not looked at:
+    `check` finds those that are legal, but probably not intended.
+
+    Args:
+        labels: `[*lists, items]` bool, integer or float, the relevance of each item. A
+            label that is negative or NaN marks padding, as the mask does.
+        scores: `[*lists, items]` of any real dtype, higher is better. Integers are
+            compared as integers, low-precision floats exactly.
+        mask: `[*lists, items]` bool, items that exist; None is all. What is masked is
+            never read: NaN there changes nothing.
+        weights: Interpreted by the number of axes: a scalar or `[*lists]` weighs lists,
+            `[*lists, items]` weighs items. An item whose weight is not above 0 is masked.
+            Item weights w multiply gains by w/w̄, where w̄ = Σw·r / Σr
+            over the relevance r of the pool (the gain for cg, dcg and ndcg; for all
+            others 1 where relevant; and w̄ is the mean of w where nothing is relevant).
+            The weight of the list is w̄. Only the values of cg, dcg, ndcg,
+            average_precision, map_at_r, roc_auc and gauc depend on item weights; in the
+            last two a pair counts the product of those of its items. None gives every
+            list the weight 1.
+        key: One PRNG key, typed or legacy, which breaks ties at random. Under
+            `jax.vmap`, pass one key per list.
+        k: How deep to rank: the largest cutoff that a metric will ask for, or None for
+            whole lists. A shallow cut is much faster than a full sort.
+        ties: What tied scores mean.
+
+            - None: random with a key. Without one, "expected" for metrics with a closed
+              form, which most have; for others, such as interpolated_precision, a
+              fixed pseudo-random order: that of a hash of the item's index in its
+              list, which does not depend on labels. It is the same in every list, so
+              that where relevant items lie at the same index, as with one positive before
+              sampled negatives, they all draw the same rank; a key draws the order of
+              each list anew. A few, such as tau, define ties themselves, under every
+              policy. docs/metrics.md lists which is which.
+            - "expected": the mean over all orders of tied items. `items` stand in the
+              order of the hash.
+            - "random": an order drawn from `key`, uniformly and independently for each
+              list.
+            - "stable": index order.
+            - "best", "worst": tied items are ordered by label, then by weight,
+              descending or ascending. Without item weights the two bound every metric
+              that has a closed form and reads no columns: from above and below if
+              higher is better. Of those that read columns they bound bpref alone, since
+              labels do not say which of two items gives psp or group_recall more.
+        list_weights: `[*lists]`, replaces the list weight that `weights` gives or
+            implies, and never changes a value.
+        segment_ids: `[*lists, items]` integers. Lists are packed along the last axis,
+            and each item belongs to the list of this number, below `num_segments`; items
+            may stand in any order. `pack` makes both arguments from ids of any kind. An
+            item whose id is below 0 is masked. An id that is not below `num_segments`
+            raises, and where it is not known, inside `jax.jit`, the item is masked.
+            Everywhere else `[*lists]` then means `[*lists, num_segments]`: for list
+            weights (passed as `list_weights`), and for values. A list without items does
+            not count.
+        num_segments: How many lists are packed, a Python int.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
+            every list are cut: every argument `[*lists, items]` is the part of the
+            device, parts are of equal size and in the order of the devices. Needs `k`.
+            Candidates and sums travel between devices, never scores; the result is equal
+            on all devices of the axis. Where lists are cut over other axes, random ties
+            need a key for each part: fold in `jax.lax.axis_index` of these axes.
+        retrieved: `[*lists, items]` bool, items that have a rank; None is all. The other
+            items were judged, but not returned by the system: they count as relevant and
+            in the ideal order, have no rank and no ties, and their scores are never
+            read.
+        columns: By name, arrays `[*lists, items, …]` that some metrics read beside
+            labels, such as whether an item was judged. What is masked is never read.
+        relax: For training. `sigmoid_ranks(temperature)` gives every item one real rank
+            that is smooth in the scores, so that metrics have gradients with respect to
+            scores, by reverse and forward mode. ndcg is then ApproxNDCG, reciprocal_rank
+            is ApproxMRR, and average_precision the analogous surrogate; denominators
+            stay exact. Metrics that need an order, or the first stop as hit_rate does,
+            raise.
+            All pairs of items of a list are compared, in blocks, and again for the
+            gradient: time is O(lists × items²), memory O(lists × items × 64). In packed
+            lists every item is compared with about twice as many as the longest list
+            has: time is O(all items × longest list), memory O(all items × 64). `k` does
+            not cut the ranking. In a metric it keeps the items whose nearest whole rank
+            is at most k (rank ≤ k + 1/2), an edge that has no gradient of its own: k=None
+            trains better, and metrics that only count items (precision, recall, cg) have
+            zero gradient. Infinite scores count as the largest and the least float, and
+            their gradient is 0, as is that of a list with NaN. `key` is ignored. Lists must
+            be whole on a device; rows may be sharded.
+
+    Returns:
+        A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices
+        of the items at each rank; under `relax` it has none.
+
+    Raises:
+        ValueError: if shapes differ; if k is not at least 1; if `ties` is unknown, or
+            "random" without a key; if a known segment id is not below `num_segments`; if
+            the items of a list are sharded over devices and k is None; or if `relax` is
+            combined with `ties`, `items_axis` or sharded items.
+        TypeError: if an argument is not an array of numbers, the mask is not bool, the
+            key is not a key, or `relax` is not made by `sigmoid_ranks`.
+
+    >>> import jax.numpy as jnp
+    >>> ranking = rank(jnp.array([0, 2, 1]), jnp.array([0.3, 0.2, 0.9]), k=2)
+    >>> ranking.items.tolist()
+    [2, 0]
+
+    References:
+        McSherry and Najork, Computing information retrieval performance measures
+        efficiently in the presence of tied scores, ECIR 2008.
+    """
+    ranks = inputs.deepest(inputs.rank_cutoffs(k))
+    lists = checked(labels, scores, mask, weights, key, **options)
+    return rank_checked(dataclasses.replace(lists, ranks=ranks))
+
+
+def rank_checked(lists: ScoredLists) -> Ranking:
+    """Ranks lists that `checked` made, to the number of ranks that they name."""
+    data = _rank_without_inputs(lists)
+    if not isinstance(data.pool, ScoredPool):
+        return Ranking(data)
+    raw_items, scores = shards.put_items(
+        (lists.raw_items, lists.scores), _cut_of(lists)
+    )
+    pool = dataclasses.replace(data.pool, items=raw_items, scores=scores)
+    return Ranking(dataclasses.replace(data, pool=pool))

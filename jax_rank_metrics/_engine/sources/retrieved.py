@@ -1,0 +1,446 @@
+"""`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
+
+import dataclasses
+from collections.abc import Iterable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._engine.items import GROUPS, ItemArrays, RawItems, label_dtype
+from jax_rank_metrics._engine.layouts.rows import Rows
+from jax_rank_metrics._engine.ordering.order_on_host import ascending
+from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.pool import Pool
+from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources.lists import (
+    Relevant,
+    check_whole_lists,
+    clean_weights,
+    without_repeats,
+)
+from jax_rank_metrics._ground import arithmetic, inputs, shards, types
+from jax_rank_metrics._ground.choices import Repeats
+from jax_rank_metrics._ground.messages import short_errors
+
+
+def rank_retrieved(
+    labels: types.Labels,
+    mask: types.Mask | None = None,
+    weights: types.Weights | None = None,
+    *,
+    pool_labels: types.Pool | None = None,
+    pool_mask: types.PoolMask | None = None,
+    pool_weights: types.Pool | None = None,
+    num_relevant: types.PerListInput | None = None,
+    list_weights: types.PerListInput | None = None,
+    columns: types.Columns | None = None,
+    pool_columns: types.Columns | None = None,
+) -> Ranking:
+    """Makes a ranking of lists that are in rank order already; nothing is sorted.
+
+    Judged items that were not retrieved still count: the pool is every judged item, the
+    retrieved ones included. A list with a pool but nothing retrieved counts, with the
+    value 0. The ranking is never cut, and there are no ties.
+
+    Args:
+        labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked items, and
+            labels that are negative or NaN) leaves the ranking, and later items move up.
+        mask: `[*lists, retrieved]` bool, or None.
+        weights: As for `rank`; item weights need `pool_weights` where a pool is given.
+        pool_labels: `[*lists, pool]`, the labels of every judged item in any order, those
+            retrieved included; None if there are no others. Inside `jax.jit`, where it is
+            not known that they hold less than was retrieved, recall may exceed 1.
+        pool_mask: `[*lists, pool]` bool, or None.
+        pool_weights: `[*lists, pool]`, or None.
+        num_relevant: `[*lists]` integers, how many relevant items each list has, where
+            only their number is known; those that were retrieved are among them. Where
+            fewer are stated than were retrieved, those retrieved count. ndcg, which
+            needs the labels of the pool, then raises.
+        list_weights: As for `rank`.
+        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
+            all retrieved items count as judged, and metrics that ask raise where the pool
+            has fewer items with the label 0.
+        pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
+
+    Returns:
+        A `Ranking`.
+
+    Raises:
+        ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
+            or if item weights come without the weights of the pool; outside `jax.jit`,
+            also if a `num_relevant` is negative; if all labels are 0 or 1 and a list has
+            more ones than its `num_relevant`, where that is above 0; or if more items of
+            at least some label above 0 were retrieved than the pool holds.
+        TypeError: if an argument is not an array of numbers or a mask is not bool.
+
+    >>> from jax_rank_metrics import recall
+    >>> ranking = rank_retrieved(jnp.array([1, 0, 1, 0, 1]), num_relevant=4)
+    >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
+    ['0.50', '0.50', '0.75']
+    """
+    of_lists = {"list_weights": list_weights, "num_relevant": num_relevant}
+    of_items = {"labels": labels, "mask": mask, **inputs.named(columns)}
+    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
+    inputs.same_index(of_items, of_lists)
+    of_pool = {"pool_labels": pool_labels, "pool_mask": pool_mask}
+    of_pool |= {"pool_weights": pool_weights}
+    of_pool |= inputs.named(pool_columns, "pool_columns")
+    inputs.same_index(of_pool)
+    labels, mask = inputs.item_arrays("labels", labels, mask)
+    weights, list_weights = inputs.weights_for(labels, weights, list_weights)
+    num_relevant = inputs.whole_numbers("num_relevant", num_relevant, labels.shape[:-1])
+    columns = inputs.columns(columns, "labels", labels.shape)
+    weighs_items, raw_pool = weights is not None, None
+    if weighs_items and num_relevant is not None:
+        raise ValueError(
+            "weights weighs items, but num_relevant says nothing of the weights in the "
+            "pool; pass pool_labels and pool_weights instead"
+        )
+    if pool_labels is None:
+        pool_arguments = {
+            "pool_mask": pool_mask,
+            "pool_weights": pool_weights,
+            "pool_columns": pool_columns,
+        }
+        for name, value in pool_arguments.items():
+            if value is not None:
+                raise ValueError(f"{name} is given but pool_labels is None; pass both")
+        dtype = inputs.float_dtype(labels, weights, list_weights).name
+    else:
+        if num_relevant is not None:
+            raise ValueError("pool_labels and num_relevant are both given; pass one")
+        pool_labels, pool_mask = inputs.item_arrays(
+            "pool_labels", pool_labels, pool_mask
+        )
+        shaped_as = ("pool_labels", pool_labels.shape)
+        inputs.same_lists("pool_labels", pool_labels, "labels", labels)
+        if pool_weights is not None:
+            pool_weights = inputs.real("pool_weights", pool_weights)
+            inputs.same_shape("pool_weights", pool_weights, *shaped_as)
+        if weighs_items != (pool_weights is not None):
+            raise ValueError(
+                f"weights {'weighs' if weighs_items else 'does not weigh'} items, but "
+                f"pool_weights is {'None' if weighs_items else 'given'}; pass both per "
+                "item, or neither"
+            )
+        pool_columns = inputs.columns(pool_columns, *shaped_as, "pool_columns")
+        if set(columns) != set(pool_columns):
+            raise ValueError(
+                f"columns are {sorted(columns)}, but pool_columns are "
+                f"{sorted(pool_columns)}; pass the same names to both"
+            )
+        # One dtype for both, so that equal labels are equal in the pool and in the ranking.
+        arrays = (labels, weights, list_weights, pool_labels, pool_weights)
+        dtype = inputs.float_dtype(*arrays).name
+        raw_pool = RawItems(
+            pool_labels, dtype, pool_mask, pool_weights, None, pool_columns
+        )
+    check_whole_lists(
+        labels=labels,
+        mask=mask,
+        pool_labels=None if raw_pool is None else raw_pool.labels,
+        pool_mask=None if raw_pool is None else raw_pool.mask,
+    )
+    retrieved = RawItems(labels, dtype, mask, weights, None, columns)
+    if num_relevant is not None:
+        _check_num_relevant(retrieved, num_relevant)
+    if raw_pool is not None:
+        _check_pool(retrieved, raw_pool)
+    return Ranking(_rank_retrieved(retrieved, raw_pool, num_relevant, list_weights))
+
+
+def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
+    """Raises where known arrays contradict each other, at every sensible threshold.
+
+    Which graded labels are relevant is for the metrics to say, so only labels that are
+    all 0 or 1 can contradict a number. Lists that are padding may have the number 0.
+    """
+    if not _are_known(retrieved, num_relevant):
+        return
+    number = np.asarray(num_relevant)
+    if (number < 0).any():
+        index = inputs.first_index(number < 0)
+        raise ValueError(
+            f"num_relevant is {number[index]}{_of_list(index)}; pass the number of all "
+            "relevant items of a list, or 0 for a list that is padding"
+        )
+    labels = _positive_labels(retrieved)
+    if (labels > 1).any():
+        return
+    counts = (labels == 1).sum(-1)
+    exceeds = (counts > number) & (number > 0)
+    if exceeds.any():
+        index = inputs.first_index(exceeds)
+        raise ValueError(
+            f"num_relevant is {number[index]}{_of_list(index)}, but {counts[index]} "
+            "retrieved items have the label 1; pass the number of all relevant items of a "
+            "list, retrieved or not, or pass pool_labels"
+        )
+
+
+def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
+    """Raises where more items of at least some label were retrieved than the pool holds.
+
+    Retrieved items with the label 0 may be unjudged, and are then in no pool.
+    """
+    if not _are_known(retrieved, pool):
+        return
+    # Ascending, aligned at their ends: the labels 0 2 2 beside a pool of 1 1 2 have a 2 too
+    # many, since the second largest of them exceeds the second largest of the pool.
+    labels, in_pool = (ascending(_positive_labels(side)) for side in (retrieved, pool))
+    missing = labels.shape[-1] - in_pool.shape[-1]
+    if missing > 0:
+        # A shorter pool is filled up with 0; of a longer one the largest labels count.
+        in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
+    at_least = in_pool[..., max(0, -missing) :]
+    exceeds = labels > at_least
+    if exceeds.any():  # unless one was rounded to bfloat16
+        exceeds &= labels > at_least * (1 + 2**-7)
+    if exceeds.any():
+        *lists, slot = inputs.first_index(exceeds)
+        label = labels[(*lists, slot)]
+        counts = [np.sum(side[tuple(lists)] >= label) for side in (labels, in_pool)]
+        raise ValueError(
+            f"labels: {counts[0]} retrieved items{_of_list(tuple(lists))} have a label of "
+            f"at least {label:g}, but pool_labels holds {counts[1]} of these; pass the "
+            "labels of every judged item in pool_labels, of those retrieved as well"
+        )
+
+
+def _are_known(*arrays: RawItems | jax.Array) -> bool:
+    """Whether no array is traced, or partly on other hosts."""
+    return all(map(inputs.is_readable, jax.tree.leaves(arrays)))
+
+
+def _positive_labels(items: RawItems) -> np.ndarray:
+    """Returns the labels on the host, 0 where no item exists or none is above 0."""
+    labels, mask, weights = jax.device_get((items.labels, items.mask, items.weights))
+    if labels.dtype.kind not in "iuf":  # NumPy sorts neither bools nor bfloat16 quickly
+        labels = labels.astype(np.int8 if labels.dtype == bool else np.float32)
+    # Unlike `maximum`, `fmax` turns NaN into the other number, 0.
+    labels = np.fmax(labels, labels.dtype.type(0))
+    for exists in (mask, None if weights is None else weights > 0):
+        if exists is not None:
+            labels = np.where(exists, labels, labels.dtype.type(0))
+    return labels
+
+
+def _of_list(index: tuple[int, ...]) -> str:
+    return f" for list {index}" if index else ""
+
+
+@jax.jit
+def _rank_retrieved(
+    retrieved: RawItems,
+    raw_pool: RawItems | None,
+    num_relevant: jax.Array | None,
+    list_weights: jax.Array | None,
+) -> RankingData:
+    def of_shard(
+        retrieved: RawItems,
+        raw_pool: RawItems | None,
+        num_relevant: jax.Array | None,
+        list_weights: jax.Array | None,
+    ) -> RankingData:
+        pool = None if raw_pool is None else raw_pool.read()
+        data = rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
+        return dataclasses.replace(data, label_dtype=retrieved.label_dtype)
+
+    arrays = (retrieved, raw_pool, num_relevant, list_weights)
+    return shards.map_list_shards(of_shard, retrieved.labels.ndim - 1, *arrays)
+
+
+@short_errors()
+def rank_ids(
+    retrieved_ids: types.RetrievedIds | types.RaggedIds,
+    relevant_ids: types.RelevantIds | types.RaggedIds,
+    relevant_labels: types.RelevantIds | types.RaggedIds | None = None,
+    *,
+    list_weights: types.PerListInput | None = None,
+    columns: types.Columns | None = None,
+    item_groups: types.ItemGroups | None = None,
+    repeats: Repeats = "keep",
+) -> Ranking:
+    """Makes a ranking of the ids that a system returned, and the ids of relevant items.
+
+    Ids are integers in padded arrays. Outside `jax.jit` they may also be lists of any
+    lengths, of strings too: a list of lists, or a dict or Series `{query: ids}` with the
+    same queries on both sides, whose order is that of `retrieved_ids`. If any id is a
+    string, all are compared as strings, and `items` of the ranking holds their numbers in
+    the order of their first appearance. `join` reads these forms too, and remarks on
+    queries and ids that never match.
+
+    Args:
+        retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 are
+            padding and leave the ranking, so that later ones move up. A repeated id is
+            relevant at its first rank only.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
+            are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
+            other forms also sets, or a dict `{query: {id: label}}`.
+        relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
+            all. Retrieved ids that are not among the relevant ones have the label 0.
+        list_weights: `[*lists]`, or None.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
+            have 0 or False there. Without `judged` and `pooled`, the relevant ids are
+            what was judged, so list judged non-relevant ids with the label 0.
+        item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
+            but inside `jax.jit` it belongs to no group.
+        repeats: What an id that was retrieved before leaves behind: "keep" its rank, or
+            "remove" it, so that later ones move up.
+
+    Returns:
+        A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
+        is every relevant and every retrieved item, and its `items` are ids.
+
+    Raises:
+        ValueError: if axes or shapes differ, if ids do not fit the integers of JAX, or if
+            a list repeats a relevant id; if the two sides have other queries; if
+            `repeats` is neither option.
+        TypeError: if ids are not integers, or what stands for a list is none.
+
+    >>> from jax_rank_metrics import recall
+    >>> ranking = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
+    >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
+    ['0.50', '0.50', '0.75']
+    >>> ranking = rank_ids({"q1": ["b", "a"], "q2": []}, {"q1": ["a"], "q2": ["c", "d"]})
+    >>> recall.of(ranking).values.tolist()
+    [1.0, 0.0]
+    """
+    inputs.option("repeats", repeats, Repeats)
+    padded = inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
+    if padded is not None:
+        retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
+        relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
+        if item_groups is not None and not padded.are_integers:
+            raise ValueError(
+                "item_groups is given, whose rows are those of integers, but ids are not; "
+                "pass the rows of all ids, as jrm.pack numbers them"
+            )
+        if query_ids is not None:
+            list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
+    of_lists = inputs.frames_among(
+        retrieved_ids=retrieved_ids, relevant_ids=relevant_ids
+    )
+    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    retrieved_ids = inputs.ids("retrieved_ids", retrieved_ids)
+    relevant = Relevant(
+        *inputs.relevant_items(
+            relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
+        ),
+        item_groups=inputs.item_groups(item_groups, columns),
+    )
+    if relevant.item_groups is not None:
+        ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
+        inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
+    weights = inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
+    check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
+    if repeats == "remove":
+        retrieved_ids = without_repeats(retrieved_ids)
+    return Ranking(_rank_ids(retrieved_ids, relevant.distinct(), weights))
+
+
+@jax.jit
+def _rank_ids(
+    retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
+) -> RankingData:
+    # Groups of items have no axis of lists, and are whole on every device.
+    arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
+    return shards.map_list_shards(
+        _rank_ids_of_shard,
+        retrieved_ids.ndim - 1,
+        *arrays,
+        replicated=(relevant.item_groups,),
+    )
+
+
+def _rank_ids_of_shard(
+    retrieved_ids: jax.Array,
+    relevant: Relevant,
+    list_weights: jax.Array | None,
+    item_groups: jax.Array | None,
+) -> RankingData:
+    relevant = relevant.as_judged()._replace(item_groups=item_groups)
+    relevant_items = relevant.items(list_weights)
+    items, is_relevant = relevant.find(retrieved_ids, relevant_items)
+    exists = retrieved_ids >= 0
+    # Relevant items come first in the pool, then retrieved ones that are not relevant.
+    in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
+    # The slots that follow hold retrieved items that are not relevant: their labels are 0.
+    pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
+    if relevant.item_groups is not None:
+        # Groups are known of every id, relevant or not: padding would be wrong here.
+        parts = (relevant_items.columns[GROUPS], items.columns[GROUPS])
+        groups = jnp.concatenate(parts, axis=exists.ndim - 1)
+        pool = pool._replace(columns={**pool.columns, GROUPS: groups}).only(in_pool)
+    ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
+    # An id that was not found among the relevant ones has a rank, with the label 0.
+    retrieved = items._replace(exists=exists)
+    data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
+    dtype = label_dtype(relevant.labels, data.dtype)
+    return dataclasses.replace(data, label_dtype=dtype)
+
+
+def rank_in_order(
+    retrieved: ItemArrays,
+    pool: ItemArrays | None,
+    num_relevant: jax.Array | None,
+    list_weights: jax.Array | None,
+    ids: jax.Array | None = None,
+    partial_columns: Iterable[str] = (),
+) -> RankingData:
+    """Makes the data of items that are in rank order already.
+
+    Args:
+        retrieved: In rank order, with gaps where no item exists.
+        pool: Every judged item; None if these are the retrieved ones.
+        num_relevant: `[*lists]` of any dtype, how many relevant items there are where
+            nothing else is known of the pool; or None.
+        list_weights: `[*lists]` as passed, or None.
+        ids: `[*lists, retrieved]` int32, the ids of the items; None for their indices.
+        partial_columns: The names of columns that are known of relevant items alone.
+    """
+    exists = retrieved.exists
+    length = Rows().sum(exists)
+    # Padding takes no rank: where the items 1, 3 and 4 of four exist, `above` is 0 1 1 2.
+    above = Rows().cumulative_count(exists) - exists.astype(jnp.int32)
+    if num_relevant is None:
+        pool = retrieved if pool is None else pool
+        pool_size = Rows().sum(pool.exists)
+    else:
+        num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
+        # Retrieved relevant items are in both, but only whether this is above 0 matters.
+        pool_size = length + num_relevant
+    index = shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
+    return RankingData(
+        items_held=Ranked(retrieved, Rows(), exists.shape[-1], index, rank_above=above),
+        pool=None if pool is None else Pool(pool, Rows()),
+        length=length,
+        known_relevant=num_relevant,
+        list_exists=pool_size > 0,
+        list_weights=clean_weights(list_weights, length.shape, retrieved.labels.dtype),
+        ties="none",
+        partial_columns=tuple(sorted(partial_columns)),
+    )
+
+
+def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
+    """Returns the id of the item at each rank, −1 where there is none.
+
+    Items move up into gaps: where the second of the ids [7, 8, 9] does not exist, the
+    result is [7, 9, −1].
+
+    Args:
+        arrays: The ids of items, or None for their indices; which items exist; and how
+            many items are above each: `[*lists, retrieved]`.
+
+    Returns:
+        `[*lists, retrieved]` int32.
+    """
+    ids, exists, above = arrays
+    if ids is None:
+        ids = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
+    empty = jnp.full(exists.shape, -1, jnp.int32)
+    slot = jnp.where(exists, above, exists.shape[-1])  # beyond the end, and so dropped
+    return arithmetic.put(empty, slot, ids)

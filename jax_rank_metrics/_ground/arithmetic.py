@@ -1,0 +1,408 @@
+"""Arithmetic along the items of lists: sums, counts, ratios.
+
+Sums inside a list are plain floats. Sums that must not drift over many merges are the
+concern of the states.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike, DTypeLike
+
+from jax_rank_metrics._ground import meshes
+
+A = TypeVar("A", bound=jax.Array | np.ndarray)
+
+# Integers along axes of at most this length are added up term by term.
+_SHORT = 2
+
+# The number of entries up to which programs do without branches and without algorithms
+# that save microseconds, since both take tenths of a second to compile: a training step
+# of 256 lists of 128 items.
+_SMALL = 2**16
+
+
+def total(x: jax.Array) -> jax.Array:
+    """Sums floats along the last axis, from `[…, items]` to `[…]`.
+
+    The sum is written as a product with ones. XLA:CPU fuses the computation of the
+    summands into a reduction, which it then does not vectorise, but never into a product.
+    A product also gives equal summands equal sums in every program: a reduction may fuse
+    the last multiplication of a summand with the addition, and then rounds differently.
+
+    An axis of more than 4096 items is first summed in chunks, if they can be equally long.
+    """
+    size = x.shape[-1]
+    if size == 1:
+        return jnp.squeeze(x, -1)
+    if isinstance(size, int) and size > 4096:  # not symbolic, as in an export
+        chunk = _chunk_length(size)
+        if size % chunk == 0:
+            return total(total(x.reshape((*x.shape[:-1], size // chunk, chunk))))
+    return dot(x, jnp.ones(x.shape[-1:], x.dtype))
+
+
+def _is_short(size: int) -> bool:
+    return isinstance(size, int) and 0 < size <= _SHORT
+
+
+def _sum_of_short(x: jax.Array) -> jax.Array:
+    """Sums the last axis term by term.
+
+    That fuses with what makes the terms and with what reads the sum, where an accelerator
+    would start a kernel for a reduction.
+    """
+    terms = [lax.index_in_dim(x, i, -1, keepdims=False) for i in range(x.shape[-1])]
+    return functools.reduce(jnp.add, terms)
+
+
+def dot(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Multiplies matrices in full precision; accelerators would round the factors."""
+    return jnp.matmul(x, y, precision=lax.Precision.HIGHEST)
+
+
+def _chunk_length(size: int) -> int:
+    """Chunk length for `size` items: the largest divisor from 16 to 64, else 32."""
+    return next((w for w in range(64, 15, -1) if size % w == 0), 32)
+
+
+def total_of_integers(x: jax.Array) -> jax.Array:
+    """Sums integers along the last axis, in their own dtype."""
+    if _is_short(x.shape[-1]):
+        return _sum_of_short(x)
+    return jnp.sum(x, axis=-1, dtype=x.dtype)
+
+
+def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Adds exactly, as a sum and its rounding error, whichever of the two is larger.
+
+    References:
+        Knuth, The Art of Computer Programming 2, 4.2.2.
+    """
+    high = a + b
+    b_rounded = high - a
+    return high, (a - (high - b_rounded)) + (b - b_rounded)
+
+
+Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
+
+
+def plus(pair: Pair, x: jax.Array) -> Pair:
+    """Adds a float to a pair, without a carry from the lower part."""
+    high, error = two_sum(pair[0], x)
+    return high, pair[1] + error
+
+
+# Numbers are negligible whose weight is this share of that of the likeliest one: a hundred
+# thousand of them change no digit.
+_NEGLIGIBLE = 1e-14
+
+
+def means_from_likeliest(
+    likeliest: jax.Array,
+    bounds: tuple[jax.Array, jax.Array],
+    ratios: Callable[[jax.Array], tuple[jax.Array, jax.Array]],
+    functions: Sequence[Callable[[jax.Array], jax.Array]],
+) -> list[jax.Array]:
+    """Returns means over whole numbers that are known by the ratios of their chances.
+
+    Numbers are followed from the likeliest one in both directions, so that no weight
+    overflows, and none that matters underflows.
+
+    Args:
+        likeliest: `[1, …]` floats, as all arrays: the first axis holds the two directions.
+        bounds: The least and the largest numbers.
+        ratios: How many times as likely as the numbers n, `[2, …]`, n + 1 and n − 1 are; 0
+            beyond the bounds.
+        functions: Functions of numbers, of which means are returned, `[…]` each.
+    """
+    sign = np.array([1, -1], likeliest.dtype).reshape(2, *(1,) * (likeliest.ndim - 1))
+
+    def add(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        distance, weights, sums = state
+        n = jnp.clip(likeliest + sign * distance, *bounds)
+        # The likeliest number itself counts once.
+        counted = jnp.where((sign > 0) | (distance > 0), weights, 0)
+        terms = (counted, *(counted * function(n) for function in functions))
+        weights = weights * jnp.where(sign > 0, *ratios(n))
+        return distance + 1, weights, [*map(plus, sums, terms)]
+
+    inputs = ratios(likeliest), [function(likeliest) for function in functions]
+    zeros = meshes.match_varying(jnp.zeros_like(sign * likeliest), inputs)
+    pairs = [(zeros, zeros)] * (1 + len(functions))
+    start = jnp.zeros((), likeliest.dtype), zeros + 1, pairs
+    *_, sums = lax.while_loop(
+        lambda state: meshes.unvmap_any(state[1] > _NEGLIGIBLE), add, start
+    )
+    weight, *totals = (jnp.sum(sum(pair), axis=0) for pair in sums)
+    return [total / weight for total in totals]
+
+
+def count(x: jax.Array) -> jax.Array:
+    """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
+
+    Bools are summed as float32 wherever that is exact, since XLA:CPU vectorises sums of
+    floats but not sums of integers.
+    """
+    if _is_short(x.shape[-1]):
+        return _sum_of_short(x.astype(jnp.int32))
+    if x.shape[-1] >= 2**24:
+        return jnp.sum(x, axis=-1, dtype=jnp.int32)
+    return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
+
+
+def cumulative_count(x: jax.Array) -> jax.Array:
+    """Counts the true entries up to and including each item, `[…, items]` int32.
+
+    [True, False, True, True] gives [1, 1, 2, 3]. Integers are added up instead; their
+    sums must stay within ±2^24, where float32 is exact. Products with a triangle of ones
+    take a fifth of the time of a scan.
+    """
+    if x.shape[-1] >= 2**24:  # float32 would not be exact
+        return jnp.cumsum(x, axis=-1, dtype=jnp.int32)
+    return cumulative_sum(x.astype(jnp.float32)).astype(jnp.int32)
+
+
+def cumulative_sum(x: jax.Array) -> jax.Array:
+    """Sums floats up to and including each item of the last axis.
+
+    [1, 2, 3] gives [1, 3, 6]. Axes of more than 64 items are cut into chunks: the sum up
+    to an item is the cumulative sum inside its chunk, plus the totals of all chunks before
+    it.
+    """
+    size = x.shape[-1]
+    if size == 1:
+        return x
+    if size <= 64:
+        triangle = jnp.triu(jnp.ones((size, size), x.dtype))
+        return dot(x, triangle)
+    length = _chunk_length(size)
+    chunks = -(-size // length)
+    x = pad_items(x, after=chunks * length - size)
+    within_chunk = cumulative_sum(x.reshape((*x.shape[:-1], chunks, length)))
+    chunk_totals = within_chunk[..., -1]  # [*lists, chunks]
+    # Totals subtracted from sums through them would take the digits of smaller sums along.
+    before_chunk = cumulative_sum(shifted(chunk_totals, 1))
+    return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
+
+
+def is_small(x: jax.Array, times: int = 1) -> bool:
+    """Whether `x` is read that many times sooner than what avoids it is compiled."""
+    return isinstance(x.size, int) and x.size * times <= _SMALL
+
+
+# Makes one entry of the entries of an item and of items before it; associative.
+Combine = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+def along_runs(
+    continues: jax.Array,
+    arrays: Sequence[jax.Array] = (),
+    combines: Sequence[Combine] = (),
+) -> tuple[jax.Array, list[jax.Array]]:
+    """Combines each item with those before it in its run of neighbours.
+
+    The sums of 1 2 3 4 where `continues` is F T F T are 1 3 3 7. Every step doubles how
+    many items an entry covers, so that there are log2(longest run) steps, and sums of
+    floats lose as little as pairwise sums do. Nothing is gathered.
+
+    Args:
+        continues: `[*lists, items]` bool, which items continue the run of the item before
+            them.
+        arrays: Each `[*lists, items, …]`, or in a shape that broadcasts to this one.
+        combines: How the entries of each array combine.
+
+    Returns:
+        How many items of its run precede each, int32, and the combined arrays.
+    """
+    axis = continues.ndim - 1
+    offset = continues.astype(jnp.int32)
+
+    def absorb(
+        grows: jax.Array, by: jax.Array | int, arrays: Sequence[jax.Array]
+    ) -> list[jax.Array]:
+        return [
+            jnp.where(widen(grows, x), combine(x, delayed(x, by, axis)), x)
+            for x, combine in zip(arrays, combines, strict=True)
+        ]
+
+    def double(
+        step: jax.Array, offset: jax.Array, arrays: Sequence[jax.Array]
+    ) -> tuple[jax.Array, jax.Array, list[jax.Array]]:
+        # So far, an offset is no larger than `step`; those that are equal may grow.
+        grows = offset == step
+        before = jnp.where(grows, delayed(offset, step, axis), 0)
+        return 2 * step, offset + before, absorb(grows, step, arrays)
+
+    # Written so that each array has the shape that it will have after a step, and, inside
+    # shard_map, the type.
+    no_item = continues & ~continues
+    arrays = [jnp.where(widen(no_item, x), jnp.zeros_like(x), x) for x in arrays]
+    return lax.while_loop(
+        lambda state: meshes.unvmap_any(state[1] == state[0]),
+        lambda state: double(*state),
+        (jnp.ones((), jnp.int32), offset, arrays),
+    )[1:]
+
+
+def delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
+    """Shifts an axis towards its end; 0 moves in."""
+    size = x.shape[axis]
+    static_by = by if isinstance(by, int) else None
+    widths = [(0, 0, 0)] * x.ndim
+    widths[axis] = (size, 0, 0) if static_by is None else (static_by, -static_by, 0)
+    padded = lax.pad(x, jnp.zeros((), x.dtype), widths)
+    if static_by is not None:
+        return padded
+    return lax.dynamic_slice_in_dim(padded, size - by, size, axis)
+
+
+def take(x: jax.Array, indices: jax.Array) -> jax.Array:
+    """Gathers items of the last axis by indices, which must be in bounds.
+
+    `x` is `[*lists, items]` and `indices` `[*lists, slots]`, as is the result: each list
+    is read at its own indices. [[7, 8], [5, 6]] at [[1], [0]] gives [[8], [5]].
+    """
+    if x.shape[-1] == 1:  # all indices are 0
+        return jnp.broadcast_to(x, indices.shape)
+    return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
+
+
+def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
+    """Gathers items as `take` does, from arrays `[*lists, items, …]`."""
+    axis = indices.ndim - 1
+    if x.shape[axis] == 1:
+        return jnp.broadcast_to(x, (*indices.shape, *x.shape[axis + 1 :]))
+    indices = widen(indices, x)
+    return jnp.take_along_axis(x, indices, axis=axis, mode="promise_in_bounds")
+
+
+def put(
+    x: jax.Array, slots: jax.Array, values: jax.Array, add: bool = False
+) -> jax.Array:
+    """Puts or adds values at slots of the last axis; slots beyond its end are dropped.
+
+    The number of lists may be symbolic, as in an export, unlike that of
+    `jnp.put_along_axis`.
+    """
+    shape = (*slots.shape[:-1], 1)
+    lists = [lax.broadcasted_iota(jnp.int32, shape, i) for i in range(slots.ndim - 1)]
+    at_slots = x.at[(*lists, slots)]
+    return (at_slots.add if add else at_slots.set)(values, mode="drop")
+
+
+def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
+    """Shifts the last axis, towards its end or, by a negative number, towards its start.
+
+    Items that have no other to give way to become `edge`: [7, 8, 9] shifted by 1 is
+    [edge, 7, 8], by −1 [8, 9, edge].
+    """
+    return pad_items(x, by, -by, edge)
+
+
+def pad_items(
+    x: jax.Array, before: int = 0, after: int = 0, value: int | float = 0
+) -> jax.Array:
+    """Pads the last axis with `value`; negative widths cut items off."""
+    if not before and not after:
+        return x
+    widths = [(0, 0, 0)] * (x.ndim - 1) + [(before, after, 0)]
+    return lax.pad(x, jnp.asarray(value, x.dtype), widths)
+
+
+def merge_last_axes(x: jax.Array) -> jax.Array:
+    """Reshapes the last two axes into one."""
+    return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+
+
+def iota(like: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
+    """Returns 0, 1, … along the last axis, in a shape that broadcasts with `like`."""
+    shape = (1,) * (like.ndim - 1) + like.shape[-1:]
+    return lax.broadcasted_iota(dtype, shape, like.ndim - 1)
+
+
+def widen(x: A, like: jax.Array | np.ndarray) -> A:
+    """Appends axes of length 1 to `x` until it has as many axes as `like`.
+
+    A mask `[*lists, items]` so broadcasts with columns `[*lists, items, …]`. An `x` that
+    has as many axes already, or more, is returned as it is.
+    """
+    return x.reshape((*x.shape, *(1,) * (like.ndim - x.ndim)))  # type: ignore[return-value]
+
+
+def where_kept(is_kept: jax.Array | np.ndarray, x: A, filler: int) -> A:
+    """Returns `x`, and the filler where it is not kept, by NumPy for arrays of NumPy.
+
+    `is_kept` may have fewer axes than `x`. On the host, a program of JAX would be compiled
+    for every number of lists.
+    """
+    where: Any = jnp.where if isinstance(x, jax.Array) else np.where
+    return where(widen(is_kept, x), x, np.asarray(filler, x.dtype))
+
+
+def as_real(values: ArrayLike, dtype: DTypeLike) -> jax.Array:
+    """Casts what a user's function returned; raises `TypeError` on complex numbers."""
+    array = jnp.asarray(values)
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise TypeError(f"a function returned {array.dtype}; return real numbers")
+    return array.astype(dtype)
+
+
+def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:
+    """Returns `x / y`, and 0 where `y` is not above 0; `y` broadcasts to `x`.
+
+    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
+
+    The divisor is guarded before the division. A `where` around the quotient alone would
+    show autodiff and `jax_debug_nans` the NaN of the branch that is not taken.
+    """
+    is_defined = y > 0
+    quotient = x / xp.where(is_defined, y, xp.ones_like(y))
+    return xp.where(is_defined, quotient, xp.zeros_like(quotient))
+
+
+def power(base: float, exponents: jax.Array) -> jax.Array:
+    """Returns `base**exponents`, for a static base in [0, 1] and floats of at least 0.
+
+    `0**0` is 1. The logarithm of the base is computed in double precision: a base near 1,
+    rounded to float32, keeps few digits of its distance from 1, on which its large powers
+    depend.
+    """
+    if base == 0:
+        return (exponents == 0).astype(exponents.dtype)
+    return jnp.exp(exponents * math.log(base))
+
+
+def max_identity(dtype: DTypeLike) -> int:
+    """Returns the identity element of `max`, for integers or for floats of at least 0.
+
+    It is the minimum of an integer dtype, and 0 for floats.
+    """
+    return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else 0
+
+
+def power_of_two_below(x: jax.Array) -> jax.Array:
+    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
+    integer = integer_like(x.dtype)
+    infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
+    bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
+    return lax.bitcast_convert_type(bits, x.dtype)
+
+
+def mix(x: jax.Array) -> jax.Array:
+    """Hashes uint32 bijectively: different values have different hashes."""
+    for _ in range(2):  # xor-shift-multiply, by an odd number
+        x = (x ^ (x >> 16)) * jnp.uint32(0x45D9F3B)
+    return x ^ (x >> 16)
+
+
+def integer_like(dtype: DTypeLike) -> jnp.dtype:
+    """Returns the signed integer dtype as wide as a float dtype."""
+    return jnp.dtype({4: jnp.int32, 8: jnp.int64}[jnp.dtype(dtype).itemsize])

@@ -1,0 +1,187 @@
+"""Gains and discounts of the cumulated-gain metrics.
+
+A gain maps labels to what items are worth, and must not be negative. A discount maps
+ranks 1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of
+a list. Any callable on arrays will do; this module defines those that metric names can
+spell. Gains and discounts are static under `jax.jit`: pass a named function, since a
+fresh lambda makes every call compile again.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._ground import arithmetic
+from jax_rank_metrics._ground.types import Discount, Gain, Number
+
+
+def exponential_gain(labels: jax.Array) -> jax.Array:
+    """Returns `2^label − 1`, exact for whole numbers, and accurate near 0.
+
+    It is finite in float32 for labels below 128. For labels that are not whole, the
+    relative error grows with them, to 5e-6.
+
+    >>> [f"{gain:.1f}" for gain in exponential_gain(jnp.array([0.0, 1.0, 2.0, 5.0]))]
+    ['0.0', '1.0', '3.0', '31.0']
+
+    References:
+        Burges et al., Learning to rank using gradient descent, ICML 2005.
+    """
+    if labels.dtype != jnp.float64:
+        labels = labels.astype(jnp.float32)
+    info = jnp.finfo(labels.dtype)
+    # The bits of 2^exponent: the biased exponent, and a mantissa of zeros.
+    exponent = jnp.clip(jnp.floor(labels), 0, info.maxexp)
+    integer = arithmetic.integer_like(labels.dtype)
+    biased = (exponent.astype(integer) - (info.minexp - 1)) << info.nmant
+    power = lax.bitcast_convert_type(biased, labels.dtype)  # inf for 2^128 and beyond
+    return jnp.where(labels == exponent, power - 1, jnp.expm1(labels * math.log(2)))
+
+
+def linear_gain(labels: jax.Array) -> jax.Array:
+    """Returns the label itself.
+
+    >>> [f"{gain:.1f}" for gain in linear_gain(jnp.array([0.0, 1.0, 2.5]))]
+    ['0.0', '1.0', '2.5']
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques,
+        ACM TOIS 20(4), 2002.
+    """
+    return labels
+
+
+def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
+    """Returns one gain per label, in the dtype of the labels.
+
+    A `gain_fn` that returns a scalar gives this gain to every label.
+
+    Raises:
+        ValueError: if `gain_fn` returns neither one gain per label nor a scalar.
+    """
+    return _elementwise(gain_fn, labels, ("gain_fn", "gain", "label"))
+
+
+def overflow_message(name: str) -> str:
+    """Returns the message for a list of which a gain is not finite."""
+    return (
+        f"{name} has a gain that overflows: 2^label − 1, where no other is asked for, is "
+        "beyond float32 from the label 128 on; pass another gain to the metrics that read "
+        "gains, such as gain_fn=linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one "
+        "that grows as a logarithm does, such as gain_fn=jnp.log1p"
+    )
+
+
+# Gains that are monotone in the label and 0 for 0: sorting the labels sorts the gains.
+MONOTONE_GAINS = (exponential_gain, linear_gain)
+
+
+def log2_discount(ranks: jax.Array) -> jax.Array:
+    """Returns `1 / log2(1 + rank)`: 1, 0.63, 0.5, …
+
+    >>> [f"{weight:.5f}" for weight in log2_discount(jnp.array([1.0, 2.0, 3.0]))]
+    ['1.00000', '0.63093', '0.50000']
+    """
+    return math.log(2) / jnp.log1p(ranks)
+
+
+def log2_rank_discount(ranks: jax.Array) -> jax.Array:
+    """Returns `1 / log2(max(rank, 2))`: 1, 1, 0.63, 0.5, …
+
+    The first two ranks are worth the same. This is how DCG was first defined, and the
+    attention that the Fair Ranking track of TREC gives to ranks.
+
+    >>> [f"{weight:.5f}" for weight in log2_rank_discount(jnp.array([1.0, 2.0, 4.0]))]
+    ['1.00000', '1.00000', '0.50000']
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques,
+        ACM TOIS 20(4), 2002.
+    """
+    return math.log(2) / jnp.log(jnp.maximum(ranks, 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class log_discount:
+    """Discount `1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.
+
+    Discounts of the same base are equal, and so share one compilation.
+
+    >>> [f"{weight:.5f}" for weight in log_discount(10)(jnp.array([9.0, 99.0]))]
+    ['1.00000', '0.50000']
+
+    Args:
+        base: Base of the logarithm, above 1.
+
+    Raises:
+        ValueError: if the base is not above 1, or infinite.
+        TypeError: if the base is not a Python number.
+    """
+
+    base: Number
+
+    def __post_init__(self) -> None:
+        if isinstance(self.base, bool) or not isinstance(
+            self.base, (int, float, np.integer, np.floating)
+        ):
+            raise TypeError(
+                f"log_discount: base is {self.base!r}; pass a Python number above 1"
+            )
+        if not 1 < self.base < float("inf"):
+            raise ValueError(f"log_discount: base is {self.base}; pass a base above 1")
+
+    def __call__(self, ranks: jax.Array) -> jax.Array:
+        """Returns the multipliers of ranks 1, 2, …"""
+        return math.log(self.base) / jnp.log1p(ranks)
+
+
+def discounts_of(discount_fn: Discount, ranks: jax.Array) -> jax.Array:
+    """Returns one multiplier per rank, in the dtype of the ranks.
+
+    A `discount_fn` that returns a scalar gives this multiplier to every rank.
+
+    Raises:
+        ValueError: if `discount_fn` returns neither one multiplier per rank nor a scalar.
+    """
+    return _elementwise(discount_fn, ranks, ("discount_fn", "multiplier", "rank"))
+
+
+def _elementwise(
+    function: Gain | Discount, x: jax.Array, names: tuple[str, str, str]
+) -> jax.Array:
+    """Applies a function of a user; `names` are its own, of a result and of an argument."""
+    results, (name, result, argument) = arithmetic.as_real(function(x), x.dtype), names
+    if results.shape not in ((), x.shape):
+        raise ValueError(
+            f"{name} gave {result}s of shape {results.shape} for {argument}s of shape "
+            f"{x.shape}; return one {result} per {argument}"
+        )
+    return jnp.broadcast_to(results, x.shape)
+
+
+def reciprocal_discount(ranks: jax.Array) -> jax.Array:
+    """Returns `1 / rank`: 1, 0.5, 0.33, …
+
+    >>> [f"{weight:.5f}" for weight in reciprocal_discount(jnp.array([1.0, 2.0, 3.0]))]
+    ['1.00000', '0.50000', '0.33333']
+    """
+    return 1 / ranks
+
+
+# Those that names of metrics can spell.
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    function.__name__: function
+    for function in (
+        exponential_gain,
+        linear_gain,
+        log2_discount,
+        log2_rank_discount,
+        log_discount,
+        reciprocal_discount,
+    )
+}

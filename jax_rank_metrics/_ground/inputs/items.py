@@ -1,0 +1,436 @@
+"""The items of lists, checked: labels, masks, weights, ids, columns and attributes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._ground.inputs.arrays import (
+    boolean,
+    first_index,
+    float_dtype,
+    ids,
+    integers,
+    is_readable,
+    kind_of,
+    numpy_array,
+    real,
+    same_lists,
+    same_shape,
+    unsharded,
+)
+from jax_rank_metrics._ground.inputs.libraries import (
+    by_ids,
+    by_items,
+    is_frame,
+    is_of_jax,
+    is_series,
+    named,
+    same_index,
+)
+from jax_rank_metrics._ground.inputs.list_ids import refuse_sizes
+from jax_rank_metrics._ground.inputs.options import (
+    MAX_INT32,
+    is_integer,
+    positive_integer,
+)
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Arrays
+
+
+def item_arrays(
+    name: str, labels: object, mask: object
+) -> tuple[jax.Array, jax.Array | None]:
+    """Converts labels `[*lists, items]` and their mask of the same shape, if any."""
+    label_array = real(name, labels)
+    if label_array.ndim == 0:
+        raise ValueError(f"{name} has shape (); pass at least one axis, the items")
+    mask_name = name.replace("labels", "mask")
+    if is_integer(mask):
+        raise TypeError(
+            f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
+            "an array of bools"
+        )
+    return label_array, boolean(mask_name, mask, name, label_array.shape)
+
+
+def weights_for(
+    labels: jax.Array,
+    weights: object,
+    list_weights: object = None,
+    num_segments: int | None = None,
+) -> tuple[jax.Array | None, jax.Array | None]:
+    """Returns item weights and list weights, either of which may be None.
+
+    The number of axes of `weights` says what it weighs: a scalar weighs all lists alike,
+    `[*lists]` weighs lists, and `[*lists, items]` weighs items. If lists are packed, only
+    `list_weights` can weigh lists. It replaces list weights from `weights`.
+    """
+    lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
+    if num_segments is None:
+        allowed = {(): "a scalar", lists: "one per list"}
+    else:
+        lists = (*lists, num_segments)
+        allowed[()] = "a scalar; weights per list go into list_weights"
+    per_list_weights = per_list("list_weights", list_weights, lists)
+    if weights is None:
+        return None, per_list_weights
+    array, allowed[labels.shape] = real("weights", weights), "one per item"
+    if array.shape not in allowed:
+        shapes = ", ".join(f"{shape} ({kind})" for shape, kind in allowed.items())
+        raise ValueError(
+            f"weights has shape {array.shape}, but labels has shape {labels.shape}; "
+            f"pass weights of shape {shapes}"
+        )
+    if array.ndim == labels.ndim:
+        return array, per_list_weights
+    return None, array if per_list_weights is None else per_list_weights
+
+
+def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
+    """Converts to an array of one number per list; passes None on."""
+    if value is None:
+        return None
+    array = real(name, value)
+    if array.shape != lists:
+        raise ValueError(
+            f"{name} has shape {array.shape}; pass one number per list, shape {lists}"
+        )
+    return array
+
+
+def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
+    """Converts to one whole number per list, of any dtype; passes None on.
+
+    Fractions raise. Traced values, and those partly on other hosts, are not checked.
+    """
+    array = per_list(name, value, lists)
+    if array is None or not jnp.issubdtype(array.dtype, jnp.floating):
+        return array
+    if not is_readable(array):
+        return array
+    values = np.asarray(array, np.float64)
+    fractional = values[values != np.floor(values)]  # NaN is among them
+    if fractional.size:
+        raise ValueError(
+            f"{name} holds {fractional[0]}; pass whole numbers, one per list"
+        )
+    return array
+
+
+def segments(
+    labels: jax.Array, segment_ids: object, num_segments: object
+) -> tuple[jax.Array | None, int | None]:
+    """Returns the segment ids of packed items and the number of lists.
+
+    Both are None if lists are not packed. Ids have the shape of the labels, and a dtype
+    of at least 4 bytes.
+    """
+    if segment_ids is None:
+        if num_segments is not None:
+            raise ValueError(
+                "num_segments is given but segment_ids is None; pass both or neither"
+            )
+        return None, None
+    if num_segments is None:
+        raise ValueError(
+            "segment_ids is given but num_segments is None; pass how many lists there "
+            "are, a Python int"
+        )
+    num_lists = positive_integer("num_segments", num_segments)
+    if num_lists > MAX_INT32:
+        raise ValueError(
+            f"num_segments is {num_lists}; pass at most {MAX_INT32}, what int32 holds"
+        )
+    # Ids that are not in a JAX array are read before the conversion, which refuses
+    # integers beyond int32, and which `jax.jit` around the call would trace.
+    convert = integers if is_of_jax(segment_ids) else numpy_array
+    raw_ids = convert("segment_ids", segment_ids)
+    refuse_sizes("segment_ids", raw_ids, "labels", labels.shape)
+    _check_segment_ids(raw_ids, num_lists)
+    array = integers("segment_ids", raw_ids)
+    same_shape("segment_ids", array, "labels", labels.shape)
+    if array.dtype.itemsize < 4:
+        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 becomes
+        # −128 in int8, which would mask every item.
+        array = array.astype(jnp.int32)
+    return array, num_lists
+
+
+def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> None:
+    """Raises if an id is not below the number of lists: it is most likely a query id.
+
+    Ids that are traced, or partly on other hosts, cannot be read here. Items whose id is
+    too large are then masked.
+    """
+    if not is_readable(segment_ids):
+        return
+    values: np.ndarray = jax.device_get(segment_ids)
+    if not values.size or values.dtype.kind not in "iu" or values.max() < num_lists:
+        return
+    index = first_index(values)
+    raise ValueError(
+        f"segment_ids is {values[index]} at {index}, but num_segments is {num_lists}; "
+        "pass the segment_ids and num_segments of jrm.pack(query_ids), or a larger "
+        "num_segments, and -1 for padding"
+    )
+
+
+def relevant_items(
+    relevant_ids: object,
+    relevant_labels: object,
+    relevant_columns: object,
+    reference_name: str = "",
+    reference: jax.Array | jax.ShapeDtypeStruct | None = None,
+) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
+    """Converts ids of relevant items, their labels or None, and their columns.
+
+    `reference` is the argument `reference_name`, whose leading axes the ids must share;
+    None where there is none.
+    """
+    arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
+    same_index({**arguments, **named(relevant_columns)})
+    id_array = ids("relevant_ids", relevant_ids)
+    if reference is not None:
+        same_lists("relevant_ids", id_array, reference_name, reference)
+    labels = None
+    if relevant_labels is not None:
+        labels = real("relevant_labels", relevant_labels)
+        same_shape("relevant_labels", labels, "relevant_ids", id_array.shape)
+    return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
+
+
+def check_distinct(name: str, ids: np.ndarray) -> None:
+    """Raises if an id occurs twice in its list; ids below 0 are padding."""
+    is_repeat = repeated(ids)
+    if is_repeat.any():
+        index = first_index(is_repeat)
+        lists = index[:-1] if index[1:-1] else index[0]
+        raise ValueError(
+            f"{name} holds {ids[index]} more than once"
+            f"{f' in list {lists}' if index[1:] else ''}; pass each id of a list once, and "
+            "-1 for padding"
+        )
+
+
+def repeated(ids: np.ndarray) -> np.ndarray:
+    """Marks ids `[*lists, ids]` that occur earlier in their list; never marks padding.
+
+    >>> repeated(np.array([[7, 3, 7, -1, -1]])).tolist()
+    [[False, False, True, False, False]]
+    """
+    distinct, dense = np.unique(ids, return_inverse=True)
+    dense = dense.reshape(-1, ids.shape[-1]) if ids.size else ids
+    lists = np.arange(len(dense), dtype=np.int64)[:, None]
+    is_repeat = np.ones(ids.size, bool)
+    _, first_indices = np.unique(lists * len(distinct) + dense, return_index=True)
+    is_repeat[first_indices] = False
+    return is_repeat.reshape(ids.shape) & (ids >= 0)
+
+
+def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
+    """Raises if a known id has no row in the argument `table`."""
+    for name, values in ids_by_name.items():
+        if not is_readable(values):
+            continue
+        highest = int(np.max(np.asarray(values), initial=-1))
+        if highest >= num_rows:
+            raise ValueError(
+                f"{name} goes up to {highest}, but {table} has {num_rows} rows; pass one "
+                "for each item of the catalogue"
+            )
+
+
+def catalog_array(
+    name: str, value: object, trailing_axes: tuple[str, ...] = ()
+) -> jax.Array:
+    """Converts an array `[num_items, *trailing_axes]` that describes a whole catalogue.
+
+    `trailing_axes` names the axes after the first: `("features",)` for embeddings. Raises
+    if the number of axes differs, if there are no items, or if the array is sharded.
+    """
+    array = real(name, by_items(name, value))
+    if array.ndim != 1 + len(trailing_axes) or not array.shape[0]:
+        shape = ", ".join(("num_items", *trailing_axes))
+        raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
+    unsharded(name, array, "where all of it is on every device")
+    return array
+
+
+def item_counts(value: object) -> jax.Array:
+    """Converts how often each item was seen, `[num_items]`.
+
+    Raises `ValueError` on numbers below 0 and NaN, which pandas has where it found none.
+    """
+    array = catalog_array("counts", value)
+    if not is_readable(array):
+        return array
+    counts = np.asarray(array)
+    if (is_wrong := ~(counts >= 0)).any():
+        index = first_index(is_wrong)
+        raise ValueError(
+            f"counts holds {counts[index]} at {index[0]}; pass how often each item was "
+            "seen, 0 where it never was"
+        )
+    return array
+
+
+def item_groups(
+    value: object, relevant_columns: object = None, num_items: int | None = None
+) -> jax.Array | None:
+    """Converts memberships of items in groups to floats; passes None on.
+
+    They are `[num_items, groups]`, as `group_memberships` reads them. `num_items` is None
+    where the caller does not know how many items there are.
+    """
+    if value is None:
+        return None
+    if isinstance(relevant_columns, Mapping) and "groups" in relevant_columns:
+        raise ValueError(
+            "item_groups is given and columns holds 'groups'; pass item_groups alone, "
+            "which has those of every item"
+        )
+    array = catalog_array("item_groups", value, ("groups",))
+    if not array.shape[1] or num_items not in (None, array.shape[0]):
+        items = "num_items" if num_items is None else num_items
+        raise ValueError(
+            f"item_groups has shape {array.shape}; pass how much of each item belongs to "
+            f"each group, [{items}, groups]"
+        )
+    array = lax.stop_gradient(array).astype(float_dtype(array))
+    return group_memberships(array)
+
+
+def item_mask(value: object, num_items: int) -> jax.Array | None:
+    """Converts the mask of a catalogue, `[items]` bool; passes None on."""
+    value = by_items("item_mask", value, num_items)
+    return boolean("item_mask", value, "items", (num_items,))
+
+
+def group_memberships(array: jax.Array) -> jax.Array:
+    """Returns floats that are 0 where unknown (NaN) or below 0, and at most 2^32.
+
+    Sums of them over a list, and the squares of these, are then finite, also where a
+    weight such as 1/count is infinite.
+    """
+    return jnp.where(array > 0, jnp.minimum(array, 2.0**32), 0)
+
+
+@short_errors()
+def columns(
+    value: object, shape_name: str, shape: Sequence[int], name: str = "columns"
+) -> dict[str, jax.Array]:
+    """Converts a dict of arrays `[*shape, …]`; None becomes an empty dict.
+
+    `shape` is that of the argument `shape_name`.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name}: got {kind_of(value)}; pass a dict of names to arrays")
+    arrays = {}
+    for key, column in value.items():
+        array = real(f"{name}[{key!r}]", column)
+        if array.shape[: len(shape)] != tuple(shape):
+            raise ValueError(
+                f"{name}[{key!r}] has shape {array.shape}, but {shape_name} has shape "
+                f"{tuple(shape)}; pass one entry per item, with any axes after them"
+            )
+        arrays[key] = array
+    return arrays
+
+
+def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> Arrays:
+    """Converts the leaves of a pytree to arrays that begin with the same axes.
+
+    Args:
+        name: The argument, which messages complete with the path of a leaf.
+        tree: A pytree of arrays, such as a dict, with at least one leaf.
+        axes: The axes with which every leaf begins.
+        axes_of: What these are the axes of, for messages, such as "items".
+
+    Raises:
+        ValueError: if a leaf has other axes, or if JAX would round numbers of it that
+            are likely to be ids; see `_check_kept`.
+        TypeError: if a leaf is not an array of numbers.
+    """
+    if tree is None or not jax.tree.leaves(tree):
+        raise ValueError(
+            f"{name} is {'None' if tree is None else 'empty'}; pass an array that begins "
+            f"with the axes of {axes_of}, {axes}, or a dict of such arrays"
+        )
+
+    def converted(path: tuple[Any, ...], leaf: object) -> jax.Array:
+        leaf_name = name + jax.tree_util.keystr(path)
+        if _holds_strings(leaf):
+            raise TypeError(
+                f"{leaf_name} holds strings; pass numbers, such as jrm.hash_ids makes of "
+                "them, or numpy.unique(…, return_inverse=True)"
+            )
+        if (is_series(leaf) or is_frame(leaf)) and len(axes) == 1:
+            leaf = by_ids(leaf_name, leaf, range(*axes), axes_of)
+        array = real(leaf_name, leaf)
+        if array.shape[: len(axes)] != axes:
+            raise ValueError(
+                f"{leaf_name} has shape {array.shape}; pass an array that begins with the "
+                f"axes of {axes_of}, {axes}"
+            )
+        _check_kept(leaf_name, leaf, array, array.shape == axes)
+        return array
+
+    return jax.tree_util.tree_map_with_path(converted, tree)
+
+
+def without_lists(tree: Arrays) -> Arrays:
+    """Returns a pytree with its lists of numbers or strings as arrays of NumPy."""
+    return jax.tree.map(
+        lambda leaf: np.asarray(leaf) if _is_array_like(leaf) else leaf,
+        tree,
+        is_leaf=_is_array_like,
+    )
+
+
+def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) -> None:
+    """Raises if rounding to the dtype of JAX makes different attributes equal.
+
+    Attributes are compared with each other, and pandas makes floats of ids where one is
+    missing. Whole numbers must therefore stay what they are, and different numbers must
+    stay different where each query or item has one (`is_one_each`); the features of a
+    vector are no ids.
+    """
+    if not is_readable(array):
+        return
+    values = (
+        np.asarray(leaf) if isinstance(leaf, jax.Array) else numpy_array(name, leaf)
+    )
+    rounded = np.asarray(array)
+    if values.dtype.kind != "f" or values.dtype.itemsize <= rounded.dtype.itemsize:
+        return
+    changed = values[(values != rounded) & (values == np.floor(values))]
+    if is_one_each and not changed.size:
+        distinct = np.unique(values)  # in ascending order
+        rounded = distinct.astype(rounded.dtype)
+        changed = distinct[1:][rounded[1:] == rounded[:-1]]
+    if changed.size:
+        value = float(changed.flat[0])
+        raise ValueError(
+            f"{name} holds {value!r}, which {rounded.dtype} of JAX rounds to "
+            f"{float(rounded.dtype.type(value))!r}, so that different values become "
+            "equal; pass integers if these are ids, as numpy.unique(…, "
+            f"return_inverse=True) makes them, numpy.{rounded.dtype}({name}) if label_fn "
+            "does not ask which are equal, or enable jax_enable_x64"
+        )
+
+
+def _is_array_like(value: object) -> bool:
+    """Whether this is a list of numbers or strings, however deep, and no pytree."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (bool, int, float, str, bytes, np.generic))
+
+
+def _holds_strings(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "SUT"

@@ -1,0 +1,410 @@
+"""Data of other libraries: which one a value is of, and the order that its labels ask for.
+
+None of them is imported.
+
+An axis has ids where a call knows what each entry is: item 3 of a catalogue, row 5 of a
+model, query "q7" of an evaluation. There data is read by its labels: the index of a Series
+or a frame of pandas, the column of a frame whose name is that of ids, the keys of a dict.
+Labels that are not those of the axis raise. An axis without ids, such as that of the items
+of `rank`, is read by position, and indexes of its arguments that differ raise. Arrays and
+lists have no labels. A mask of NumPy is never lost: it raises.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+
+from jax_rank_metrics._ground.optional import import_optional
+
+# Names of columns that hold ids, in lower case and without spaces, "_" and "-": those of
+# lists, those of items, and those that an index without a name is written under. Groups
+# of items may be called "document" or "product": these are ids as "document_id" alone.
+_LISTS = re.compile(
+    "(?:list|query|topic|user|session|request|question)s?(?:id|no|number|idx)?s?"
+    "|queries|[qu]ids?|qno|ids?"
+)
+_ITEMS = re.compile(
+    "(?:item|doc|document|product|entity|passage|label)(?:id|no|number|idx)s?"
+    "|items?|[idp]ids?|ids?"
+)
+_TASKS = re.compile("task")
+_UNNAMED = re.compile("(?:unnamed:|level|indexlevel)[0-9]+|index|")
+
+
+@runtime_checkable
+class _Variable(Protocol):
+    """A variable of a model, which JAX reads as an array."""
+
+    def __jax_array__(self) -> jax.Array:
+        """Returns the array."""
+        ...
+
+
+def is_of_jax(value: object) -> TypeGuard[ArrayLike]:
+    """Whether JAX has this value, as an array or as a variable of a model."""
+    return isinstance(value, (jax.Array, _Variable))
+
+
+@runtime_checkable
+class _ArrowTable(Protocol):
+    """A table that can be read as one of Arrow, such as those of pyarrow and DuckDB."""
+
+    @property
+    def columns(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+def as_frame(value: Any, purpose: str) -> Any:
+    """Returns a lazy frame, or a table of Arrow, as a frame of polars; others as they are.
+
+    Raises:
+        ModuleNotFoundError: for a table, if polars is not installed.
+    """
+    if _is_of(value, "polars", "LazyFrame"):
+        return value.collect()
+    if is_pandas_frame(value) or _is_of(value, "polars", "DataFrame"):
+        return value
+    if not isinstance(value, _ArrowTable):
+        return value
+    return import_optional("polars", purpose, "trec").DataFrame(value)
+
+
+def _is_of(value: object, library: str, *class_names: str) -> bool:
+    """Whether a value is of a class of a library, which a caller may have imported.
+
+    If the library is not imported, the value cannot be of one of its classes.
+    """
+    module = sys.modules.get(library)
+    classes = tuple(getattr(module, name, ()) for name in class_names)
+    return module is not None and isinstance(value, classes)
+
+
+def is_pandas_frame(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a DataFrame of pandas."""
+    return _is_of(value, "pandas", "DataFrame")
+
+
+def is_frame(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a frame of pandas or polars, or a table of Arrow.
+
+    Who reads its columns calls `as_frame` before.
+    """
+    is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
+    return is_pandas_frame(value) or is_polars or isinstance(value, _ArrowTable)
+
+
+def is_series(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a Series of pandas, which has an index."""
+    return _is_of(value, "pandas", "Series")
+
+
+def is_sparse(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a sparse matrix or array of scipy."""
+    return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
+
+
+def is_torch_tensor(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a tensor of PyTorch."""
+    return _is_of(value, "torch", "Tensor")
+
+
+def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
+    """Raises `TypeError` if this is a masked array, or a list with one, at any depth."""
+    if isinstance(value, np.ma.MaskedArray):
+        cure = cure or f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
+        raise TypeError(
+            f"{name}: got a masked NumPy array, whose mask would be lost; pass {cure}"
+        )
+    if isinstance(value, (list, tuple)):
+        # The few types that a list of many numbers has.
+        nested = (list, tuple, np.ma.MaskedArray)
+        if any(issubclass(kind, nested) for kind in {*map(type, value)}):
+            for part in value:
+                refuse_masked(name, part, cure)
+
+
+def named(columns: object, name: str = "columns") -> dict[str, object]:
+    """Returns the arrays of a dict of columns under the names that messages have."""
+    columns = columns if isinstance(columns, Mapping) else {}
+    return {f"{name}[{key!r}]": column for key, column in columns.items()}
+
+
+def frames_among(**arguments: object) -> dict[str, object]:
+    """Returns the arguments that are frames of pandas, whose index is that of lists."""
+    return {name: value for name, value in arguments.items() if is_pandas_frame(value)}
+
+
+def same_index(
+    of_items: Mapping[str, Any] | None = None,
+    of_lists: Mapping[str, Any] | None = None,
+) -> None:
+    """Raises if frames and Series, which are read by position, have other indexes.
+
+    Frames of polars have no index, but names of columns.
+
+    Args:
+        of_items: Arguments of any form with the same items: `[items]` or `[lists, items]`.
+        of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
+            items. A Series is `[lists]`.
+    """
+    if not {"pandas", "polars"} & sys.modules.keys():
+        return
+    known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
+    for has_items, arguments in ((True, of_items), (False, of_lists)):
+        for name, value in (arguments or {}).items():
+            axes: list[tuple[str, Any]] = []
+            if is_pandas_frame(value):
+                axes = [("index", value.index), ("columns", value.columns)]
+                axes = axes if has_items else axes[:1]
+            elif is_series(value):
+                axes = [("columns" if has_items else "index", value.index)]
+            elif has_items and _is_of(value, "polars", "DataFrame"):
+                names = value.columns
+                axes = [] if _are_numbered(names) else [("columns", names)]
+            for axis, index in axes:
+                owner, of_owner = known.setdefault(axis, (name, index))
+                if not _are_same(index, of_owner):
+                    raise ValueError(
+                        f"{name} has another index than {owner}, and both are read by "
+                        f"position; bring them into one order, or pass {name}.to_numpy()"
+                    )
+
+
+def _are_same(index: Any, of_owner: Any) -> bool:
+    """Whether two indexes of pandas, or lists of names, hold the same in the same order."""
+    if isinstance(index, list) or isinstance(of_owner, list):
+        return [*index] == [*of_owner]
+    return index.equals(of_owner)
+
+
+def _are_numbered(names: list[Any]) -> bool:
+    """Whether polars made up these names of columns, which say nothing then."""
+    return names == [f"column_{i}" for i in range(len(names))]
+
+
+def refuse_other_order(name: str, ids: Any) -> None:
+    """Raises if a Series holds the ids of rows, which its index counts in another order."""
+    if not is_series(ids) or ids.index.is_monotonic_increasing:
+        return
+    if {*ids.index.tolist()} == {*range(len(ids))}:
+        raise ValueError(
+            f"{name} is a Series whose index counts the rows in another order; pass "
+            f"{name}.sort_index(), or {name}.to_numpy() if it is in their order"
+        )
+
+
+def refuse_ids(name: str, columns: Sequence[Any]) -> None:
+    """Raises if a frame that is read by position has a column of ids among others."""
+    for key in columns:
+        if len(columns) > 1 and _is_named_by(_LISTS, key):
+            raise ValueError(
+                f"{name} has a column of ids, {key!r}, which would be read as numbers; "
+                "leave it out, or make it the index"
+            )
+
+
+def by_ids(
+    name: str, value: Any, ids: Sequence[Any] | np.ndarray | range | None, unit: str
+) -> Any:
+    """Returns labelled data in the order of the ids of its first axis.
+
+    Args:
+        name: The argument, for messages.
+        value: Data of any form; what has no labels is returned as it is.
+        ids: The ids; None is 0, 1, … as far as the data goes.
+        unit: What the axis holds, in the plural. Of "items", columns named like ids of
+            items are labels, and of others those named like ids of lists. Of lists,
+            labels beside the ids are left out.
+    """
+    labels, values = _parts(name, value, _ITEMS if unit == "items" else _LISTS)
+    return values if labels is None else _ordered(name, labels, values, ids, unit)
+
+
+def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
+    """Returns labelled data in the order of the items of a catalogue, 0, 1, …"""
+    return by_ids(name, value, None if num_items is None else range(num_items), "items")
+
+
+def has_item_ids(frame: Any) -> bool:
+    """Whether a frame has a row for each item: a column of ids, and one of values."""
+    keys = [*as_frame(frame, "a mask").columns]
+    return len(keys) == 2 and any(
+        _is_named_by(names, key) for names in (_ITEMS, _UNNAMED) for key in keys
+    )
+
+
+def by_items_of_rows(
+    name: str, value: Any, units: str | None, ids: tuple[Any, Any] = (None, None)
+) -> Any:
+    """Returns a frame `[rows, items]` in the order of its items and of its rows.
+
+    Args:
+        name: The argument, for messages.
+        value: Data of any form; what has no labels is returned as it is.
+        units: What the rows are, such as "users"; None if they have no ids.
+        ids: The ids of rows and of items; None for 0, 1, ….
+    """
+    if not is_frame(value):
+        return value
+    value = as_frame(value, name)
+    labels, frame = _index_of(name, value, _LISTS)
+    names = [*frame.columns]
+    if ids[1] is None:
+        names = [int(item) if str(item).isdecimal() else item for item in names]
+    values = np.asarray(frame)
+    if not _are_numbered(names):
+        values = _ordered(name, names, values.T, ids[1], "items").T
+    if labels is None or units is None:
+        return values
+    return _ordered(name, labels, values, ids[0], units)
+
+
+def parts_of_tasks(frame: Any) -> list[tuple[Any, Any]]:
+    """Splits a frame by its column or level of the index that is called task, if any."""
+    if is_pandas_frame(frame) and "task" in frame.index.names:
+        frame = frame.reset_index()
+    keys = [key for key in frame.columns if _is_named_by(_TASKS, key)]
+    if not keys:
+        return []
+    tasks = frame[keys[0]].to_numpy()
+    rows = frame.drop(columns=keys) if is_pandas_frame(frame) else frame.drop(keys)
+    select = rows.loc.__getitem__ if is_pandas_frame(frame) else rows.filter
+    return [(task, select(tasks == task)) for task in dict.fromkeys(tasks.tolist())]
+
+
+def list_columns(
+    name: str, frame: Any, is_metric: Callable[[Any], bool]
+) -> tuple[Any, dict[Any, Any]]:
+    """Splits a frame with a row for each list into the ids of lists and other columns.
+
+    Ids are the column that is named like them, or else the index. Where that has no name,
+    and only numbers, a column of integers or strings may be the ids, and raises.
+    """
+    labels, values = _index_of(name, frame, _LISTS)
+    columns = {key: values[key] for key in values.columns}
+    is_unnamed = labels is None
+    if is_pandas_frame(values) and labels is values.index:
+        is_unnamed = labels.names == [None] and labels.dtype.kind in "iu"
+    for key, column in columns.items() if is_unnamed else ():
+        metric = key[-1] if isinstance(key, tuple) else key  # of several levels
+        if _looks_like_ids(np.asarray(column)) and not is_metric(metric):
+            raise ValueError(
+                f"{name} has no column of ids, and the column {key!r} holds "
+                f"{column.dtype}; if it holds the ids of lists, call it 'list', or pass "
+                f"{name}.set_index({key!r}), and else leave it out"
+            )
+    return (range(len(frame)) if labels is None else labels), columns
+
+
+def _looks_like_ids(column: np.ndarray) -> bool:
+    """Whether a column without a known name holds ids, which pandas may make floats."""
+    if column.dtype.kind != "f":
+        return column.dtype.kind != "b"
+    is_whole = bool((column % 1 == 0).all())
+    return is_whole and column.size > 2 and np.unique(column).size == column.size
+
+
+def key_of_ids(columns: Mapping[Any, Any]) -> Any:
+    """Returns the key of a dict of columns that has the ids of lists, or None."""
+    for key, column in columns.items():
+        if _is_named_by(_LISTS, key) and isinstance(column, (list, tuple, np.ndarray)):
+            # Values of a system that is called so repeat, or are fractions.
+            ids = np.asarray(column)
+            if ids.dtype.kind in "iuU" and np.unique(ids).size == ids.size > 1:
+                return key
+    return None
+
+
+def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) -> Any:
+    """Returns values in the order of ids, whose labels may stand in another."""
+    keys = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    listed = list(range(len(keys)) if ids is None else np.asarray(ids).tolist())
+    if keys == listed:
+        return values
+    slots = {key: slot for slot, key in enumerate(keys)}
+    is_other = any(key not in slots for key in listed)
+    # Lists that are not evaluated may have labels, but items that there are not may not.
+    is_other |= unit == "items" and len(keys) > len(listed)
+    if is_other or len(slots) < len(keys):
+        problem = "has some labels more than once"
+        if is_other:
+            texts = (
+                ", ".join(map(repr, names[:3])) + ", …" * (len(names) > 3)
+                for names in (keys, listed)
+            )
+            problem = "has the labels {}, which are not those of the {} {}".format(
+                *(next(texts), unit, next(texts))
+            )
+        raise ValueError(
+            f"{name} {problem}; pass a value for each of the {unit}, or what "
+            f"{name}.to_numpy() returns if it is in their order"
+        )
+    return values[[slots[key] for key in listed]]
+
+
+def labels_and_values(name: str, value: Any) -> tuple[Any, np.ndarray]:
+    """Returns the ids of lists in a Series or a frame, and the values beside them."""
+    labels, values = _parts(name, value, _LISTS)
+    return (range(len(values)) if labels is None else labels), values
+
+
+def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
+    """Returns the labels of the first axis, or None, and the values."""
+    if is_series(value):
+        return value.index, np.asarray(value)
+    if is_frame(value):
+        value = as_frame(value, name)
+        labels, columns = _index_of(name, value, id_names)
+        values = np.asarray(columns)
+        # A single column beside that of the ids is the values themselves.
+        is_column = labels is not getattr(value, "index", None) and values.shape[1] == 1
+        return labels, values[:, 0] if is_column else values
+    if isinstance(value, Mapping):
+        refuse_masked(name, list(value.values()))
+        try:
+            return list(value), np.asarray(list(value.values()))
+        except ValueError as error:
+            raise ValueError(
+                f"{name}: values differ in length; pass as many numbers for each key"
+            ) from error
+    return None, value
+
+
+def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
+    """Returns the labels of the rows of a frame, or None, and its other columns."""
+    keys = [key for key in frame.columns if _is_named_by(id_names, key)]
+    unnamed = [key for key in frame.columns if _is_named_by(_UNNAMED, key)]
+    # Beside ids, what an index without a name left behind are numbers of rows.
+    dropped, keys = [*keys, *unnamed], keys or unnamed
+    index = frame.index if is_pandas_frame(frame) else None
+    # An index that is named like ids stands beside them; any other is that of rows.
+    names = [index.name] if index is not None else []
+    names = [*keys, *(key for key in names if _is_named_by(id_names, key))]
+    if keys and len(names) > 1:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(
+            f"{name} has several columns of ids, {listed}; pass one of them"
+        )
+    if not keys:
+        return index, frame
+    columns = frame.drop(columns=dropped) if index is not None else frame.drop(dropped)
+    return frame[keys[0]].to_numpy(), columns
+
+
+def _is_named_by(pattern: re.Pattern[str], key: object) -> bool:
+    # Beside columns of several levels, that of an index is ("list", "") or, in CSV,
+    # ("list", "Unnamed: 0_level_1").
+    parts = list(key) if isinstance(key, tuple) else [key]
+    texts = [
+        re.sub(r"[\s_-]", "", part).lower() for part in parts if isinstance(part, str)
+    ]
+    if len(texts) < len(parts) or any(
+        not re.fullmatch("(?:unnamed:[0-9]+level[0-9]+)?", text) for text in texts[1:]
+    ):
+        return False
+    return pattern.fullmatch(texts[0]) is not None

@@ -1,0 +1,362 @@
+"""The ids of lists, of any kind: `jrm.hash_ids`, `jrm.pack`, and weights by id."""
+
+import hashlib
+import numbers
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._ground.inputs import arrays
+from jax_rank_metrics._ground.inputs.arrays import numpy_array
+from jax_rank_metrics._ground.inputs.libraries import by_ids, is_of_jax, refuse_masked
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import ListIds
+
+_INT32 = np.iinfo(np.int32)
+
+# What makes the list of each item from the sizes of lists, which gradient boosting reads.
+IDS_OF_SIZES = "np.repeat(np.arange(len(sizes)), sizes)"
+
+
+def hash_ids(ids: ListIds) -> np.ndarray:
+    """Hashes ids of lists to pairs of int32, the same in every process and on every host.
+
+    `bootstrap` does so by itself; inside `jax.jit`, where there are no strings, pass it
+    these pairs. Strings and bytes are hashed by BLAKE2b; that two of a billion share their
+    hash has a probability of 3 %. Integers of up to 64 bits keep all of their bits, and
+    have the same draws as the integers themselves.
+
+    Args:
+        ids: `[*lists]` strings, bytes or integers of up to 64 bits.
+
+    Returns:
+        `[*lists, 2]` int32.
+
+    Raises:
+        TypeError: if ids are neither, or are traced.
+        ValueError: if an integer has more than 64 bits.
+
+    >>> hash_ids([7, -1, 2**40 + 7]).tolist(), hash_ids(["q7"]).shape
+    ([[7, 0], [-1, -1], [7, 256]], (1, 2))
+    """
+    if isinstance(ids, Tracer):
+        raise TypeError("ids is traced; call hash_ids outside jax.jit")
+    return _hashed(ids)
+
+
+def list_ids(ids: Any) -> jax.Array:
+    """Returns ids as int32 `[*lists]` where all fit, and else as pairs `[*lists, 2]`.
+
+    Pairs that were hashed before are int32 already, and stay.
+    """
+    if not is_of_jax(ids) or arrays.is_wide(ids):
+        array = _on_host(ids)
+        if array.dtype.kind not in "iu" or not _fits(array):
+            return jnp.asarray(_hashed(array))
+        return jnp.asarray(array.astype(np.int32))
+    ids = arrays.integers("ids", ids)
+    if ids.dtype.itemsize < 4 or ids.dtype == jnp.int32:
+        return ids.astype(jnp.int32)
+    low = ids.astype(jnp.uint32).astype(jnp.int32)
+    high = ids >> 32 if ids.dtype.itemsize == 8 else jnp.zeros_like(ids)
+    return jnp.stack([low, high.astype(jnp.uint32).astype(jnp.int32)], axis=-1)
+
+
+def _fits(ids: np.ndarray) -> bool:
+    return not ids.size or (ids.min() >= _INT32.min and ids.max() <= _INT32.max)
+
+
+def _on_host(ids: Any) -> np.ndarray:
+    """Returns ids as an array of integers, strings or objects."""
+    refuse_masked("ids", ids, "ids.compressed(), or an id for every list")
+    try:
+        array = np.asarray(ids)
+    except (TypeError, ValueError, RuntimeError):
+        return arrays.numpy_array("ids", ids)  # raises, and says why
+    if array.dtype.kind not in "iu" and isinstance(ids, Sequence):
+        # Of a list of numbers and strings NumPy makes strings, of large numbers floats.
+        return np.asarray(ids, object)
+    if array.dtype.kind in "UST" or array.dtype == object:
+        return array
+    array = arrays.numpy_array("ids", ids)
+    if array.dtype.kind not in "iu":
+        raise TypeError(
+            f"ids: dtype is {array.dtype}; pass an array of integers or of strings"
+        )
+    return array
+
+
+def _hashed(ids: Any) -> np.ndarray:
+    array = _on_host(ids)
+    if array.dtype.kind not in "iu":
+        words = [_word(text) for text in array.ravel().tolist()]
+        array = np.array(words, np.int64).reshape(array.shape)
+    bits = array.astype(np.int64).astype(np.uint64)  # as two's complement
+    pairs = [bits & np.uint64(0xFFFFFFFF), bits >> np.uint64(32)]
+    return np.stack(pairs, axis=-1).astype(np.uint32).view(np.int32)
+
+
+def _word(list_id: Any) -> int:
+    """Returns 64 bits of an id, as a signed integer."""
+    if isinstance(list_id, numbers.Integral) and not isinstance(list_id, bool):
+        number = int(list_id)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(
+                f"ids: {number} has more than 64 bits; pass it as a string"
+            )
+        return number if number < 2**63 else number - 2**64
+    if isinstance(list_id, str):
+        list_id = list_id.encode("utf-8", "surrogatepass")
+    if not isinstance(list_id, bytes):
+        raise TypeError(
+            f"ids: got {list_id!r}; pass integers or strings, as [str(x) for x in ids]"
+        )
+    digest = hashlib.blake2b(list_id, digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+class Packing(NamedTuple):
+    """The result of `pack`.
+
+    Attributes:
+        segment_ids: `[items]` int32, the list of every item, counted from 0.
+        num_segments: The number of lists, or of known ids.
+        ids: `[num_segments]`, the id of every list, in order of first appearance, or the
+            known ids. Results of drivers call these `list_ids`, and so may you.
+    """
+
+    segment_ids: np.ndarray
+    num_segments: int
+    ids: np.ndarray
+
+    @property
+    def list_ids(self) -> np.ndarray:
+        """The `ids`, under the name that results of drivers have for them."""
+        return self.ids
+
+
+@short_errors()
+def pack(
+    query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
+) -> Packing:
+    """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
+
+    Of the sizes of lists, as LightGBM and XGBoost take them, the ids are
+    `np.repeat(np.arange(len(sizes)), sizes)`.
+
+    The items of a list need not be neighbours. This runs on the host, so call it outside
+    `jax.jit`. `num_segments` is static: each number of lists compiles its own program. A
+    loop over parts of a file may pass any larger number instead, since lists without
+    items do not count.
+
+    A number means its list only within one call: ids are numbered as they appear, so that
+    the same id has other numbers in train and in test, or in two parts of a file. Where
+    numbers must mean the same everywhere, as those of users with an embedding or of groups
+    whose states are merged, pass all ids there are as `known`.
+
+    Args:
+        query_ids: `[items]`, the id of each item's list, as a list or an array of NumPy,
+            pandas or JAX. Ids are integers of any size, strings, or any keys of dicts;
+            floats must be whole numbers.
+        known: The vocabulary: all ids there are, once each, or the `ids` of an earlier
+            packing. An id has the number of its place there, and `num_segments` is their
+            number, whichever of them appear.
+
+    Returns:
+        `segment_ids` and `num_segments`, for all calls that accept them, and `ids`, the
+        id of the list that each value belongs to.
+
+    Raises:
+        ValueError: if there is more than one axis, an id is missing (None or NaN), or
+            is a float that is not whole, or so large that its neighbours are the same; if
+            an id is not known, or known twice; if there is no list, since `num_segments`
+            is at least 1 everywhere.
+        TypeError: if ids are traced, or cannot be the keys of a dict.
+
+    >>> train = pack(["q7", "q30", "q7"])
+    >>> pack(["q30", "q30"], known=train.ids).segment_ids.tolist()
+    [1, 1]
+    >>> from jax_rank_metrics import evaluate
+    >>> packed = pack(["q7", "q7", "q30", "q7", "q30"])
+    >>> packed.segment_ids.tolist(), packed.num_segments, packed.ids.tolist()
+    ([0, 0, 1, 0, 1], 2, ['q7', 'q30'])
+    >>> labels, scores = np.array([0, 1, 1, 0, 0]), np.array([0.9, 0.5, 0.7, 0.1, 0.2])
+    >>> states = evaluate(
+    ...     "mrr",
+    ...     labels,
+    ...     scores,
+    ...     segment_ids=packed.segment_ids,
+    ...     num_segments=packed.num_segments,
+    ... )
+    >>> float(states["mrr"].compute())
+    0.75
+    """
+    packed = numbered("query_ids", query_ids)
+    if known is not None:
+        packed = _pack_known(packed, numbered("known", known))
+    if not packed.num_segments:
+        name = "query_ids" if known is None else "known"
+        raise ValueError(f"{name} is empty; pass at least one id, or ids as known")
+    return packed
+
+
+def numbered(name: str, values: Iterable[Hashable]) -> Packing:
+    """Numbers ids as `pack` does; `name` is what errors call the argument."""
+    if isinstance(values, Tracer):
+        raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
+    refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
+    # NumPy would make strings of the numbers in a list that holds both.
+    listed = isinstance(values, (list, tuple))
+    ids = _objects(values) if listed else np.asarray(values)
+    if ids.ndim != 1:
+        raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")
+    if ids.dtype.kind not in "iufUS":
+        return _pack_objects(name, ids.astype(object), listed)
+    if ids.dtype.kind == "f":
+        _check_whole(name, ids)
+    _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    is_first = np.zeros(ids.shape, bool)
+    is_first[first_indices] = True
+    # NumPy sorts ids by value; lists are numbered in order of first appearance.
+    numbers = np.cumsum(is_first, dtype=np.int32) - 1
+    return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
+
+
+def repeated_id(packed: Packing) -> Hashable | None:
+    """Returns the id that stands most often, or None if each stands once."""
+    counts = np.bincount(packed.segment_ids)
+    if counts.max(initial=0) <= 1:
+        return None
+    return packed.ids.tolist()[counts.argmax()]
+
+
+def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
+    """Renumbers lists by the numbers that their ids have in a vocabulary."""
+    known = vocabulary.ids.tolist()
+    if len(vocabulary.segment_ids) > len(known):
+        repeated = known[int(np.argmax(np.bincount(vocabulary.segment_ids) > 1))]
+        raise ValueError(f"known holds {repeated!r} more than once; pass every id once")
+    numbers = {list_id: i for i, list_id in enumerate(known)}
+    ids = packed.ids.tolist()
+    unknown = [list_id for list_id in ids if list_id not in numbers]
+    if unknown:
+        index = int(np.argmax(packed.segment_ids == ids.index(unknown[0])))
+        raise ValueError(
+            f"query_ids is {unknown[0]!r} at {index}, which is not in known, as are "
+            f"{len(unknown)} of {len(ids)} ids; pass the ids of all data as known, or "
+            "leave these items out"
+        )
+    new_numbers = np.array([numbers[list_id] for list_id in ids], np.int32)
+    return Packing(new_numbers[packed.segment_ids], len(known), vocabulary.ids)
+
+
+def _objects(values: Sequence[Hashable]) -> np.ndarray:
+    """Returns the values as an array of objects, in which tuples stay whole."""
+    ids = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        ids[i] = value
+    return ids
+
+
+def _pack_objects(name: str, ids: np.ndarray, listed: bool) -> Packing:
+    """Numbers ids with a dict, since NumPy cannot sort them."""
+    numbers: dict[Hashable, int] = {}
+    segment_ids = np.empty(ids.shape, np.int32)
+    for i, query_id in enumerate(ids):
+        try:
+            segment_ids[i] = numbers.setdefault(query_id, len(numbers))
+        except TypeError as error:
+            raise TypeError(
+                f"{name} holds {query_id!r} at {i}, which cannot be the key of a dict; "
+                "pass integers or strings"
+            ) from error
+    for query_id, number in numbers.items():
+        if query_id is None or not _equals_itself(query_id):
+            index = int(np.argmax(segment_ids == number))
+            raise ValueError(
+                f"{name} is {query_id} at {index}; pass an id there, or leave the entry "
+                "out"
+            )
+    query_ids = np.empty(len(numbers), object)
+    query_ids[:] = list(numbers)
+    if listed and len({type(query_id) for query_id in numbers}) == 1:
+        # A list of strings or ints becomes an array of these, unless that changes any.
+        typed = np.array(list(numbers))
+        became_floats = typed.dtype.kind == "f" and not isinstance(query_ids[0], float)
+        if typed.ndim == 1 and typed.tolist() == list(numbers) and not became_floats:
+            query_ids = typed
+    return Packing(segment_ids, len(numbers), query_ids)
+
+
+def _equals_itself(value: object) -> bool:
+    """Whether a value is not missing: NaN differs from itself, and pandas.NA raises."""
+    try:
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _check_whole(name: str, ids: np.ndarray) -> None:
+    """Raises on floats that are fractions, NaN, or too large to tell integers apart."""
+    limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
+    bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
+    if bad.any():
+        index = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} is {ids[index]} at {index}; pass integers or strings, or floats "
+            f"that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
+        )
+
+
+def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> None:
+    """Raises if there are fewer ids than items, as where the sizes of lists were passed.
+
+    Only shapes are read, so that ids may be traced, and may be sizes that `pack` numbered.
+
+    Args:
+        name: The argument that holds the list of each item.
+        ids: Its value.
+        items_name: An argument with an entry for each item.
+        shape: The shape of that.
+    """
+    if np.ndim(ids) == len(shape) == 1 and np.shape(ids)[0] < shape[0]:
+        raise ValueError(
+            f"{name} has shape {np.shape(ids)}, but {items_name} has shape {tuple(shape)}; "
+            f"pass the list of each item, which {IDS_OF_SIZES} makes of sizes of lists"
+        )
+
+
+@short_errors()
+def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
+    """Returns the weight of each list, `[lists]` float32, as the ids order them.
+
+    Args:
+        value: The argument `list_weights`: numbers in the order of lists, or a Series, a
+            dict or a frame by id; None is passed on.
+        ids: The id of each list.
+        units: What the lists are, in the plural.
+
+    Raises:
+        ValueError: if there is not one weight for each list, at least 0 and finite.
+    """
+    if value is None:
+        return None
+    weights = numpy_array("list_weights", by_ids("list_weights", value, ids, units))
+    if weights.shape != (len(ids),) or weights.dtype.kind not in "biuf":
+        raise ValueError(
+            f"list_weights holds {weights.dtype} of shape {weights.shape}; pass one number "
+            f"for each of {len(ids)} {units}"
+        )
+    with np.errstate(over="ignore"):
+        rounded = weights.astype(np.float32)
+    is_wrong = ~(rounded >= 0) | ~np.isfinite(rounded)
+    if is_wrong.any():
+        raise ValueError(
+            f"list_weights is {weights[is_wrong][0]} at {np.argmax(is_wrong)}; pass finite "
+            "numbers of at least 0, which float32 holds"
+        )
+    return rounded

@@ -1,0 +1,240 @@
+"""Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsFloat, TypeGuard, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.types import (
+    AxisNames,
+    Cut,
+    Cutoffs,
+    RankCutoffs,
+    Undefined,
+)
+
+MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
+
+
+def is_integer(value: object) -> TypeGuard[int | np.integer]:
+    """Whether this is a Python or NumPy integer; bools and JAX arrays are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_scalar_number(value: object) -> TypeGuard[float | jax.Array]:
+    """Whether this is a single number: one of Python, or an array without axes."""
+    return isinstance(value, SupportsFloat) and not getattr(value, "ndim", 0)
+
+
+def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
+    return is_integer(value) or isinstance(value, (float, np.floating))
+
+
+@short_errors()
+def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
+    """Returns the cutoffs of `k` as a tuple: shares, ints up to `MAX_INT32`, or None.
+
+    No list is longer than `MAX_INT32`, so a larger cutoff also means the whole list.
+
+    >>> cutoffs(10), cutoffs([1, None])
+    ((10,), (1, None))
+    """
+    ks: Sequence[object] = k if isinstance(k, (tuple, list)) else (k,)
+    if not ks:
+        raise ValueError("k is empty; pass an int, None, or a tuple of them")
+    return tuple([_cutoff(cutoff, k) for cutoff in ks])
+
+
+@short_errors()
+def rank_cutoffs(k: RankCutoffs) -> tuple[int | None, ...]:
+    """Returns what `cutoffs` returns, where shares of a list are refused."""
+    ks = cutoffs(k)
+    for cutoff in ks:
+        if isinstance(cutoff, share):
+            raise TypeError(
+                f"k is {k!r}; a share of a list is a cutoff of metrics alone, pass an int "
+                "or None here"
+            )
+    return tuple(cutoff for cutoff in ks if not isinstance(cutoff, share))
+
+
+def _cutoff(cutoff: object, k: object) -> int | share | None:
+    if isinstance(cutoff, jax.Array):
+        raise TypeError(
+            "k is a JAX array; pass a Python int, k is static and cannot be traced"
+        )
+    if cutoff is None or isinstance(cutoff, share):
+        return cutoff
+    if not is_integer(cutoff):
+        kind = type(cutoff).__name__
+        raise TypeError(
+            f"k is {k!r}; pass an int, None, or a tuple of them, not {kind}; a share of "
+            "the list is jrm.share(0.01)"
+        )
+    if cutoff < 1:
+        raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
+    return min(int(cutoff), MAX_INT32)
+
+
+def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
+    """Converts the cutoffs that a formula passes: ints, None, or arrays `[*lists]`."""
+    return tuple(
+        int(k)
+        if is_integer(k)
+        else k
+        if k is None or isinstance(k, jax.Array)
+        else jnp.asarray(k)
+        for k in ks
+    )
+
+
+def deepest(ks: Sequence[Cut | share]) -> int | None:
+    """Returns the largest cutoff, or None where one of them may reach the whole list.
+
+    That is None itself, a share of the list, or an array of cutoffs.
+    """
+    numbers = [k for k in ks if isinstance(k, int)]
+    return max(numbers) if len(numbers) == len(ks) else None
+
+
+@short_errors()
+def positive_integer(name: str, value: object) -> int:
+    """Returns a static integer of at least 1."""
+    if isinstance(value, jax.Array):
+        raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
+    if not is_integer(value):
+        raise TypeError(f"{name} is {value!r}; pass a Python int")
+    if value < 1:
+        raise ValueError(f"{name} is {value!r}; pass an int of at least 1")
+    return int(value)
+
+
+@short_errors()
+def index(name: str, value: object) -> int:
+    """Returns a static integer of at least 0."""
+    if not is_integer(value):
+        raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
+    if value < 0:
+        raise ValueError(f"{name} is {value}; pass an int >= 0")
+    return int(value)
+
+
+@short_errors()
+def option(name: str, value: object, literal: Any, alternative: str = "") -> None:
+    """Raises unless `value` is one of the choices of a `Literal`, or of a collection.
+
+    `alternative` opens the list of choices in the message, as "None or " does.
+    """
+    choices = get_args(literal) or literal
+    if not isinstance(value, str) or value not in choices:
+        text = f"{alternative}one of {', '.join(choices)}"
+        raise ValueError(f"{name} is {value!r}; pass {text}")
+
+
+@short_errors()
+def _number(
+    name: str, value: object, is_legal: Callable[[Any], bool], expected: str
+) -> float:
+    """Returns a static number as a float; `expected` has a gap for what it is."""
+    if not _is_number(value):
+        raise TypeError(f"{name} is {value!r}; pass {expected.format('Python number')}")
+    if not is_legal(value):
+        raise ValueError(f"{name} is {value!r}; pass {expected.format('number')}")
+    return float(value)
+
+
+def check_undefined(undefined: object) -> None:
+    """Raises unless `undefined` is one of its choices, or None for what values say."""
+    if undefined is not None:
+        option("undefined", undefined, Undefined)
+
+
+def positive(name: str, value: object) -> float:
+    """Returns a static number above 0 as a float; infinity and traced values raise."""
+    return _number(name, value, lambda x: 0 < x < math.inf, "a positive {}")
+
+
+def not_negative(name: str, value: object) -> float:
+    """Returns a finite Python number of at least 0 as a float; raises on anything else."""
+    return _number(name, value, lambda x: 0 <= x < math.inf, "a {} of at least 0")
+
+
+def open_fraction(name: str, value: object) -> float:
+    """Returns a static number strictly between 0 and 1."""
+    number = positive(name, value)
+    if number >= 1:
+        raise ValueError(f"{name} is {value!r}; pass a number above 0 and below 1")
+    return number
+
+
+def fraction(name: str, value: object) -> float:
+    """Returns a static number from 0 to 1, these included."""
+    return _number(name, value, lambda x: 0 <= x <= 1, "a {} from 0 to 1")
+
+
+@short_errors()
+def group_shares(
+    name: str, value: object, num_groups: int, alternative: str = "None"
+) -> tuple[float, ...]:
+    """Returns static shares of groups, at least 0 and not all 0, as floats.
+
+    `alternative` closes the message with what else may be passed.
+    """
+    if not isinstance(value, tuple) or len(value) != num_groups:
+        raise ValueError(
+            f"{name} is {value!r}; pass a tuple of {num_groups} shares, one for each "
+            f"group, or {alternative}"
+        )
+    shares = tuple(not_negative(name, share) for share in value)
+    if not any(shares):
+        raise ValueError(f"{name} is {value!r}; pass a share above 0 for some group")
+    return shares
+
+
+@short_errors()
+def axis_names(name: str, value: object) -> AxisNames | None:
+    """Returns the name of one mesh axis, or a tuple of names; passes None on.
+
+    Raises unless all of them are manual in this context. Inside `jax.shard_map`, the
+    manual axes are those that the function is mapped over.
+    """
+    if value is None:
+        return None
+    axes = value if isinstance(value, tuple) else (value,)
+    names = tuple(axis for axis in axes if isinstance(axis, str))
+    if not names or len(names) < len(axes):
+        raise TypeError(f"{name} is {value!r}; pass the name of a mesh axis or a tuple")
+    try:
+        lax.axis_index(names)
+    except NameError as error:
+        raise ValueError(
+            f"{name} is {value!r}, which is not a mesh axis in this context; call "
+            "inside jax.shard_map over it"
+        ) from error
+    return value if isinstance(value, str) else names
+
+
+def prng_key(key: object) -> jax.Array:
+    """Returns one typed key, made from a typed key or from the raw data of one."""
+    cure = "pass one key, as made by jax.random.key(0)"
+    if not isinstance(key, (jax.Array, np.ndarray)):
+        raise TypeError(f"key: got {type(key).__name__}; {cure}")
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        shape = ()
+    elif key.dtype == jnp.uint32:
+        shape = jax.eval_shape(jax.random.PRNGKey, 0).shape
+    else:
+        raise TypeError(f"key: dtype is {key.dtype}; {cure}")
+    if key.shape != shape:
+        raise ValueError(
+            f"key has shape {key.shape}, one key has shape {shape}; {cure}, and under "
+            "jax.vmap one key per list"
+        )
+    array = jnp.asarray(key)
+    return jax.random.wrap_key_data(array) if shape else array

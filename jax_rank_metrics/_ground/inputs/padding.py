@@ -1,0 +1,449 @@
+"""Lists of any length as padded arrays: `jrm.pad_lists`, ids of any kind, and blocks."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._ground.inputs.arrays import kind_of
+from jax_rank_metrics._ground.inputs.libraries import (
+    is_frame,
+    is_of_jax,
+    is_series,
+    refuse_masked,
+    same_index,
+)
+from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Number
+
+# What to pass instead of lists with masked items.
+_COMPRESSED = "rows.compressed(), the items of each list that exist"
+
+
+def pad_lists(
+    *ragged: Iterable[Iterable[Any]],
+    items: int | None = None,
+    lists: int | None = None,
+    fill: Number = 0,
+) -> tuple[np.ndarray, ...]:
+    """Pads ragged lists to arrays of few different shapes, and makes their mask.
+
+    A jitted function is compiled once for every shape. Therefore both axes are padded to
+    the next of the sizes 1, 2, 3, 4, 6, 8, 12, 16, …: powers of two, and one and a half
+    times these. An axis that already has such a length keeps it. A loop that passes its
+    batch size as `lists` compiles nothing new for a smaller last batch; one that also
+    passes `items` compiles only once.
+
+    Lists that are added are wholly masked, so they do not count in any metric; nor do
+    lists that were empty. Arguments of one number per list, such as list weights, can
+    be padded with any number.
+
+    Args:
+        *ragged: Sequences of lists of numbers, such as labels and scores: lists of lists
+            or of arrays. The lists at the same index have the same length in all of them.
+            Lists of feature vectors, as a ranker reads them, are arrays `[n, dims]`.
+        items: The exact length of the last axis, instead of the next size.
+        lists: The exact number of lists, instead of the next size.
+        fill: The number in padded items. Calls that get the mask never read it; pass -1
+            for ids, which have no mask.
+
+    Returns:
+        A NumPy array `[lists, items]` for each argument, and `[lists, items, dims]` of
+        vectors, of the dtype of its numbers (bool, integers or floats, the widest if lists
+        differ), then the mask: bool, `[lists, items]`, True where an item exists.
+
+    Raises:
+        ValueError: if arguments differ in their number of lists, or in the length of a
+            list; if a list is longer than `items`, or there are more than `lists`; if
+            vectors of an argument differ in shape; or if `fill` is not a number of the
+            dtype.
+        TypeError: if an argument is traced, or does not hold numbers.
+
+    >>> labels, scores, mask = pad_lists(
+    ...     [[1, 0, 2], [0, 1], [1]], [[0.9, 0.8, 0.1], [0.5, 0.6], [0.3]], lists=4
+    ... )
+    >>> labels.tolist()
+    [[1, 0, 2], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    >>> mask.sum(axis=-1).tolist()
+    [3, 2, 1, 0]
+    >>> from jax_rank_metrics import reciprocal_rank
+    >>> state = reciprocal_rank(labels, scores, mask)
+    >>> int(state.lists), float(state.compute())
+    (3, 1.0)
+    """
+    if not ragged:
+        raise ValueError("pad_lists got no lists; pass labels, scores, …")
+    same_index(of_lists={f"argument {i}": rows for i, rows in enumerate(ragged)})
+    arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
+    all_lengths = [np.array([len(row) for row in rows], int) for rows in arguments]
+    lengths = all_lengths[0]
+    for index, argument_lengths in enumerate(all_lengths):
+        if argument_lengths.size != lengths.size:
+            raise ValueError(
+                f"argument {index} has {argument_lengths.size} lists, but argument 0 has "
+                f"{lengths.size}; pass the same number of lists"
+            )
+        if (argument_lengths != lengths).any():
+            row = int(np.argmax(argument_lengths != lengths))
+            raise ValueError(
+                f"list {row} has {argument_lengths[row]} items in argument {index}, but "
+                f"{lengths[row]} in argument 0; pass lists of equal length"
+            )
+    longest = int(np.argmax(lengths)) if lengths.size else 0
+    num_items = int(lengths.max(initial=0))
+    shape = (
+        _size("lists", lists, lengths.size, f"there are {lengths.size} lists"),
+        _size("items", items, num_items, f"list {longest} has {num_items} items"),
+    )
+    mask = np.zeros(shape, bool)
+    mask[: lengths.size] = np.arange(shape[1]) < lengths[:, None]
+    padded = [_padded(i, rows, mask, fill) for i, rows in enumerate(arguments)]
+    return (*padded, mask)
+
+
+def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
+    """Converts the lists of argument number `index` to arrays."""
+    if isinstance(argument, Tracer):
+        raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
+    refuse_masked(f"argument {index}", argument, _COMPRESSED)
+    try:
+        rows = list(argument)
+    except TypeError as error:
+        raise TypeError(
+            f"argument {index}: got {type(argument).__name__}; pass a sequence of lists"
+        ) from error
+    return [_array(f"list {i} of argument {index}", row) for i, row in enumerate(rows)]
+
+
+def _array(name: str, row: object) -> np.ndarray:
+    """Converts one list to an array of items; messages call it `name`."""
+    if isinstance(row, Tracer) or (
+        isinstance(row, (list, tuple)) and any(isinstance(item, Tracer) for item in row)
+    ):
+        raise TypeError(f"{name} is traced; call pad_lists outside jax.jit")
+    refuse_masked(name, row, _COMPRESSED)
+    cure = "pass a list of numbers"
+    try:
+        array = np.asarray(row)
+    except ValueError as error:
+        raise ValueError(f"{name} holds lists that differ in length; {cure}") from error
+    if array.ndim < 1:
+        raise ValueError(f"{name} has shape {array.shape}; {cure}")
+    if array.dtype.kind not in "biufV" or array.dtype.names:  # "V": bfloat16, float8
+        raise TypeError(f"{name} is {array.dtype}; {cure}")
+    return array
+
+
+def _size(name: str, exact: int | None, min_size: int, reason: str) -> int:
+    """Returns the length of an axis that must hold `min_size` entries."""
+    if exact is None:
+        return next_size(min_size)
+    if positive_integer(name, exact) < min_size:
+        raise ValueError(
+            f"{name} is {exact}, but {reason}; pass {name}={min_size} or more, or None"
+        )
+    return int(exact)
+
+
+def next_size(min_size: int) -> int:
+    """Returns the smallest of 1, 2, 3, 4, 6, 8, 12, … that is at least `min_size`.
+
+    These are the sizes that `pad_lists` pads to.
+
+    >>> [next_size(size) for size in (0, 4, 5, 7)]
+    [1, 4, 6, 8]
+    """
+    power = 1 << max(min_size - 1, 0).bit_length()
+    return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
+
+
+@short_errors()
+def _padded(
+    index: int, rows: list[np.ndarray], mask: np.ndarray, fill: Number
+) -> np.ndarray:
+    """Returns the lists of argument number `index`, with `fill` where `mask` is False."""
+    # An empty Python list has no vectors, and an empty array may say how long they are.
+    shapes = {row.shape[1:]: i for i, row in enumerate(rows) if row.shape != (0,)}
+    if len(shapes) > 1:
+        (first, i), (second, j), *_ = shapes.items()
+        raise ValueError(
+            f"argument {index} has items of shape {first} in list {i}, and {second} in "
+            f"list {j}; pass vectors of one length, or numbers alone"
+        )
+    dims = next(iter(shapes), ())
+    # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
+    dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]
+    dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
+    try:
+        padded = np.full((*mask.shape, *dims), fill, dtype)
+        holds_nan = fill != fill and np.issubdtype(dtype, np.inexact)
+        fits = bool((padded == fill).all()) or holds_nan
+    except (OverflowError, TypeError, ValueError):
+        padded, fits = np.zeros(mask.shape, dtype), False
+    if not fits:
+        raise ValueError(
+            f"fill is {fill!r}, which {dtype} cannot hold; pass another fill"
+        )
+    # Before they are joined, or an empty Python list would make floats of large integers.
+    items = [row.astype(dtype).reshape(len(row), *dims) for row in rows]
+    padded[mask] = np.concatenate([*items, np.zeros((0, *dims), dtype)])
+    return padded
+
+
+class RaggedLists(NamedTuple):
+    """Lists of any lengths, and the ids of the queries that they belong to."""
+
+    query_ids: list[Any] | None  # None: 0, 1, … by position
+    lists: list[list[Any]]
+
+
+class PaddedIds(NamedTuple):
+    """Arguments of `rank_ids` as integers, −1 where there is none."""
+
+    retrieved: np.ndarray  # [lists, retrieved]; of a single list without the first axis
+    relevant: np.ndarray  # [lists, relevant]
+    relevant_labels: np.ndarray | None  # [lists, relevant]
+    query_ids: list[Any] | None  # as in `RaggedLists`
+    are_integers: bool  # whether ids are those that were passed, and not their numbers
+
+
+def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
+    """Reads lists of any lengths, by query or by position.
+
+    Args:
+        name: The argument, for messages.
+        value: A dict or a Series of pandas `{query: ids}`, or a list or an array of lists.
+        is_ordered: Whether the order of ids matters, so that sets are refused.
+
+    Raises:
+        TypeError: if anything but lists is in it, such as a single string.
+    """
+    query_ids: list[Any] | None = None
+    rows: Iterable[Any] = value
+    if is_series(value) or isinstance(value, Mapping):
+        pairs = [*value.items()]
+        query_ids, rows = [query for query, _ in pairs], [row for _, row in pairs]
+    lists: list[list[Any]] = []
+    for row in rows:
+        refuse_masked(name, row, "lists of the ids that exist")
+        ids: Any = row
+        if isinstance(row, Set) and not is_ordered:
+            ids = sorted(row, key=repr)
+        elif hasattr(row, "to_list"):  # a Series
+            ids = ids.to_list()
+        elif hasattr(row, "tolist"):
+            ids = ids.tolist()
+        if not isinstance(ids, (list, tuple)):
+            query = len(lists) if query_ids is None else query_ids[len(lists)]
+            order = " in rank order" if is_ordered else ""
+            raise TypeError(
+                f"{name}: query {query!r} holds {kind_of(row)}; pass a list of ids{order}"
+            )
+        lists.append([*ids])
+    return RaggedLists(query_ids, lists)
+
+
+def padded_ids(
+    retrieved_ids: Any, relevant_ids: Any, relevant_labels: Any
+) -> PaddedIds | None:
+    """Pads ids of `rank_ids` that are strings, have queries, or differ in number.
+
+    Integers stay, unless some ids are strings: then all are, as in `join`, and they are
+    numbered by their first appearance, those that were retrieved first.
+
+    Args:
+        retrieved_ids: As for `ragged_lists`; or a single list of strings.
+        relevant_ids: The same, in any order; or a dict `{query: {id: label}}`.
+        relevant_labels: Lists like those of `relevant_ids`, or None.
+
+    Returns:
+        None if arrays of integers hold both.
+
+    Raises:
+        ValueError: if the two have other queries, or an id is missing.
+        TypeError: see `ragged_lists`.
+    """
+    if not (_is_ragged(retrieved_ids) or _is_ragged(relevant_ids)):
+        return None
+    arguments: list[Any] = [retrieved_ids, relevant_ids, relevant_labels]
+    is_single = any(
+        isinstance(argument, list) and argument and isinstance(argument[0], str)
+        for argument in arguments[:2]
+    )
+    if is_single:
+        arguments = [None if argument is None else [argument] for argument in arguments]
+    if isinstance(relevant_ids, Mapping) and relevant_labels is None:
+        if any(isinstance(items, Mapping) for items in relevant_ids.values()):
+            arguments[1] = {query: [*items] for query, items in relevant_ids.items()}
+            arguments[2] = {
+                query: [*dict(items).values()] for query, items in relevant_ids.items()
+            }
+    retrieved = ragged_lists("retrieved_ids", arguments[0])
+    relevant = ragged_lists("relevant_ids", arguments[1], is_ordered=False)
+    order = _order_of_queries(retrieved, "relevant_ids", relevant)
+    lists = [retrieved.lists, [relevant.lists[i] for i in order]]
+    ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
+    if any(key is None or key != key for key in ids):
+        raise ValueError(
+            "retrieved_ids and relevant_ids: an id is missing; leave it out"
+        )
+    if any(isinstance(key, (list, tuple)) for key in ids):
+        raise TypeError(
+            "retrieved_ids and relevant_ids: a list stands where an id should; pass a "
+            "list of lists for both, or a single list for both"
+        )
+    for row in lists[1]:
+        counts = Counter(key for key in row if not (is_integer(key) and key < 0))
+        repeated = [key for key, count in counts.items() if count > 1]
+        if repeated:
+            raise ValueError(
+                f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
+            )
+    are_integers = all(map(is_integer, ids))
+    if are_integers and any(key >= 2**63 for key in ids):
+        raise ValueError(
+            f"retrieved_ids and relevant_ids: {max(ids)} has more than 64 bits; pass ids "
+            "as strings"
+        )
+    if not are_integers:
+        numbers = {key: i for i, key in enumerate(dict.fromkeys(map(str, ids)))}
+        lists = [[[numbers[str(key)] for key in row] for row in side] for side in lists]
+    no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
+    padded = [
+        pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
+        for side in lists
+    ]
+    labels = None
+    if arguments[2] is not None:
+        of_relevant = ragged_lists("relevant_labels", arguments[2])
+        order = _order_of_queries(retrieved, "relevant_labels", of_relevant)
+        rows = [of_relevant.lists[i] for i in order]
+        labels = pad_lists(rows, lists[1], lists=len(order))[0]
+    ids_and_labels = [*padded, labels]
+    if is_single:
+        ids_and_labels = [None if side is None else side[0] for side in ids_and_labels]
+    return PaddedIds(*ids_and_labels, retrieved.query_ids, are_integers)
+
+
+def _is_ragged(ids: Any) -> bool:
+    """Whether ids are not an array of integers, and not known to be no ids at all."""
+    if isinstance(ids, Mapping):
+        return True
+    if is_of_jax(ids) or is_frame(ids):
+        return False
+    try:
+        return np.asarray(ids).dtype.kind in "USO"
+    except ValueError:  # lists that differ in length
+        return True
+    except (TypeError, RuntimeError):  # traced values, or a tensor on another device
+        return False
+
+
+def _order_of_queries(
+    retrieved: RaggedLists, name: str, relevant: RaggedLists
+) -> Sequence[int]:
+    """Returns the index among other lists of each list that was retrieved.
+
+    Args:
+        retrieved: The lists that were retrieved.
+        name: The argument of the others.
+        relevant: The others, by the same queries.
+    """
+    counts = len(retrieved.lists), len(relevant.lists)
+    queries, of_relevant = retrieved.query_ids, relevant.query_ids
+    if (
+        (queries is None) != (of_relevant is None)
+        or counts[0] != counts[1]
+        or not counts[0]
+    ):
+        kinds = [
+            "lists" if ids is None else "queries" for ids in (queries, of_relevant)
+        ]
+        raise ValueError(
+            f"retrieved_ids has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
+            f"{kinds[1]}; pass the same queries to both, at least one, or call jrm.join, "
+            "which knows what to do with those of one side alone"
+        )
+    if queries is None or of_relevant is None:
+        return range(counts[0])
+    indices = {query: index for index, query in enumerate(of_relevant)}
+    unknown = [query for query in queries if query not in indices]
+    if unknown:
+        raise ValueError(
+            f"retrieved_ids has the query {unknown[0]!r}, which {name} has not; pass "
+            "the same queries to both, or call jrm.join, which may leave some out"
+        )
+    return [indices[query] for query in queries]
+
+
+# The widths of blocks are 64, 256, 1024, …
+_WIDTH, _FACTOR = 64, 4
+
+# Blocks have so many lists, padding included: the first number if no more lists have their
+# width. They have fewer where lists are so wide that there would be more items than this.
+_LISTS, _ITEMS = (64, 1024), 2**20
+
+
+class ListBlock(NamedTuple):
+    """A few lists, padded to one of the fixed shapes `[lists, width]`.
+
+    Lists that were added have no items. Pass the weight 0 for them.
+
+    Attributes:
+        indices: Which lists these are, ascending; at most `lists` many.
+        slots: `[lists, width]` integers, where each item lies in flat arrays.
+        exists: `[lists, width]` bool, False for padding.
+    """
+
+    indices: np.ndarray
+    slots: np.ndarray
+    exists: np.ndarray
+
+    def items(self, values: np.ndarray) -> np.ndarray:
+        """Returns flat `[items]` values of all lists as those of the block, 0 if padded."""
+        return np.where(self.exists, values[self.slots], values.dtype.type(0))
+
+    def per_list(self, values: np.ndarray) -> np.ndarray:
+        """Returns the values `[all lists]` of these lists, and 0 for those added."""
+        padded = np.zeros(len(self.exists), values.dtype)
+        padded[: len(self.indices)] = values[self.indices]
+        return padded
+
+
+def make_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
+    """Divides lists into blocks of a few shapes, the narrow lists first.
+
+    A jitted function is compiled for every shape that it meets. Blocks have the width 64,
+    256, 1,024 or the next power of four, and 64 lists if there are no more of that width,
+    such as the topics of most test collections, else 1,024. So data of any number of lists
+    share a few programs. Each list is in a block of the smallest width that holds it: a few
+    lists that are very long do not widen the others.
+
+    Args:
+        starts: `[all lists + 1]`, where the items of each list begin in flat arrays, one
+            list after the other, and where the last list ends.
+
+    >>> blocks = list(make_blocks(np.array([0, 3, 103, 103])))  # of 3, 100 and 0 items
+    >>> [(block.indices.tolist(), block.exists.shape) for block in blocks]
+    [([0, 2], (64, 64)), ([1], (64, 256))]
+    >>> blocks[0].items(np.arange(7, 110))[0, :4].tolist()
+    [7, 8, 9, 0]
+    """
+    lengths = np.diff(starts)
+    width, shorter = _WIDTH, -1
+    while shorter < lengths.max(initial=-1):
+        indices = np.flatnonzero((lengths > shorter) & (lengths <= width))
+        num_lists = next((size for size in _LISTS if len(indices) <= size), _LISTS[-1])
+        num_lists = max(1, min(num_lists, _ITEMS // width))
+        for start in range(0, len(indices), num_lists):
+            part = indices[start : start + num_lists]
+            padded = np.zeros((2, num_lists, 1), starts.dtype)
+            padded[:, : len(part), 0] = starts[part], lengths[part]
+            offsets = np.arange(width)
+            exists = offsets < padded[1]
+            yield ListBlock(part, np.where(exists, padded[0] + offsets, 0), exists)
+        width, shorter = width * _FACTOR, width

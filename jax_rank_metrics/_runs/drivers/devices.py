@@ -1,0 +1,344 @@
+"""The devices of a call, one or those of a mesh, and how they hold queries and items.
+
+On a mesh, queries are cut into as many parts as there are devices along their axis. A
+device takes the queries of its own part, batch by batch, and keeps their values: no
+embedding of a query moves, nor does any score. Along the axis of items, devices share a
+query, and exchange its candidates and counts (see `rank_catalog`).
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeGuard, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.types import AxisNames
+
+T = TypeVar("T")
+# Arrays of a batch come from the host, and are traced inside the program.
+Array = jax.Array | np.ndarray
+# A pytree of specs, in which one stands for all arrays below its place.
+Specs = Any
+# The spec of an array that every device has.
+EVERYWHERE = PartitionSpec()
+
+
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """The devices that share the work, and how they hold arrays; hashable, static.
+
+    One device, which has no mesh, runs what many run, without `jax.shard_map` and
+    collectives: specs mean nothing to it, and arrays stay where they are.
+
+    Attributes:
+        mesh: The devices, of this process and of all others. None is one device: that of
+            the items, or the default.
+        queries_axis: The mesh axis or axes over which queries are cut; None if every
+            device has all of them.
+        items_axis: The same for items.
+    """
+
+    mesh: Mesh | None = None
+    queries_axis: AxisNames | None = None
+    items_axis: AxisNames | None = None
+
+    @property
+    def num_query_parts(self) -> int:
+        """Into how many parts queries are cut."""
+        return self._size(self.queries_axis)
+
+    @property
+    def num_item_parts(self) -> int:
+        """Into how many parts items are cut."""
+        return self._size(self.items_axis)
+
+    @property
+    def of_queries(self) -> PartitionSpec:
+        """The spec of arrays `[queries, …]`."""
+        return PartitionSpec(self.queries_axis)
+
+    @property
+    def of_items(self) -> PartitionSpec:
+        """The spec of arrays `[items, …]`."""
+        return PartitionSpec(self.items_axis)
+
+    @property
+    def of_scores(self) -> PartitionSpec:
+        """The spec of arrays `[queries, items]`."""
+        return PartitionSpec(self.queries_axis, self.items_axis)
+
+    def map(
+        self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
+    ) -> Callable[..., T]:
+        """Returns the function as each device computes it for its own parts."""
+        # A mesh of one device would cost every first call more, and fail under another mesh
+        # that is set around the call.
+        if self.mesh is None:
+            return function
+        return jax.shard_map(
+            function, mesh=self.mesh, in_specs=in_specs, out_specs=out_specs
+        )
+
+    def batch_size(self, size: int) -> int:
+        """Returns how many queries share a batch: a multiple of the number of parts."""
+        return size + -size % self.num_query_parts
+
+    def put_tree(self, tree: T, specs: Specs) -> T:
+        """Puts a pytree; `specs` has the spec of each array, or of several in one."""
+        if self.mesh is None:
+            return tree
+        # The tree may have None, or several arrays, where there is one spec.
+        return jax.tree.map(
+            lambda spec, part: jax.tree.map(lambda array: self.put(array, spec), part),
+            specs,
+            tree,
+        )
+
+    def items(self, name: str, items: Array) -> Array:
+        """Returns an array over items, cut over their axis; added items are zeros."""
+        if self.mesh is None or is_global(items):
+            return self.put(inputs.real(name, items), self.of_items)
+        # As one array on a device, items would have to fit there: every process reads from
+        # the host what its own devices need.
+        return self.put(_on_host(name, items), self.of_items)
+
+    def table(self, table: Array, spec: PartitionSpec) -> Array:
+        """Returns an array over queries as it is held between batches.
+
+        A mesh cuts a global array as `spec` says. Any other array stays where it is.
+        """
+        if self.mesh is None:
+            return table
+        # On the host, every process has all rows, and cuts each batch anew.
+        return self.put(table, spec) if is_global(table) else np.asarray(table)
+
+    def rows(
+        self, name: str, table: Array, indices: np.ndarray, spec: PartitionSpec
+    ) -> Array:
+        """Returns the rows of a batch; of a global array, each device takes its own."""
+        if self.mesh is None:
+            return inputs.real(name, table[indices])
+        if not isinstance(table, jax.Array):
+            return _on_host(name, table[indices])
+        # Parts have equally many rows: of 6 rows in 2 parts, row 4 is row 1 of its part.
+        in_parts = indices % (len(table) // self.num_query_parts)
+        return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
+
+    def put(self, x: Array, spec: PartitionSpec) -> Array:
+        """Returns a global array that is cut as `spec` says, with zeros added at its ends.
+
+        Zeros are added where the devices do not divide an axis: 5 rows over 2 devices
+        become 6. An array that is cut so already is returned as it is, and so is any
+        array where one device does the work, and a key, which every process has.
+
+        Args:
+            x: An array of NumPy or JAX that every process holds, of which each reads what
+                its own devices need; or a global array, which is cut anew if need be.
+            spec: For each axis, the mesh axes over which it is cut.
+        """
+        if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            return x
+        sharding = NamedSharding(self.mesh, spec)
+        # For each axis, the number of its parts: [2, 1] for queries over two devices.
+        factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
+        shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
+        # Of a global array, no process may read the parts of others: it is cut on devices.
+        if is_global(x):
+            x = x if x.shape == shape else _padded(x, shape)
+            return x if x.sharding == sharding else jax.device_put(x, sharding)
+        values, dtype = np.asarray(x), jax.dtypes.canonicalize_dtype(x.dtype)
+
+        def part(index: Any) -> np.ndarray:
+            # The last part of an axis is shorter than what its device gets, or empty: of
+            # 5 rows on 2 devices, the second gets rows 3 and 4, and a row of zeros.
+            held = values[index]
+            sizes = [
+                len(range(*i.indices(n))) for i, n in zip(index, shape, strict=True)
+            ]
+            zeros = np.zeros(sizes, dtype)
+            zeros[tuple(map(slice, held.shape))] = held
+            return zeros
+
+        return jax.make_array_from_callback(shape, sharding, part)
+
+    def _size(self, axes: AxisNames | None) -> int:
+        """Counts the devices along mesh axes."""
+        if self.mesh is None:
+            return 1
+        return math.prod(self.mesh.shape[name] for name in names_of(axes))
+
+
+def _on_host(name: str, values: Any) -> np.ndarray:
+    """Checks that values are real numbers, and leaves them on the host."""
+    values = np.asarray(values)
+    # Integers of 64 bits may not fit 32, which only all of them tell. Of floats, the dtype
+    # alone is checked: they may be a file that does not fit in memory.
+    if values.dtype.kind in "iu":
+        return np.asarray(inputs.real(name, values))
+    inputs.real(name, values[:0])
+    return values
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _take_rows(
+    devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
+) -> jax.Array:
+    """Returns rows of a table that is cut as `spec` says; each device has own indices."""
+    take: Callable[..., jax.Array] = devices.map(
+        lambda table, indices: table[indices], (spec, devices.of_queries), spec
+    )
+    return take(table, indices)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _padded(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    padding = [(0, n - m) for n, m in zip(shape, x.shape, strict=True)]
+    return jnp.pad(x, padding)
+
+
+class Argument(NamedTuple):
+    """An argument that may be a global array.
+
+    Attributes:
+        name: What messages call it.
+        value: What was passed.
+        axes: What its first axes hold: "queries", "items", or the one and the other.
+    """
+
+    name: str
+    value: Any
+    axes: tuple[str, ...]
+
+
+def read_devices(
+    mesh: Mesh | None,
+    queries_axis: AxisNames | None,
+    items_axis: AxisNames | None,
+    arguments: Sequence[Argument],
+) -> Devices:
+    """Returns the devices that a call is to use; one device without a mesh.
+
+    Without `mesh`, it is the one over which arguments are sharded; and where no axis is
+    named, axes are those along which they are.
+
+    Raises:
+        TypeError: if `mesh` is no mesh, if an axis is not named by strings, or if an
+            argument is traced.
+        ValueError: if an axis is not of the mesh, or is to cut both queries and items; if
+            there are axes and no mesh, or a mesh and no axes; if there is no mesh and
+            arguments do not say in one way how they are sharded.
+    """
+    axes = {
+        "queries": _checked_names("queries_axis", queries_axis),
+        "items": _checked_names("items_axis", items_axis),
+    }
+    is_named = any(axes.values())
+    if mesh is not None and not isinstance(mesh, Mesh):
+        raise TypeError(
+            f"mesh is {inputs.kind_of(mesh)}; pass what jax.make_mesh makes"
+        )
+    for argument in arguments:
+        if isinstance(argument.value, Tracer):
+            raise TypeError(
+                f"{argument.name} is traced; make this call outside of jax.jit"
+            )
+    # An array on one device, and copies on all devices of this process, say nothing.
+    # What the caller names is used as it is. Arguments that are cut say the rest.
+    if mesh is None or not is_named:
+        for argument in filter(_is_cut, arguments):
+            if mesh is None:
+                mesh = _mesh_of(argument)
+            if not is_named:
+                _read_axes(argument, mesh, axes)
+    if mesh is None:
+        if is_named:
+            raise ValueError(
+                "queries_axis or items_axis came without a mesh; pass mesh"
+            )
+        return Devices()
+    for name in itertools.chain(*axes.values()):
+        if name not in mesh.axis_names:
+            raise ValueError(f"{name!r} is none of the mesh axes {mesh.axis_names}")
+    if shared_axes := set(axes["queries"]) & set(axes["items"]):
+        raise ValueError(
+            f"the mesh axes {sorted(shared_axes)} would cut queries and items; pass "
+            "mesh, and queries_axis and items_axis that have no axis in common"
+        )
+    if not any(axes.values()) and not any(map(_is_cut, arguments)):
+        raise ValueError(
+            "a mesh came without an axis; pass queries_axis, items_axis or both, of "
+            f"{mesh.axis_names}"
+        )
+    return Devices(mesh, axes["queries"] or None, axes["items"] or None)
+
+
+def names_of(axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns mesh axes as a tuple of names, empty for None."""
+    if axes is None:
+        return ()
+    return axes if isinstance(axes, tuple) else (axes,)
+
+
+def _checked_names(name: str, axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns the mesh axes of an argument as a tuple, empty for None."""
+    names = names_of(axes)
+    if not all(isinstance(axis, str) for axis in names) or axes == ():
+        raise TypeError(f"{name} is {axes!r}; pass the name of a mesh axis or a tuple")
+    return names
+
+
+def is_global(x: object) -> TypeGuard[jax.Array]:
+    """Whether this is an array that lies on several devices."""
+    return isinstance(x, jax.Array) and len(x.sharding.device_set) > 1
+
+
+def _is_cut(argument: Argument) -> bool:
+    """Whether several devices hold parts of an argument, or other processes copies."""
+    x = argument.value
+    return is_global(x) and not (x.is_fully_addressable and x.is_fully_replicated)
+
+
+def _mesh_of(argument: Argument) -> Mesh:
+    sharding = argument.value.sharding
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
+        return sharding.mesh
+    raise ValueError(
+        f"{argument.name} is sharded over devices, and its {type(sharding).__name__} names "
+        f"no axes; pass mesh, and {argument.axes[0]}_axis, over which it is to be cut"
+    )
+
+
+def _read_axes(
+    argument: Argument, mesh: Mesh, axes: dict[str, tuple[str, ...]]
+) -> None:
+    """Adds to `axes` those over which an argument is cut, or raises."""
+    sharding, cure = argument.value.sharding, "pass mesh, queries_axis and items_axis"
+    # Meshes of the same devices in the same shape may differ in the names of their axes.
+    if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():
+        raise ValueError(f"{argument.name} is sharded over another mesh; {cure}")
+    # The spec P("q", None) of queries says that their first axis is cut over "q".
+    for index, entry in enumerate(sharding.spec):
+        names = names_of(entry)
+        if not names:
+            continue
+        if index >= len(argument.axes):
+            raise ValueError(
+                f"{argument.name} is sharded along its axis {index}, as {sharding.spec}, "
+                f"and only {' and '.join(argument.axes)} can be; {cure}, and it is "
+                "sharded anew"
+            )
+        known = axes[argument.axes[index]]
+        if known not in ((), names):
+            raise ValueError(
+                f"{argument.name} is sharded over {names}, and other "
+                f"{argument.axes[index]} over {known}; {cure}"
+            )
+        axes[argument.axes[index]] = names

@@ -1,0 +1,294 @@
+"""`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from jax.sharding import Mesh
+
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.sources.attributes import by_attributes, refuse_numbers
+from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
+from jax_rank_metrics._engine.sources.similarities import SimilarityFn, SimilarityName
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._runs.drivers import programs, remarks
+from jax_rank_metrics._runs.drivers.devices import Devices, read_devices
+from jax_rank_metrics._runs.drivers.engine import MAX_ITEMS, Progress, run
+from jax_rank_metrics._runs.drivers.interactions import (
+    QUERY,
+    RawInteractions,
+    Vocabulary,
+)
+from jax_rank_metrics._runs.drivers.job import (
+    EvaluationJob,
+    Options,
+    block_size_for,
+    make_options,
+    read_groups,
+)
+from jax_rank_metrics._runs.drivers.judgements import (
+    Judgements,
+    attributes_of_items,
+    global_arguments,
+    read_judgements,
+)
+from jax_rank_metrics._runs.drivers.scorers import read_scorer
+from jax_rank_metrics._runs.evaluation import Evaluation
+
+
+def evaluate_embeddings(
+    metrics: binding.Metrics,
+    queries: Any,
+    items: Any,
+    relevant: RawInteractions | by_attributes,
+    *,
+    similarity: SimilarityName | SimilarityFn = "dot",
+    candidates: RawInteractions | None = None,
+    exclude_self: bool = False,
+    exclude: RawInteractions | None = None,
+    query_ids: types.RowIds | None = None,
+    item_ids: types.RowIds | None = None,
+    k: int | None = None,
+    batch_size: int = 1024,
+    item_mask: types.ItemMask | None = None,
+    item_groups: types.ItemGroups | None = None,
+    ties: types.Ties | None = None,
+    key: types.Key | None = None,
+    list_weights: types.ListWeights | None = None,
+    undefined: types.Undefined = "zero",
+    block_size: int | None = None,
+    mesh: Mesh | None = None,
+    queries_axis: types.AxisNames | None = None,
+    items_axis: types.AxisNames | None = None,
+    keep_lists: bool = True,
+    progress: bool | Progress = False,
+) -> Evaluation:
+    """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
+
+    Items are scored a block at a time as by `rank_catalog`, and the scores of all queries
+    and items never exist at once. Metrics with a cutoff read one top-k. Those without,
+    such as "map", find the places of relevant items in another pass over the scores.
+
+    What is relevant is known by ids, or by attributes: in metric learning, whatever shares
+    the class of the query. By attributes, labels that are numbers, and metrics without a
+    cutoff other than the hit rate and the reciprocal rank, need all items in one block, and
+    batches get smaller so that up to a million items fit.
+
+    **Candidates** are items that a first stage found for each query. They alone have a
+    rank. Relevant items that the first stage missed count all the same: as relevant items
+    without a rank, in recall, in average precision and in the ideal order. So does
+    trec_eval, and with it MTEB and BEIR, where judgements list what was not retrieved.
+    The rerankers' evaluator of sentence-transformers adds the missed items to the
+    candidates, or leaves them out: pass the union as candidates, or only relevant items
+    among the candidates.
+
+    **Queries without a relevant item** count 0 in most metrics, as everywhere in this
+    package, and the states say how many there are; most evaluators of embeddings leave
+    them out, as `undefined="skip"` does here. There is a warning where `exclude` leaves a
+    query no relevant item, and where a function as `similarity` gives the first queries
+    scores of −∞, or ranks their relevant items last.
+
+    Call it outside of `jax.jit`. One device does the work: that of `items`, or the
+    default; or with `mesh` all devices of all processes. Functions are static: pass the
+    same object again, and not a fresh lambda, to use its program again.
+
+    Args:
+        metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
+        queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
+            read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
+            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`. With
+            "dot", both queries and items may be sparse matrices or arrays of scipy: it
+            multiplies them, on the host. A batch then holds the scores of all items at
+            once, and is smaller where these would exceed 128 MiB.
+        items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
+            them, for items that do not fit in memory: a memory-mapped array of NumPy, a
+            list or an iterator of arrays `[block, dims]`, or a function that returns
+            such an iterator. All queries advance through a block before the next one is
+            read, so that the items are read once. Metrics without a cutoff read them a
+            second time, which an iterator does not allow. Under "maxsim" `Tokens` or a
+            list of arrays `[tokens, dims]`, of which those of similar lengths are scored
+            together; or an iterator of such, or a function that returns one, for which
+            all scores of queries and items are held.
+        relevant: The items to be found: a list of ids for each query; a dict or a pandas
+            Series from rows of queries to such lists; a frame of pandas or polars with
+            the columns `query` (or `user`), `item` and perhaps `label`, a row for each
+            pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
+            may repeat an id, and negative ids are padding. A query that a dict or a frame
+            lacks has no items. Or `by_attributes(label_fn, query_attributes,
+            item_attributes)`, with attributes `[queries, …]` and `[items, …]`. Labels
+            below 0 and NaN, which remove items elsewhere, raise here.
+        similarity: How a query and an item are scored. Items with equal vectors tie.
+
+            - "dot": by their product. Accelerators round products to fewer bits than
+              float32 has, unless `jax.default_matmul_precision("float32")` is set.
+            - "cosine": by the product of the vectors divided by their lengths, in
+              float32; 0 where one of them is 0.
+            - "l2": by −|q − x|², nearest first. It is a product too, and loses to
+              cancellation what is below 1e-7 of the squared distances between vectors
+              and their mean: neighbours that are nearer to each other than that may
+              change places. Whole numbers, such as bytes, stay exact, and so do their
+              ties, up to squared distances of 2²³.
+            - "hamming": by minus the number of bits that differ, exactly. Both are
+              packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
+            - "maxsim": by the sum, over the tokens of the query, of the largest product
+              with a token of the item. Items without tokens rank last. A batch holds its
+              scores of all items.
+            - A function of a batch of queries and a block of items, which returns their
+              scores `[queries, items]`, higher is better. JAX traces it.
+        candidates: The items that have a rank, for each query, in the forms of
+            `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
+            −1. Their order does not matter: equal scores tie, and under "stable" the lower
+            id comes first. None ranks every item. Not by attributes.
+        exclude_self: Whether item i leaves the list of query i, for a gallery that is
+            ranked against itself.
+        exclude: The items that leave the list of each query, in the forms of `candidates`.
+        query_ids: `[queries]`, ids of any kind: that at index i names row i of `queries`.
+            Dicts and frames of queries then hold these, and so does the result.
+        item_ids: `[items]`, the same of items, also in lists of ids. Ids that are not
+            among them raise.
+        k: How many items to return for each query. None is the deepest cutoff of the
+            metrics.
+        batch_size: How many queries are evaluated at a time; fewer where they would fill
+            less than four batches, or need too much memory.
+        item_mask: `[items]` bool, the items that exist.
+        item_groups: `[items, groups]`, how much each item belongs to each group, for
+            metrics that read groups; see `rank_catalog`. Not by attributes.
+        ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
+            default counts every order of tied items.
+        key: See `rank`.
+        list_weights: `[queries]`, what each query weighs in means, at least 0; or a
+            Series, a dict or a frame by query.
+        undefined: See `PerList.mean`.
+        block_size: How many items are scored at a time; of one length, under "maxsim".
+            None chooses.
+        mesh: The devices that share the work; see `evaluate_users`. Queries, items and
+            their attributes may then be global arrays; with candidates, queries alone.
+        queries_axis: The mesh axis or axes that divide queries; see there.
+        items_axis: The mesh axis or axes that divide items; see there.
+        keep_lists: Whether to keep the values of every query and the ids that it found.
+            Otherwise the states alone are returned, whose memory does not grow with the
+            number of queries.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of queries done and the number of all queries. Where items come in blocks, that
+            is as large a share of queries as that of the items read, if their number is
+            known.
+
+    Returns:
+        An `Evaluation`: states, the values of every query, and the ids of the first k
+        items. `compare`, `leaderboard`, `table` and `plots` take it as it is.
+
+    Raises:
+        ValueError: as `rank_catalog`; if an id is not of an item, or a query not of
+            `queries`; if a score is NaN, unless its item is excluded, masked or no
+            candidate; if a sparse entry is not finite, unless its item is masked; if only
+            one of queries and items is sparse, or the similarity is not "dot"; if a mesh,
+            its axes and shardings do not agree; if no metric has a cutoff and k is None.
+        TypeError: if an argument has none of these forms; if lists of ids look like a
+            dense matrix of labels.
+        ModuleNotFoundError: if `progress` is True and rich is not installed.
+
+    References:
+        Musgrave et al., A metric learning reality check, ECCV 2020, on evaluating a gallery
+        against itself; He et al., Hashing as tie-aware learning to rank, CVPR 2018, on why
+        ties of Hamming distances must not be broken by the order of the gallery.
+
+    >>> import numpy as np
+    >>> queries = np.array([[1.0, 0], [0, 1]])
+    >>> items = np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
+    >>> found = evaluate_embeddings(
+    ...     ("recall@1,2", "mrr"), queries, items, [[2], [3]], similarity="cosine"
+    ... )
+    >>> found.retrieved_ids.tolist()  # items 0 and 2 tie
+    [[2, 0], [3, 1]]
+    >>> found.states["recall@1,2"].compute().tolist()
+    [0.75, 1.0]
+    >>> found.lists["mrr"].values.tolist()  # the mean of 1 and 1/2; and 1
+    [0.75, 1.0]
+    >>> classes = np.array([0, 0, 1, 1])
+    >>> def same_class(query_classes, item_classes):
+    ...     return query_classes[:, None] == item_classes[None]
+    >>> evaluate_embeddings(
+    ...     "precision@1",
+    ...     items,
+    ...     items,
+    ...     by_attributes(same_class, classes, classes),
+    ...     exclude_self=True,
+    ... )
+    Evaluation(precision@1 0.250, 4 queries)
+    """
+    inputs.option("undefined", undefined, types.Undefined)
+    options, key = make_options(metrics, k, block_size, ties, key)
+    ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
+    item_mask, item_groups = ids[1].ordered(
+        item_mask=item_mask, item_groups=item_groups
+    )
+    # What says how it is sharded decides on the devices, before anything is read.
+    arguments = global_arguments(queries, items, relevant)
+    devices = read_devices(mesh, queries_axis, items_axis, arguments)
+    gallery, has_candidates = queries if exclude_self else None, candidates is not None
+    per_item = gallery, item_mask, item_groups, *attributes_of_items(relevant)
+    scorer = read_scorer(
+        queries, items, similarity, devices, ids, per_item, has_candidates, block_size
+    )
+    shape = num_queries, num_items = (
+        scorer.queries.shape[0],
+        scorer.num_items or MAX_ITEMS,
+    )
+    ids[0].check_size(num_queries)
+    ids[1].check_size(num_items)
+    judgements = read_judgements(
+        relevant, candidates, exclude, exclude_self, shape, devices, ids
+    )
+    if isinstance(scorer.items, HostBlocks):
+        _refuse_unreadable(options, devices, judgements, scorer.items)
+    # Labels by attributes may need all items in one block, which ids never do.
+    block_size = block_size or block_size_for(options, judgements, num_items)
+    options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
+    catalog = programs.CatalogArrays(
+        item_mask=inputs.item_mask(item_mask, num_items),
+        attributes=judgements.item_attributes,
+        similarity=scorer.similarity,
+        groups=read_groups(item_groups, options, num_items),
+    )
+    scorer.check(block_size, catalog.item_mask)
+    rows, texts = np.arange(num_queries), []
+    if not exclude_self:
+        texts += remarks.on_excluded(judgements, QUERY, ids[0].of_rows(rows))
+    if (scores := remarks.scores_of_function(scorer, block_size)) is not None:
+        arguments = scores, judgements, catalog.item_mask, QUERY
+        texts += remarks.on_infinite(*arguments) + remarks.on_order(*arguments)
+    job = EvaluationJob(options, scorer, judgements, rows, ids, QUERY, batch_size, key)
+    batches = job.batches(num_items)
+    evaluation, *_ = run(
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
+    )
+    return dataclasses.replace(evaluation, query_ids=ids[0].ids)
+
+
+def _refuse_unreadable(
+    options: Options, devices: Devices, judgements: Judgements, blocks: HostBlocks
+) -> None:
+    """Raises `ValueError` where blocks cannot be read as a call needs them."""
+    if devices.items_axis is not None:
+        raise ValueError(
+            "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
+            "which each process reads what its own devices need, or queries_axis alone"
+        )
+    if judgements.membership is not None:
+        raise ValueError(
+            "candidates is given, and items come in blocks; pass items as one array in "
+            "memory, of which candidates are gathered"
+        )
+    if (dtype := judgements.label_dtype) is not None:
+        refuse_numbers(dtype, "items as one array in memory")
+    if options.whole_list_metrics and judgements.label_fn is not None:
+        raise ValueError(
+            "relevant is by attributes, items come in blocks, and a metric has no "
+            "cutoff; pass one, such as map@100, or items as one array in memory"
+        )
+    if options.whole_list_metrics and not blocks.is_repeatable:
+        raise ValueError(
+            "items is an iterator, which can be read once, but metrics without a "
+            "cutoff count places in a second round; pass a sequence of blocks, a "
+            "memory-mapped array, or a function that returns a fresh iterator"
+        )

@@ -1,0 +1,412 @@
+"""`jrm.evaluate_links`: link prediction in a knowledge graph, in batches."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._runs.drivers.devices import Devices
+from jax_rank_metrics._runs.drivers.engine import Progress, reporting, run
+from jax_rank_metrics._runs.drivers.interactions import NO_IDS, SparseRows, Unit
+from jax_rank_metrics._runs.drivers.job import EvaluationJob, make_options
+from jax_rank_metrics._runs.drivers.judgements import Judgements
+from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES
+from jax_rank_metrics._runs.drivers.programs import CatalogArrays
+from jax_rank_metrics._runs.drivers.scorers import Scores
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.remarks import infinite_scores
+
+# The part of a triple that is predicted from the two others.
+Side = Literal["head", "tail"]
+SIDES: tuple[Side, ...] = ("head", "tail")
+
+HEAD, RELATION, TAIL = range(3)
+LIST: Unit = ("list", "lists")
+
+# From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
+# all entities, `[batch, num_entities]`.
+LinkScoreFn = Callable[[np.ndarray, np.ndarray, Side], Any]
+
+# How many scores a batch has at most, unless the caller chooses its size, and how many
+# lists.
+MAX_SCORES, MAX_LISTS = 2**26, 1024
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class LinkEvaluation(Evaluation):
+    """The result of `evaluate_links` on one side, or on both together.
+
+    It is an `Evaluation` with a list for each triple, and an attribute more. On both
+    sides, each triple has two lists: those that predict heads come first.
+
+    Attributes:
+        states: The state of each metric by its name, as from `evaluate`.
+        lists: A `PerList` of all lists for each of these names, of NumPy arrays on the
+            host. Its `undefined` is that of the call.
+        retrieved_ids: `[lists, k]` int32, the entities that score best, best first.
+        undefined: What a list counts for where a metric is undefined.
+        triples: `[lists, 3]` int32, the triple of each list.
+    """
+
+    _unit, _units = "list", "lists"
+
+    triples: np.ndarray
+
+    def by(
+        self, groups: Iterable[Hashable] | None = None
+    ) -> dict[Hashable, dict[str, Mean]]:
+        """Returns the states of each relation, or of other groups of lists.
+
+        Args:
+            groups: The group of each list, in the order of `triples`: names, numbers or
+                bools, as for `pack`. None groups by relation.
+
+        Returns:
+            A dict from each group, in order of first appearance, to states like
+            `states`.
+
+        Raises:
+            ValueError: if there are more or fewer groups than lists, or one is missing.
+        """
+        return super().by(self.triples[:, 1] if groups is None else groups)
+
+    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
+        triples = np.concatenate([part.triples for part in parts])
+        return {**super()._joined(parts), "triples": triples}
+
+
+def evaluate_links(
+    metrics: binding.Metrics,
+    score_fn: LinkScoreFn,
+    triples: types.ArrayLike,
+    *,
+    known: Any,
+    num_entities: int,
+    k: int | None = None,
+    batch_size: int | None = None,
+    ties: types.Ties | None = None,
+    key: types.Key | None = None,
+    undefined: types.Undefined = "zero",
+    progress: bool | Progress = False,
+) -> dict[str, LinkEvaluation]:
+    """Evaluates link prediction in a knowledge graph, on both sides, filtered.
+
+    Every triple (head, relation, tail) poses two questions, (?, relation, tail) and
+    (head, relation, ?). For each, all entities are ranked by their scores. Its answer is
+    the only relevant item; the other entities that are known to answer the question too
+    leave the list, and are neither right nor wrong (the filtered setting).
+
+    The numbers of PyKEEN are those of metrics that read the mean rank of a tie:
+    "mrr(rank=realistic)", "hits(rank=realistic)@1,3,10", "mean_rank", "amri",
+    "adjusted_mrr", "adjusted_hits@10". Under `ties="best"` they are its optimistic
+    numbers, under "worst" the pessimistic ones. Without `rank`, "mrr" is the mean over the
+    orders of tied entities, which is larger.
+
+    Places are counted, so that all metrics are exact at every cutoff, and nothing is
+    sorted. Memory is O(batch × entities): known answers are looked up batch by batch, and
+    there is no mask of all lists.
+
+    Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
+    programs. One device does the work: that of the scores, or the default.
+
+    Args:
+        metrics: As for `evaluate`.
+        score_fn: `score_fn(entities, relations, side)` returns the scores of all entities,
+            `[batch, num_entities]`, of JAX or NumPy; higher is better. `side` is what is
+            predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are tails
+            where it is "head", and heads where it is "tail". It is called as it is, so
+            jit it yourself, or let it run any other library. Its batches have one size:
+            the last is filled up with the last question. NaN raises, except for known
+            answers.
+        triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail. Or a
+            frame of pandas or polars with columns of these names, in any order.
+        known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
+            those to train on, to validate and to test. Those to evaluate are always among
+            them, also where they are missing here.
+        num_entities: How many entities there are.
+        k: How many entities to return for each list. None returns none.
+        batch_size: How many lists are evaluated at a time; fewer where they would fill
+            less than four batches. None is 1,024, or as many as have 2²⁶ scores.
+        ties: See `rank`.
+        key: See `rank`.
+        undefined: See `PerList.mean`.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of lists done and the number of all lists.
+
+    Returns:
+        A `LinkEvaluation` for "head", where heads are predicted, for "tail", and for
+        "both": all 2·n lists together.
+
+    Raises:
+        ValueError: if there are no triples; if they do not have three columns, or name an
+            entity that is not below `num_entities`; if scores have another shape, are NaN,
+            or are sharded by their type.
+        TypeError: if triples are not integers, or `score_fn` is not a function.
+        ModuleNotFoundError: if `progress` is True and rich is not installed.
+
+    References:
+        Bordes, Usunier, Garcia-Durán, Weston and Yakhnenko, Translating embeddings for
+        modeling multi-relational data, NeurIPS 2013 (the filtered setting).
+        Berrendorf, Faerman, Vermue and Tresp, On the ambiguity of rank-based evaluation of
+        entity alignment or link prediction methods, 2020 (ties).
+
+    >>> vectors = np.array([[2.0, 0], [1, 1], [0, 2], [0, 2]])
+    >>> def score_fn(entities, relations, side):
+    ...     return vectors[entities] @ vectors.T
+    >>> links = evaluate_links(
+    ...     ("mrr(rank=realistic)", "hits@1,2"),
+    ...     score_fn,
+    ...     [[1, 0, 3], [0, 0, 1]],
+    ...     known=[[1, 0, 0]],
+    ...     num_entities=4,
+    ... )
+    >>> tails = links["tail"]  # of (1, 0, ?), the entities 1, 2 and 3 tie
+    >>> tails.lists["mrr(rank=realistic)"].values.tolist()
+    [0.5, 0.5]
+    >>> [f"{value:.2f}" for value in tails.lists["hits@1,2"].values[0]]
+    ['0.33', '0.67']
+    >>> links["both"]
+    LinkEvaluation(mrr(rank=realistic) 0.433, hits@1,2 0.146, 0.542, 4 lists)
+    """
+    inputs.option("undefined", undefined, types.Undefined)
+    if not callable(score_fn):
+        raise TypeError(
+            f"score_fn: got {inputs.kind_of(score_fn)}; pass a function of entities, "
+            "relations and the side that is predicted"
+        )
+    num_entities = inputs.positive_integer("num_entities", num_entities)
+    flags = {"counts_all": True, "finds_inf": True}
+    options, key = make_options(metrics, k, num_entities, ties, key, **flags)
+    options = options._replace(ties=options.ties_of_places)  # ids that tie go by id
+    triples = read_triples("triples", triples, num_entities)
+    all_known = read_known(known, triples, num_entities)
+    if batch_size is None:
+        batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
+    rows, evaluations, have_inf = np.arange(len(triples)), {}, []
+    with reporting(progress, LIST[1]) as report:
+        for side, first in zip(SIDES, (0, rows.size), strict=True):
+            scorer = LinkScores(
+                Devices(),
+                function=score_fn,
+                side=side,
+                triples=triples,
+                num_entities=num_entities,
+            )
+            judgements = judgements_of(side, triples, all_known, num_entities)
+            # Each side draws ties of its own.
+            own_key = None if key is None else jax.random.fold_in(key, first)
+            job = EvaluationJob(
+                options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
+            )
+            evaluation, _, has_inf = run(
+                job,
+                CatalogArrays(),
+                job.batches(num_entities),
+                undefined,
+                lambda done, _, first=first: report(first + done, 2 * rows.size),
+            )
+            evaluations[side] = LinkEvaluation(**vars(evaluation), triples=triples)
+            have_inf.append(has_inf)
+    heads, tails = evaluations.values()
+    evaluations["both"] = heads.merge(tails)
+    if not (lists := np.flatnonzero(have_inf)).size:
+        return evaluations
+    example = f"{lists.size} of {2 * rows.size} lists"
+    remark = infinite_scores(f"{example}, as in list {lists[0]}")
+    warnings.warn(remark, stacklevel=2)
+    return {
+        side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, remark))
+        for side, evaluation in evaluations.items()
+    }
+
+
+@dataclasses.dataclass(kw_only=True)
+class LinkScores(Scores):
+    """The scores of triples, of which the head or the tail is predicted.
+
+    Attributes:
+        function: The argument `score_fn` of `evaluate_links`.
+        side: What is predicted.
+        triples: `[triples, 3]` int32.
+        num_entities: How many entities there are.
+    """
+
+    side: Side
+    triples: np.ndarray
+    num_entities: int
+
+    def __post_init__(self) -> None:
+        """Says what is known without a call, and what messages call the scores."""
+        self._num_items = self.num_entities
+        self.scores_of = "the scores of score_fn for"
+        self.nan_cause = f"return numbers where the {self.side} is predicted "
+        self.nan_cause += f"({INFINITIES})"
+
+    def query_name(self, unit: Unit, row: int) -> str:
+        """Returns what messages call a list: the triple that it predicts."""
+        return f"triple {self.triples[row].tolist()}"
+
+    def _called(self, indices: np.ndarray) -> jax.Array:
+        """Checks the scores that the function returns for a batch, `[lists, entities]`."""
+        assert self.function is not None
+        relations = self.triples[indices, RELATION]
+        entities = self.triples[indices, TAIL if self.side == "head" else HEAD]
+        name, shape = "the scores of score_fn", (indices.size, self.num_entities)
+        values = self.function(entities, relations, self.side)
+        scores = inputs.real(name, inputs.by_items_of_rows(name, values, None))
+        if scores.shape != shape:
+            raise ValueError(
+                f"score_fn returned scores of shape {scores.shape} for {shape[0]} lists "
+                f"and {shape[1]} entities; return {shape}"
+            )
+        return scores
+
+
+class OtherAnswers(NamedTuple):
+    """The known answers of each list but the one asked for, as sparse rows.
+
+    Lists of one question share its answers: all together take as much memory as there are
+    known triples.
+
+    Attributes:
+        known: `[questions, entities]`, the known answers of distinct questions.
+        questions: `[lists]`, the question of each.
+        answers: `[lists]`, the entity that each asks for.
+    """
+
+    known: SparseRows
+    questions: np.ndarray
+    answers: np.ndarray
+
+    @property
+    def indptr(self) -> np.ndarray:
+        """Where the known answers of each list begin, those asked for included."""
+        counts = np.diff(self.known.indptr)[self.questions]
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    def __getitem__(self, lists: Any) -> SparseRows:
+        """Returns the rows of some lists."""
+        rows = self.known[self.questions[lists]]
+        asked_for = np.repeat(self.answers[lists], np.diff(rows.indptr))
+        rows.data = (rows.indices != asked_for).astype(np.float32)
+        rows.eliminate_zeros()
+        return rows
+
+
+def judgements_of(
+    side: Side, triples: np.ndarray, known: np.ndarray, num_entities: int
+) -> Judgements:
+    """Returns what is relevant to the questions of triples, and what leaves their lists.
+
+    Args:
+        side: What is asked for: the head (?, relation, tail), or the tail.
+        triples: `[triples, 3]`, those to evaluate.
+        known: `[known triples, 3]`, with those to evaluate among them.
+        num_entities: How many entities there are.
+    """
+    import scipy.sparse
+
+    answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
+    num_relations = 1 + known[:, RELATION].max()
+    pairs, of_known = (
+        rows[:, entity].astype(np.int64) * num_relations + rows[:, RELATION]
+        for rows in (triples, known)
+    )
+    # Pairs that triples share are looked up once: `questions` has that of each triple.
+    distinct, questions = np.unique(pairs, return_inverse=True)
+    # Most known triples answer none of these questions.
+    slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
+    is_answer = distinct[slots] == of_known
+    entries = slots[is_answer], known[is_answer, answer]
+    shape = len(distinct), num_entities
+    table = scipy.sparse.coo_array(
+        (np.ones(len(entries[0]), np.float32), entries), shape
+    )
+    answers, rows = triples[:, answer], np.arange(len(triples))
+    ones = np.ones(len(rows), np.float32)
+    relevant = scipy.sparse.csr_array(
+        (ones, (rows, answers)), (len(rows), num_entities)
+    )
+    excluded = OtherAnswers(scipy.sparse.csr_array(table), questions, answers)
+    return Judgements(relevant, excluded)
+
+
+def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
+    """Checks triples of an argument, and returns them as int32 `[triples, 3]`.
+
+    Raises:
+        TypeError: if they are not integers.
+        ValueError: if there are none to evaluate; if they have another shape; if a number
+            is below 0, or one of an entity is not below `num_entities`.
+    """
+    if inputs.is_frame(value):
+        value = inputs.as_frame(value, name)
+        value = value[_triple_columns(name, [*value.columns])]
+    triples = np.asarray(inputs.numpy_array(name, value))
+    if triples.size == 0:
+        if name == "triples":
+            raise ValueError("triples is empty; pass at least one")
+        return np.zeros((0, 3), np.int32)
+    if triples.ndim != 2 or triples.shape[1] != 3:
+        raise ValueError(
+            f"{name} has shape {triples.shape}; pass [triples, 3]: head, relation and tail"
+        )
+    if not np.issubdtype(triples.dtype, np.integer):
+        raise TypeError(f"{name}: got {triples.dtype} values; pass integers")
+    limits = np.array([num_entities, inputs.MAX_INT32, num_entities])
+    is_wrong = (triples < 0) | (triples >= limits)
+    if is_wrong.any():
+        index, part = inputs.first_index(is_wrong)
+        raise ValueError(
+            f"{name} holds {triples[index].tolist()} at {index}, whose "
+            f"{('head', 'relation', 'tail')[part]} is not a number from 0 to "
+            f"{limits[part] - 1}; pass num_entities, and triples of head, relation and tail"
+        )
+    return triples.astype(np.int32)
+
+
+def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
+    """Returns the columns of head, relation and tail of a frame, by their names."""
+    for spelling in (
+        ("head", "relation", "tail"),
+        ("h", "r", "t"),
+        ("subject", "predicate", "object"),
+        ("source", "relation", "target"),
+    ):
+        by_name = {str(label).lower().removesuffix("_id"): label for label in columns}
+        if len(columns) == 3 and by_name.keys() == set(spelling):
+            return [by_name[part] for part in spelling]
+    # A frame of an array has columns without names.
+    if columns in ([0, 1, 2], ["column_0", "column_1", "column_2"]):
+        return columns
+    raise ValueError(
+        f"{name} is a frame with the columns {', '.join(map(repr, columns))}; pass one "
+        f"with the columns head, relation and tail, or {name}.to_numpy() if they are in "
+        "this order"
+    )
+
+
+def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray:
+    """Returns all known triples, `[known, 3]`, and those to evaluate after them.
+
+    Args:
+        known: Triples `[known, 3]`, or a sequence of such arrays.
+        triples: `[triples, 3]`, those to evaluate.
+        num_entities: How many entities there are.
+    """
+    # A list of triples [[0, 1, 2]] is an array; a list of matrices is several.
+    parts: Sequence[Any] = [known]
+    if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
+        parts = known
+    binding = [f"known[{i}]" if parts is known else "known" for i in range(len(parts))]
+    checked = [
+        read_triples(name, part, num_entities)
+        for name, part in zip(binding, parts, strict=True)
+    ]
+    return np.concatenate([*checked, triples])

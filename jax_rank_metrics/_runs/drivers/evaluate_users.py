@@ -1,0 +1,277 @@
+"""`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.states.exposure import Exposure
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._runs.drivers import programs, remarks
+from jax_rank_metrics._runs.drivers.devices import read_devices
+from jax_rank_metrics._runs.drivers.engine import Progress, run
+from jax_rank_metrics._runs.drivers.interactions import (
+    USER,
+    RawInteractions,
+    Vocabulary,
+    read_interactions,
+    read_users,
+)
+from jax_rank_metrics._runs.drivers.job import EvaluationJob, make_options, read_groups
+from jax_rank_metrics._runs.drivers.judgements import Judgements
+from jax_rank_metrics._runs.drivers.scorers import model_arguments, read_model
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._values import merging
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class UserEvaluation(Evaluation):
+    """The result of `evaluate_users`: means, values of every user, and recommendations.
+
+    It is an `Evaluation`, whose queries are users, with two attributes more.
+
+    Attributes:
+        states: The state of each metric by its name, as from `evaluate`.
+        lists: A `PerList` of all users for each of these names, of NumPy arrays on the
+            host, for `compare` and `plots`. Its `undefined` is that of the call.
+        retrieved_ids: `[users, k]`, the ids of the items recommended to each user, best
+            first, int32 unless `item_ids` were passed; −1 where there are no more, or None
+            beside strings.
+        undefined: What a user counts for where a metric is undefined.
+        exposure: How often each item was recommended, by row; see `Exposure`.
+        users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
+    """
+
+    _unit, _units = "user", "users"
+
+    exposure: Exposure
+    users: np.ndarray
+
+    @property
+    def list_ids(self) -> np.ndarray:
+        """The users, by whom `compare` pairs the values of two models."""
+        return self.users
+
+    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
+        exposure = merging.merge(*(part.exposure for part in parts))
+        users = np.concatenate([part.users for part in parts])
+        return {**super()._joined(parts), "exposure": exposure, "users": users}
+
+    def _means(self) -> list[str]:
+        return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
+
+
+def evaluate_users(
+    metrics: binding.Metrics,
+    model: Any,
+    relevant: RawInteractions,
+    *,
+    seen: RawInteractions | None = None,
+    candidates: RawInteractions | None = None,
+    users: types.ArrayLike | Sequence[Hashable] | None = None,
+    user_ids: types.RowIds | None = None,
+    item_ids: types.RowIds | None = None,
+    k: int | None = None,
+    batch_size: int = 1024,
+    item_mask: types.ItemMask | None = None,
+    embeddings: types.Embeddings | None = None,
+    item_groups: types.ItemGroups | None = None,
+    ties: types.Ties | None = None,
+    key: types.Key | None = None,
+    list_weights: types.ListWeights | None = None,
+    undefined: types.Undefined = "zero",
+    block_size: int = 4096,
+    mesh: Mesh | None = None,
+    queries_axis: types.AxisNames | None = None,
+    items_axis: types.AxisNames | None = None,
+    keep_lists: bool = True,
+    progress: bool | Progress = False,
+) -> UserEvaluation:
+    """Evaluates a recommender for all its users, in batches, over the whole catalogue.
+
+    Every item that a user has not seen is ranked, for every user; none is sampled, unless
+    `candidates` says which. With embeddings, items are scored a block at a time as by
+    `rank_catalog`, and the scores of all users and items never exist at once. Metrics
+    with a cutoff read one top-k. Those without, such as "map", find the places of
+    relevant items in another pass over the scores of a batch: see `rank_scores` for what
+    that takes.
+
+    **Users without a relevant item** count 0 in most metrics, as everywhere in this
+    package, and the states say how many there are. Many tools leave them out, which
+    `undefined="skip"` or `users=` does here too. With "skip", a user for whom none of the
+    metrics is defined does not count in anything: not in the exposure, popularity,
+    novelty and diversity either, though `retrieved_ids` has the recommendations. Seen items
+    are excluded, so a relevant item that is also seen cannot be found, and is not counted.
+    There is a warning where that leaves a user no relevant item, where a metric is
+    undefined for all users, and where 0 for undefined users is its best value. So there is
+    where the scores of a matrix rank the relevant items of the first users last, as
+    distances do, or differ in float64 alone.
+
+    Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
+    programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
+    with many ids share batches where that saves time. One device does the work: that of
+    `items`, or the default; or with `mesh` all devices of all processes.
+
+    Args:
+        metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
+            sparse `relevant`. Of columns, `groups` are supported, as `item_groups`.
+        model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
+            and `[items, dims]`, scored by their product. Scores `[users, items]`, an
+            array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
+            returns their scores `[batch, items]`, of JAX or NumPy: it is called as it is,
+            so jit it yourself, or let it run any other library. Its batches have one
+            size, or few with `candidates`: the last is filled up with the last user. All
+            become float32 unless x64 is on: scores that are equal in float32 tie. NaN
+            raises, except for seen and masked items. An item with a score of −∞ is not
+            recommended, and not found; if it is relevant, it counts as missed.
+        relevant: The items to be found, such as those held out: a list of ids for each
+            user of the model; a dict or a pandas Series from users to such lists; a frame
+            of pandas or polars with the columns `user` (or `query`), `item` and perhaps
+            `label`, a row for each pair; or a scipy sparse matrix `[users, items]` of
+            labels. Lists and frames may repeat an id, and negative ids are padding. A user
+            that a dict or a frame lacks has no items.
+        seen: The items not to be recommended, such as those trained on, in the same
+            forms; in a matrix, values above 0 are seen; a frame has no labels. None
+            excludes nothing.
+        candidates: The items that have a rank, for each user, in the forms of `seen`: such
+            as an array `[users, n]` of the relevant item and of sampled ones, or what a
+            first stage found. As in `evaluate_embeddings`, relevant items beside them count
+            as missed, and seen ones leave them. A user without candidates finds nothing.
+            None ranks every item.
+        users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
+            and of `seen`. None is all users of `relevant`: rows of lists, keys
+            of a dict, and those with a pair in a frame or a matrix, in ascending order.
+        user_ids: `[users]`, ids of any kind: that at index i names row i of the model.
+            Dicts, frames and Series, `users` and what describes users then hold these,
+            and so does the result. A function is still called with rows.
+        item_ids: `[items]`, the same of items, in lists of ids too. Ids that are not among
+            them raise.
+        k: How many items to recommend to each user. None is the deepest cutoff of the
+            metrics.
+        batch_size: How many users are evaluated at a time; fewer where they would fill
+            less than four batches, or need too much memory.
+        item_mask: `[items]` bool, the items that may be recommended, and found. As all
+            that describes users or items, it may be a Series, a frame or a dict by id.
+        embeddings: `[items, features]`, in which the diversity of the recommended items
+            is measured.
+        item_groups: `[items, groups]`, how much each item belongs to each group, for
+            metrics that read groups; see `rank_catalog`. Every device has all of them.
+        ties: See `rank`. Where no key orders items that tie, those of a user stand in the
+            order of a hash of the user's row and of the item. Users are so shown different
+            ones, the same in batches of any size, and a constant scorer exposes all items.
+        key: See `rank`.
+        list_weights: `[users]`, what each evaluated user weighs in means, at least 0; or a
+            Series, a dict or a frame by user. The exposure counts users alike.
+        undefined: See `PerList.mean`.
+        block_size: See `rank_catalog`.
+        mesh: The devices that share the work; see `jax.make_mesh`. Then `model` and
+            `item_mask` may hold global arrays, while all else is the same on every
+            process, and so is a NumPy array. Each device takes the users of its own part
+            of a global array: embeddings and scores stay where they are. None is one
+            device, or the mesh over which the arrays of the model are sharded.
+        queries_axis: The mesh axis or axes that divide users. None divides none; without
+            either axis, they are those along which the model is sharded.
+        items_axis: The mesh axis or axes that divide items. Ids count through all parts.
+        keep_lists: Whether to keep the values of every user and the items recommended to
+            each. Otherwise the states and the exposure alone are returned, whose memory
+            does not grow with the number of users.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of users done and the number of all users.
+
+    Returns:
+        A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
+        "popularity@k" and "novelty@k" by how many users have seen each item (all users
+        of `seen`), and with `embeddings` "intra_list_diversity@k".
+
+    Raises:
+        ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
+            of the model; if the model is a function and `seen` names none of the users;
+            if `relevant` or `seen` has another number of rows than the model has users,
+            or more columns than it has items; if scores are NaN; if a mesh, its
+            axes and shardings do not agree; if no metric has a cutoff and k is None.
+        TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
+            lists of ids look like a dense matrix of labels.
+        ModuleNotFoundError: if `progress` is True and rich is not installed.
+
+    References:
+        Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020, on why
+        none is sampled.
+
+    >>> users, items = np.eye(2), np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
+    >>> evaluation = evaluate_users(
+    ...     ("recall@1,2", "mrr"), (users, items), [[2], [1]], seen=[[0], []]
+    ... )
+    >>> evaluation.retrieved_ids.tolist()
+    [[1, 2], [3, 1]]
+    >>> evaluation.states["recall@1,2"].compute().tolist()
+    [0.0, 1.0]
+    >>> evaluation.lists["mrr"].values.tolist()
+    [0.5, 0.5]
+    >>> evaluation.exposure.counts.tolist()
+    [0, 2, 1, 1]
+    >>> cold = evaluation.by(["warm", "cold"])["cold"]
+    >>> cold["mrr"].compute().item(), int(cold["mrr"].lists)
+    (0.5, 1)
+    """
+    inputs.option("undefined", undefined, types.Undefined)
+    options, key = make_options(metrics, k, block_size, ties, key, skips_inf=True)
+    devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
+    ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
+    scorer = read_model(model, devices, ids)
+    interactions = read_interactions(
+        USER, ids, relevant=relevant, seen=seen, candidates=candidates
+    )
+    if scorer.num_rows is not None:
+        ids[0].check_size(scorer.num_rows)
+    # Users are rows of the model; `users` chooses some of them, in any order. Row i of what
+    # follows is of rows[i], which is query i from here on.
+    rows = read_users(users, interactions, scorer.num_rows, ids[0])
+    names_of_users = ids[0].of_rows(rows)
+    rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
+    judgements = Judgements.of(**rows_of)
+    texts = remarks.on_excluded(judgements, USER, names_of_users)
+    job = EvaluationJob(options, scorer, judgements, rows, ids, USER, batch_size, key)
+    batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
+    num_items = scorer.start(rows[batches[0].indices])
+    for name, pairs in interactions.items():
+        pairs.check_items(num_items, may_name_all=name == "candidates")
+    ids[1].check_size(num_items)
+    item_mask, embeddings, item_groups = ids[1].ordered(
+        item_mask=item_mask, embeddings=embeddings, item_groups=item_groups
+    )
+    # Popularity is that among all users of `seen`, evaluated or not.
+    counts = None if seen is None else interactions["seen"].item_counts(num_items)
+    catalog = programs.CatalogArrays(
+        item_mask=inputs.item_mask(item_mask, num_items),
+        counts=None if counts is None else jnp.asarray(counts, jnp.int32),
+        features=_read_features(embeddings, num_items),
+        similarity=scorer.similarity,
+        groups=read_groups(item_groups, options, num_items),
+    )
+    if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
+        texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
+    evaluation, exposure, _ = run(
+        job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
+    )
+    assert exposure is not None  # it is that of users
+    return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
+
+
+def _read_features(
+    features: types.Embeddings | None, num_items: int
+) -> jax.Array | None:
+    """Returns what diversity is measured in, a row for each item."""
+    if features is None:
+        return None
+    features = inputs.catalog_array("embeddings", features, ("features",))
+    if len(features) != num_items:
+        raise ValueError(
+            f"embeddings has shape {features.shape}, but the model has {num_items} "
+            "items; pass one row for each"
+        )
+    return features

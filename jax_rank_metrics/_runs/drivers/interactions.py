@@ -1,0 +1,657 @@
+"""The items of users or queries: ids in any form, as sparse rows `[users, items]`."""
+
+import dataclasses
+import functools
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
+from jax_rank_metrics._ground.messages import short_errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """The ids of all users, queries or items: that at index i names row i of a model.
+
+    Attributes:
+        name: The argument, such as "item_ids".
+        ids: `[rows]`, distinct; None where rows are known by their numbers.
+    """
+
+    name: str
+    ids: np.ndarray | None = None
+
+    @classmethod
+    @short_errors()
+    def of(cls, name: str, ids: Any) -> "Vocabulary":
+        """Reads an argument, of which None says that rows are known by their numbers.
+
+        Raises:
+            ValueError: if an id is missing, or there twice, or there is none.
+            TypeError: if an id cannot be the key of a dict.
+        """
+        if ids is None:
+            return cls(name)
+        inputs.refuse_other_order(name, ids)
+        packed, problem = numbered(name, ids), None
+        if not packed.ids.size:
+            problem = "is empty"
+        elif (repeated := repeated_id(packed)) is not None:
+            problem = f"holds {repeated!r} twice"
+        if problem is not None:
+            raise ValueError(f"{name} {problem}; pass the id of each row once")
+        return cls(name, packed.ids)
+
+    @functools.cached_property
+    def numbers_by_id(self) -> dict[Hashable, int]:
+        """The row that each id names."""
+        assert self.ids is not None
+        return {row_id: row for row, row_id in enumerate(self.ids.tolist())}
+
+    def numbers(self, name: str, values: Any) -> np.ndarray:
+        """Returns the rows that ids name, `[ids]` int64; −1 for negative numbers.
+
+        Negative numbers are padding unless they are ids themselves.
+
+        Raises:
+            ValueError: if an id is none of these.
+        """
+        inputs.refuse_masked(name, values)
+        if hasattr(values, "to_numpy"):
+            values = values.to_numpy()
+        listed = values.tolist() if isinstance(values, np.ndarray) else [*values]
+        rows = np.asarray([self.numbers_by_id.get(key, -1) for key in listed], np.int64)
+        unknown = [listed[i] for i in np.flatnonzero(rows < 0)]
+        unknown = [key for key in unknown if not (isinstance(key, int) and key < 0)]
+        if unknown:
+            raise ValueError(
+                f"{name} holds {unknown[0]!r}, which is not in {self.name} ({len(unknown)} "
+                "such entries); pass the ids of all rows there, or leave these out"
+            )
+        return rows
+
+    def named(self, numbers: np.ndarray) -> np.ndarray:
+        """Returns the ids of rows, in the shape of the numbers, or else these themselves.
+
+        Where a number is below 0, that is −1 for ids that are integers, and else None.
+        """
+        if self.ids is None:
+            return numbers
+        ids = self.ids if self.ids.dtype.kind in "iu" else self.ids.astype(object)
+        named = ids[numbers]
+        named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None
+        return named
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Returns the ids of rows that there are, or else their numbers."""
+        return rows if self.ids is None else self.ids[rows]
+
+    def ordered(self, **per_row: Any) -> list[Any]:
+        """Returns what describes rows, by the name of its argument, as the ids order it."""
+        if self.ids is None:
+            return [*per_row.values()]
+        unit = _UNITS[self.name]
+        return [inputs.by_ids(*named, self.ids, unit) for named in per_row.items()]
+
+    def check_size(self, num_rows: int) -> None:
+        """Raises unless there is an id for each row, or none has one."""
+        if self.ids is not None and len(self.ids) != num_rows:
+            raise ValueError(
+                f"{self.name} has {len(self.ids)} ids, but there are {num_rows} "
+                f"{_UNITS[self.name]}; pass one for each"
+            )
+
+
+# The ids of users, or queries, and of items.
+Vocabularies = tuple[Vocabulary, Vocabulary]
+NO_IDS = Vocabulary("user_ids"), Vocabulary("item_ids")
+_UNITS = {"user_ids": "users", "query_ids": "queries", "item_ids": "items"}
+
+# A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
+# Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
+# `[users, items]`.
+RawInteractions = Any
+
+# What a row is called in messages, as one and in the plural: "user", "users".
+Unit = tuple[str, str]
+USER, QUERY = ("user", "users"), ("query", "queries")
+
+# A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
+SparseRows = Any
+
+_CURE = (
+    "pass a list of item ids for each {0}, a dict of lists, a frame with the columns {0} "
+    "and item, or a scipy sparse matrix"
+)
+_FILLED = (
+    "what its method filled(-1) returns, in which ids that are padding are negative"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Interactions:
+    """The items of all users, or queries, in one form whatever was passed.
+
+    Lists of ids [[2, 0], [2, −1]] are the sparse rows {0: 1, 2: 1} and {2: 1}.
+
+    Attributes:
+        name: The argument, for messages.
+        unit: What a row is called in messages.
+        table: `[rows, items]`, canonical and without stored zeros: labels, or ones. Where
+            users are named, a last row is empty: that of all other users.
+        users: The user of each row, as a dict or a frame names them; None where row i is
+            that of user i.
+        has_pairs: Whether each row of a sparse matrix, whose columns are all items, holds
+            an entry, which is a pair; None for lists, whose rows are users also where they
+            are empty.
+        is_array: Whether an array was passed, `[users, ids]`.
+        row_length: The number of ids in each row that has any, where all have equally
+            many and none is padding or a set. Only such rows may be labels of all items.
+        repeats: Whether a row of ids has one of them twice.
+    """
+
+    name: str
+    unit: Unit
+    table: SparseRows
+    users: np.ndarray | None = None
+    has_pairs: np.ndarray | None = None
+    is_array: bool = False
+    row_length: int | None = None
+    repeats: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        raw: RawInteractions,
+        unit: Unit = USER,
+        vocabularies: Vocabularies = NO_IDS,
+    ) -> "Interactions":
+        """Reads an argument; the index of a pandas Series holds users, not positions.
+
+        Args:
+            name: The argument, for messages.
+            raw: Its value.
+            unit: What a row is called in messages.
+            vocabularies: The ids of users and of items.
+
+        Raises:
+            ValueError: if the index of a Series repeats a user, whose lists a dict would
+                not hold; if a value of a matrix is negative; or as `read_frame`.
+            TypeError: as `read_frame`; if an array is masked; if there is no list of ids
+                for each user.
+        """
+        if inputs.is_frame(raw):
+            raw = inputs.as_frame(raw, name)
+            users, table = read_frame(name, raw, vocabularies)
+            return cls(name, unit, table, users)
+        if inputs.is_sparse(raw):
+            rows, has_pairs = _checked_matrix(name, raw)
+            return cls(name, unit, rows, has_pairs=has_pairs)
+        if inputs.is_series(raw):
+            if not raw.index.is_unique:
+                user = raw.index[raw.index.duplicated()][0]
+                raise ValueError(
+                    f"{name} is a Series whose index holds {unit[0]} {user} more than "
+                    f"once; join the lists of a {unit[0]}, or pass a frame with the "
+                    f"columns {unit[0]} and item"
+                )
+            raw = raw.to_dict()
+        if isinstance(raw, Mapping):
+            users = _users_of(name, unit, raw, vocabularies[0])
+            return cls._of_lists(
+                name, unit, [*raw.values(), ()], users, vocabularies[1]
+            )
+        try:
+            len(raw)
+        except TypeError as error:
+            kind = inputs.kind_of(raw)
+            raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}") from error
+        return cls._of_lists(name, unit, raw, None, vocabularies[1])
+
+    @classmethod
+    def _of_lists(
+        cls,
+        name: str,
+        unit: Unit,
+        raw: Any,
+        users: np.ndarray | None,
+        item_ids: Vocabulary,
+    ) -> "Interactions":
+        """Reads a list of ids for each row."""
+        import scipy.sparse
+
+        is_array = isinstance(raw, (np.ndarray, jax.Array))
+        if is_array:  # a list names the user whose row is masked
+            inputs.refuse_masked(name, raw, _FILLED)
+            raw = np.asarray(raw)
+        if item_ids.ids is None and _is_table_of_ids(raw):
+            # As one array: a million rows by themselves would take 200 MB.
+            raw_rows, ids = (), raw.ravel()
+            sizes = np.full(len(raw), raw.shape[1])
+        else:
+            raw_rows = [*raw]
+            # A dict has a last row of no user, which is empty.
+            names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
+            rows = [
+                _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
+                for user, row in zip(names, raw_rows, strict=True)
+            ]
+            ids = np.concatenate([*rows, np.zeros(0, np.int64)])
+            sizes = np.array([row.size for row in rows], np.int64)
+        ids = ids.astype(np.int64)
+        is_id = ids >= 0
+        # Where rows start among the ids that are no padding.
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
+        shape = (len(sizes), int(ids.max(initial=0)) + 1)
+        ones = np.ones(starts[-1], np.float32)
+        table = scipy.sparse.csr_array((ones, ids[is_id], starts), shape)
+        table.sum_duplicates()
+        table.data[:] = 1  # an id that is repeated counts once
+        # Sets never repeat a number, and padding is no label.
+        lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
+        has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
+        if len(lengths) == 1 and is_id.all() and not has_sets:
+            [row_length] = lengths
+        return cls(
+            name,
+            unit,
+            table,
+            users,
+            is_array=is_array,
+            row_length=row_length,
+            repeats=table.nnz < ids.size,
+        )
+
+    @property
+    def num_rows(self) -> int:
+        """The number of users with a row, where row i is that of user i."""
+        return self.table.shape[0]
+
+    def all_users(self) -> np.ndarray:
+        """Returns the users with an entry, `[users]`."""
+        return np.arange(self.num_rows) if self.users is None else self.users
+
+    def users_with_rows(self) -> np.ndarray:
+        """Returns the users that are evaluated by default, `[users]`.
+
+        Keys of a dict and rows of a list are users; a frame and a matrix hold pairs, so
+        that their users are those with a pair.
+        """
+        users = self.all_users()
+        return users if self.has_pairs is None else users[self.has_pairs]
+
+    def rows(self, user_ids: np.ndarray) -> SparseRows:
+        """Returns the rows of users as a canonical `csr_array` without stored zeros.
+
+        Its number of columns is that of a sparse matrix, or as large as the ids need;
+        `check_items` compares it with the catalogue.
+        """
+        if self.users is not None:
+            # Users [7, 2] of a dict are looked up as [2, 7], whose rows are [1, 0].
+            known, rows_of = np.unique(self.users, return_index=True)
+            slots = np.searchsorted(known, user_ids)  # of unknown users, any
+            is_known = np.append(known, -1)[slots] == user_ids
+            rows = np.append(rows_of, len(known))[slots]
+            return self.table[np.where(is_known, rows, len(known))]
+        if user_ids.max() >= self.num_rows:
+            units = self.unit[1]
+            raise ValueError(
+                f"{self.name} has {self.num_rows} {units}, but {units} go up "
+                f"to {user_ids.max()}; pass rows for all of them"
+            )
+        return self.table[user_ids]
+
+    def item_counts(self, num_items: int) -> np.ndarray:
+        """Counts the rows with each item, `[items]`."""
+        return np.bincount(self.table.indices, minlength=num_items)
+
+    def check_named(self, user_ids: np.ndarray, must_match: bool) -> None:
+        """Raises `ValueError` if a user is named by a number below 0.
+
+        With `must_match`, also if users are named, but none of those evaluated.
+        """
+        if self.users is None or not self.users.size:
+            return
+        name, (unit, units) = self.name, self.unit
+        if self.users.min() < 0:
+            raise ValueError(
+                f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, "
+                "from 0"
+            )
+        if must_match and not np.isin(self.users, user_ids).any():
+            raise ValueError(
+                f"{name} names none of the {units} that are evaluated (it has {unit} "
+                f"{self.users[0]}, and {unit} {user_ids[0]} is evaluated); pass the same "
+                f"numbers in both, or a dict in which a {unit} without items has an empty "
+                "list"
+            )
+
+    def check_users(self, num_users: int, is_selection: bool) -> None:
+        """Raises unless all users are those of the model, and rows are one for each.
+
+        Args:
+            num_users: How many users the model has.
+            is_selection: Whether the caller selected the users to evaluate. Then rows
+                may be missing for users after the last of them.
+        """
+        name, units, users = self.name, self.unit[1], self.users
+        if users is not None:
+            if users.size and not (0 <= users.min() and users.max() < num_users):
+                raise ValueError(
+                    f"{name} has {units} from {users.min()} to {users.max()}, but there "
+                    f"are {num_users}; pass the rows of {units}"
+                )
+        elif self.num_rows > num_users or (
+            self.num_rows < num_users and not is_selection
+        ):
+            raise ValueError(
+                f"{name} has {self.num_rows} rows, but there are {num_users} {units}; "
+                f"pass one row for each, or a dict from {units} to lists of ids"
+            )
+
+    def check_items(self, num_items: int, may_name_all: bool = False) -> None:
+        """Raises unless the items are those of a catalogue of `num_items`.
+
+        Args:
+            num_items: How many items the model has.
+            may_name_all: Whether an array may name every item in each of its rows.
+        """
+        name = self.name
+        if self.has_pairs is not None:
+            # An additional first column, such as an id 0 for padding, shifts all ids.
+            if self.table.shape[1] > num_items:
+                raise ValueError(
+                    f"{name} has {self.table.shape[1]} columns, but there are {num_items} "
+                    "items; pass a column for each"
+                )
+        elif self._looks_dense(num_items, may_name_all):
+            raise TypeError(
+                f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
+                f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
+                "it is a matrix, or lists of distinct ids without padding"
+            )
+        check_known_items(name, self.table, self.all_users(), num_items, self.unit)
+
+    def _looks_dense(self, num_items: int, may_name_all: bool) -> bool:
+        """Whether the rows look like labels of all items, not like lists of ids.
+
+        They do if there is an entry for every item of the catalogue, in an array, or in
+        lists of which one repeats an id; or if there are more than two entries, all of
+        them 0 or 1. Read as lists of ids, the former would name every item or repeat
+        ids, and the latter would only repeat the ids 0 and 1, which nobody intends. For
+        instance, [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
+        """
+        if self.row_length is None:
+            return False
+        names_all = self.is_array and not may_name_all
+        if self.row_length == num_items and (names_all or self.repeats):
+            return True
+        return self.row_length > 2 and self.table.indices.max() <= 1
+
+
+def _users_of(
+    name: str, unit: Unit, raw: Mapping[Any, Any], user_ids: Vocabulary
+) -> np.ndarray:
+    """Returns the keys of a dict as numbers of rows."""
+    if user_ids.ids is not None:
+        return user_ids.numbers(name, raw)
+    for user in raw:
+        if not inputs.is_integer(user):
+            raise TypeError(
+                f"{name} has the key {user!r}; pass integers, the rows of the model, or "
+                f"the ids of all rows as {unit[0]}_ids="
+            )
+    return np.fromiter(raw, np.int64, len(raw))
+
+
+def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]:
+    """Returns a sparse matrix as a canonical array of its own, without stored zeros.
+
+    And which of its rows hold an entry: a label of 0 that is stored is one, as in a frame.
+    """
+    import scipy.sparse
+
+    if raw.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds {raw.dtype}; pass numbers")
+    # Entries that stand twice are added, and small integers would wrap.
+    is_small = raw.dtype.kind in "iu" and raw.dtype.itemsize < 8
+    # A copy, since what follows changes arrays in place, which are those of the caller.
+    rows = scipy.sparse.csr_array(raw.astype(np.int64 if is_small else raw.dtype))
+    rows.sum_duplicates()
+    if not (rows.data >= 0).all():  # or NaN
+        raise ValueError(
+            f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass values of at least 0"
+        )
+    has_pairs = np.diff(rows.indptr) > 0
+    rows.eliminate_zeros()
+    return rows, has_pairs
+
+
+def _is_table_of_ids(raw: object) -> bool:
+    """Whether this is an array `[users, ids]` of integers that fit int32."""
+    if not isinstance(raw, np.ndarray) or raw.ndim != 2 or not raw.size:
+        return False
+    return raw.dtype.kind in "iu" and bool(raw.max() < inputs.MAX_INT32)
+
+
+def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
+    """Returns the ids of one user, with those that are negative, the padding."""
+    inputs.refuse_masked(name, row, _FILLED)
+    # Ids may be tuples, while arrays and lists stand in a list by mistake.
+    is_list = not isinstance(row, (str, bytes, Mapping)) and (
+        np.ndim(row) < 2 or {*map(type, row)} == {tuple}
+    )
+    if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
+        row = item_ids.numbers(name, row)
+    ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
+    if not ids.size:
+        return np.zeros(0, np.int64)
+    if ids.ndim == 0 and ids.dtype.kind in "iu":
+        raise TypeError(
+            f"{name} is {ids}; pass a list of ids for each {unit[0]}, or, where each has "
+            f"one, an array [{unit[1]}, 1], such as ids[:, None]"
+        )
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        kind = inputs.kind_of(ids if ids.ndim else row)
+        cure = _CURE.format(unit[0])
+        if ids.ndim == 1 and ids.dtype.kind in "UO":
+            cure = "pass integers, or the ids of all items as item_ids="
+        raise TypeError(f"{name}: got {kind}; {cure}")
+    if ids.max() >= inputs.MAX_INT32:
+        raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
+    return ids
+
+
+def check_known_items(
+    name: str, rows: SparseRows, user_ids: np.ndarray, num_items: int, unit: Unit
+) -> None:
+    """Raises `ValueError` if an id in sparse rows is not below `num_items`."""
+    if rows.indices.max(initial=-1) < num_items:
+        return
+    index = int(np.argmax(rows.indices))
+    user = user_ids[np.searchsorted(rows.indptr, index, side="right") - 1]
+    raise ValueError(
+        f"{name} of {unit[0]} {user} holds the item {rows.indices[index]}, but there are "
+        f"{num_items} items; pass ids from 0"
+    )
+
+
+@short_errors()
+def read_interactions(
+    unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
+) -> dict[str, Interactions]:
+    """Reads arguments by their names, but for those that are None."""
+    return {
+        name: Interactions.of(name, pairs, unit, vocabularies)
+        for name, pairs in arguments.items()
+        if pairs is not None
+    }
+
+
+@short_errors()
+def read_users(
+    users: Any,
+    interactions: Mapping[str, Interactions],
+    num_users: int | None,
+    vocabulary: Vocabulary = NO_IDS[0],
+) -> np.ndarray:
+    """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
+
+    Args:
+        users: The argument, or None.
+        interactions: The arguments that name users; "relevant" is among them.
+        num_users: How many users the model has; None if it is a function.
+        vocabulary: The ids of all users.
+
+    Raises:
+        ValueError: if there is none; unless all users are those of the model; if an
+            argument names others alone, where nothing says which users a model has.
+        TypeError: if they are not integers.
+    """
+    is_selection = users is not None
+    if is_selection and vocabulary.ids is not None:
+        users = vocabulary.numbers("users", users)
+    user_ids = (
+        inputs.numpy_array("users", users)
+        if is_selection
+        else interactions["relevant"].users_with_rows()
+    )
+    if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
+        raise TypeError(
+            f"users: got {inputs.kind_of(user_ids)}; pass one axis of integers, rows "
+            "of the model"
+        )
+    if not user_ids.size:
+        empty = "users is empty" if is_selection else "relevant has no users"
+        raise ValueError(f"{empty}; pass at least one user")
+    if user_ids.min() < 0 or user_ids.max() > inputs.MAX_INT32:
+        raise ValueError(
+            f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
+            "from 0"
+        )
+    # A function scores any user. Only rows without names say how many there may be.
+    if num_users is None:
+        for name, pairs in interactions.items():
+            pairs.check_named(user_ids, must_match=name != "relevant")
+        by_row = [pairs for pairs in interactions.values() if pairs.users is None]
+        numbers = {pairs.num_rows: pairs.name for pairs in by_row}
+        if len(numbers) > 1 and not is_selection:
+            rows = " and ".join(f"{name} has {n} rows" for n, name in numbers.items())
+            raise ValueError(
+                f"{rows}; pass one row for each user of the model in all of them"
+            )
+        return user_ids.astype(np.int32)
+    if is_selection and user_ids.max() >= num_users:
+        raise ValueError(
+            f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
+            "rows of the model"
+        )
+    for pairs in interactions.values():
+        pairs.check_users(num_users, is_selection)
+    return user_ids.astype(np.int32)
+
+
+def read_frame(
+    name: str, frame: Any, vocabularies: Vocabularies
+) -> tuple[np.ndarray, Any]:
+    """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
+
+    Pairs may repeat with the same label, and negative items are padding. The users
+    [7, 2, 7] with the items [5, 1, −1] make the users [2, 7] and the rows {1}, {5} and {}.
+
+    Args:
+        name: The argument, for messages. Only `relevant` has labels.
+        frame: A frame of pandas or polars.
+        vocabularies: The ids of users and of items.
+
+    Returns:
+        The users, ascending, those whose only items are negative among them; and a
+        `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones where the frame
+        has none. The last row is empty: that of all other users.
+
+    Raises:
+        ValueError: if it has other columns; if an item does not fit int32, or a pair has
+            two labels.
+        TypeError: if users or items are not integers, or labels no numbers.
+    """
+    import scipy.sparse
+
+    names = [*frame.columns]
+    unit = "query" if "query" in names else "user"
+    known = {unit, "item"}
+    if name == "relevant" and "label" in names:
+        known.add("label")
+    if set(names) != known or len(names) != len(known):
+        label = ", and perhaps label" if name == "relevant" else ""
+        raise ValueError(
+            f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
+            f"with the columns user (or query) and item{label}, and no others"
+        )
+    users, items = (
+        _integers(name, column, frame[column])
+        if vocabulary.ids is None
+        else vocabulary.numbers(name, frame[column])
+        for column, vocabulary in zip((unit, "item"), vocabularies, strict=True)
+    )
+    # `slots` is the row of each pair; users whose pairs are all padding keep their row.
+    user_ids, slots = np.unique(users, return_inverse=True)
+    is_item = items >= 0
+    slots, items = slots[is_item], items[is_item]
+    shape = (len(user_ids) + 1, int(items.max(initial=0)) + 1)
+    ones = np.ones(len(items), np.float32)
+    rows = scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (slots, items)), shape))
+    rows.sum_duplicates()
+    rows.data = np.ones(rows.nnz, np.float32)
+    if "label" in names and items.size:
+        labels = _labels(name, frame["label"])[is_item]
+        # The offset of each pair among the distinct ones.
+        entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
+        offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
+        # Of repeated pairs the last label stands, and all others have to be equal to it.
+        rows.data = np.zeros(rows.nnz, labels.dtype)
+        rows.data[offsets] = labels
+        differ = rows.data[offsets] != labels
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"{name} has two labels for the item {items[row]} of {unit} "
+                f"{user_ids[slots[row]]}; pass one"
+            )
+    return user_ids, rows
+
+
+def _integers(name: str, column: str, values: Any) -> np.ndarray:
+    """Returns a column of integers as int64."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(
+            f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
+            f"integers, the rows of the model, or the ids of all rows as {column}_ids="
+        )
+    if array.max(initial=0) > inputs.MAX_INT32:  # also what does not fit int64
+        raise ValueError(
+            f"{name}: the column {column!r} holds {array.max()}; pass ids that fit int32"
+        )
+    return array.astype(np.int64)
+
+
+def _labels(name: str, values: Any) -> np.ndarray:
+    """Returns a column of labels, of which none is missing or negative."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # scipy has none
+        raise TypeError(
+            f"{name}: the column 'label' holds {values.dtype}, or lacks a value; pass "
+            "numbers, as float32 if they have fewer bits"
+        )
+    if not (array >= 0).all():
+        raise ValueError(
+            f"{name}: the column 'label' holds {array[~(array >= 0)][0]}; pass values of "
+            "at least 0"
+        )
+    return array

@@ -1,0 +1,320 @@
+"""A whole evaluation: its options, its queries, and the arrays of their batches."""
+
+from typing import Any, NamedTuple, cast
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.items import GROUPS
+from jax_rank_metrics._engine.metrics.run import check_columns
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.sources.attributes import LabelFn
+from jax_rank_metrics._engine.sources.lists import resolve
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.types import AxisNames, ItemGroups, Key, Ties
+from jax_rank_metrics._runs.drivers.batches import (
+    Batch,
+    Cost,
+    QueryBatch,
+    batch_size_for,
+    batches_by_width,
+    make_batches,
+    pad_rows,
+    query_parts,
+)
+from jax_rank_metrics._runs.drivers.devices import Devices
+from jax_rank_metrics._runs.drivers.interactions import USER, Unit, Vocabularies
+from jax_rank_metrics._runs.drivers.judgements import Judgements
+from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
+
+# How many scores a batch has at once where all items are in one block: 128 MiB. It also
+# bounds how many numbers a batch gathers from the embeddings of its candidates.
+MAX_AT_ONCE = 2**25
+
+# How long a CPU takes to gather a number of an embedding, and to multiply it.
+NANOSECONDS_A_NUMBER = 2.0
+
+# Batches are never made smaller than this to save memory.
+MIN_SIZE = 32
+
+# How many items are scored at a time where nothing needs all of them in one block.
+BLOCK_SIZE = 4096
+
+
+class Options(NamedTuple):
+    """The options of a program, which all batches share; static.
+
+    Attributes:
+        bounds: The metrics, with their options.
+        k: How many items are returned for each query.
+        block_size: How many items `rank_catalog` scores at a time.
+        ties: The tie policy.
+        label_fn: What is relevant by attributes, if that is not known by ids.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
+        num_items: How many items all parts have; None in programs that do not read it.
+        counts_all: Whether metrics with a cutoff read counted places too, and not the
+            top-k, which has `k` ranks then.
+        skips_inf: Whether an item with a score of −∞ has no rank.
+        finds_inf: Whether it is told for each query if an item that has a rank, of items
+            in one block, has a score of −∞.
+    """
+
+    bounds: tuple[Bound, ...]
+    k: int
+    block_size: int
+    ties: Ties | None
+    label_fn: LabelFn | None = None
+    items_axis: AxisNames | None = None
+    num_items: int | None = None
+    counts_all: bool = False
+    skips_inf: bool = False
+    finds_inf: bool = False
+
+    @property
+    def top_k_metrics(self) -> tuple[Bound, ...]:
+        """The metrics of the first ranks, which read the top-k."""
+        bounds = () if self.counts_all else self.bounds
+        return tuple(bound for bound in bounds if bound.depth)
+
+    @property
+    def whole_list_metrics(self) -> tuple[Bound, ...]:
+        """The metrics for which places are counted, such as those of whole lists."""
+        return tuple(
+            bound for bound in self.bounds if self.counts_all or bound.depth is None
+        )
+
+    def reads_hash(self, bound: Bound) -> bool:
+        """Whether a metric reads tied items in an order by hash."""
+        return self.ties is None and bound.tie_reading == "order"
+
+    @property
+    def ties_of_places(self) -> str | None:
+        """The tie policy for counted places, which orders no ties that nobody reads."""
+        # An expected value counts tied items, and needs no hash of them.
+        readings = [bound.tie_reading for bound in self.whole_list_metrics]
+        is_grouped = self.ties in (None, "expected")
+        return "tied" if is_grouped and "order" not in readings else self.ties
+
+    @property
+    def depth(self) -> int:
+        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
+        depths = [bound.depth for bound in self.top_k_metrics]
+        return max([self.k, *(depth for depth in depths if depth is not None)])
+
+
+class EvaluationJob(NamedTuple):
+    """The queries of a call, what they are judged on, and what is to be measured.
+
+    Attributes:
+        options: The options that all batches share, the metrics among them.
+        scorer: What scores the items, on which devices.
+        judgements: The items that each query is judged on; row i is of query i.
+        rows: `[queries]`, the row of each in the scorer: all rows, or chosen users.
+        ids: The ids of all rows and of all items.
+        unit: What queries are called in messages.
+        batch_size: How many share a batch at most.
+        key: The key of all random ties, or None.
+    """
+
+    options: Options
+    scorer: ScoreSource
+    judgements: Judgements
+    rows: np.ndarray
+    ids: Vocabularies
+    unit: Unit
+    batch_size: int
+    key: jax.Array | None
+
+    @property
+    def devices(self) -> Devices:
+        """The devices that share the work."""
+        return self.scorer.devices
+
+    @property
+    def parts(self) -> np.ndarray:
+        """Which part of the devices has which query; see `query_parts`."""
+        return query_parts(self.devices, self.rows, self.scorer.queries)
+
+    def batches(self, num_items: int) -> list[Batch]:
+        """Divides the queries into batches of similar numbers of ids, or of candidates.
+
+        Args:
+            num_items: How many items there are, at least.
+        """
+        scorer, num_queries = self.scorer, self.rows.size
+        if self.judgements.membership is not None:
+            row_size = scorer.numbers_per_pair
+            max_size = batch_size_for(num_queries, self.batch_size)
+
+            def size_for(width: int) -> int:
+                size = bounded(max_size, width * row_size, min_size=1)
+                return self.devices.batch_size(size)
+
+            # Lists of similar lengths share a batch: vectors of padding are gathered too.
+            widths = np.diff(self.judgements.membership.indptr)
+            cost = NANOSECONDS_A_NUMBER * row_size
+            return list(batches_by_width(widths, size_for, cost, self.parts))
+        # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
+        # are none.
+        lengths = np.zeros((num_queries, 2), np.int64)
+        for column, rows in enumerate(
+            (self.judgements.exclude, self.judgements.relevant)
+        ):
+            if rows is not None:
+                lengths[:, column] = np.diff(rows.indptr)
+        block_size = self.options.block_size
+        row_size = scorer.numbers_per_query(block_size, num_items)
+        size = batch_size_for(num_queries, self.batch_size, row_size)
+        if not isinstance(scorer, Scores):  # of these, the caller chooses how many
+            size = bounded(size, row_size)
+        num_blocks = (
+            -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
+        )
+        cost = Cost(num_items, num_blocks, bool(self.options.whole_list_metrics))
+        size = self.devices.batch_size(size)
+        return list(make_batches(lengths, size, cost, self.parts))
+
+    def arrays(self, number: int, batch: Batch, mask: np.ndarray | None) -> QueryBatch:
+        """Returns the arrays of a batch, of NumPy where they are put on devices together.
+
+        Args:
+            number: The number of the batch, which makes its random ties its own.
+            batch: Its queries.
+            mask: `[items]` bool, the items that exist; None for all.
+        """
+        judged, devices, scorer = self.judgements, self.devices, self.scorer
+        indices, rows = batch.indices.astype(np.int32), self.rows[batch.indices]
+        key = None if self.key is None else jax.random.fold_in(self.key, number)
+        # What users are shown is counted over all of them.
+        tie_ids = rows.astype(np.int32) if key is None and self.unit == USER else None
+        if judged.membership is not None:
+            width = batch.widths[1]
+            ids, labels = pad_rows(judged.listed_labels, indices, width)
+            _, membership = pad_rows(judged.membership, indices, width)
+            if mask is not None:
+                is_listed = mask[ids]
+                ids = np.where(is_listed, ids, -1)
+                labels, membership = labels * is_listed, membership * is_listed
+            vectors, items = scorer.pairs(rows, ids)
+            arrays = QueryBatch(indices, vectors, key, tie_ids, ids, labels)
+            return arrays._replace(items=items, membership=membership.astype(np.int8))
+        arrays = QueryBatch(
+            indices,
+            scorer.rows(rows),
+            key,
+            tie_ids,
+            attributes=jax.tree.map(
+                lambda table: devices.rows(
+                    "query_attributes", table, indices, devices.of_queries
+                ),
+                judged.query_attributes,
+            ),
+        )
+        if judged.relevant is not None:
+            ids, labels = pad_rows(judged.relevant, indices, batch.widths[1])
+            arrays = arrays._replace(listed_ids=ids, labels=labels)
+        if judged.exclude is not None:
+            ids, _ = pad_rows(judged.exclude, indices, batch.widths[0])
+            arrays = arrays._replace(excluded_ids=ids)
+        return arrays
+
+
+def read_groups(
+    item_groups: ItemGroups | jax.Array | None,
+    options: Options,
+    num_items: int | None,
+) -> jax.Array | None:
+    """Checks the memberships of items in groups, and that a metric reads them if any does.
+
+    Args:
+        item_groups: `[num_items, groups]`, or None.
+        options: The options; groups do not go with attributes.
+        num_items: How many items there are; None if that is not known yet.
+    """
+    if item_groups is not None and options.label_fn is not None:
+        raise ValueError(
+            "item_groups is given, and relevant is by attributes; pass the ids of relevant "
+            "items beside item_groups"
+        )
+    groups = inputs.item_groups(item_groups, None, num_items)
+    if groups is not None:
+        # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
+        of_items = inputs.by_items("item_groups", item_groups)
+        lowest = np.nanmin(np.asarray(of_items), initial=0)
+        if lowest < 0 or not groups.any():
+            raise ValueError(
+                f"item_groups holds {lowest if lowest < 0 else 'no number above 0'}; pass "
+                "how much of each item belongs to each group, and 0 or nan where that is "
+                "not known"
+            )
+    columns = () if groups is None else (GROUPS,)
+    check_columns(options.bounds, columns, allow_unread=True)
+    reads_groups = any(GROUPS in bound.spec.columns for bound in options.bounds)
+    if groups is not None and not reads_groups:
+        raise ValueError(
+            "item_groups is given, but no metric of this call reads groups; leave it out"
+        )
+    return groups
+
+
+def make_options(
+    metrics: binding.Metrics,
+    k: int | None,
+    block_size: int | None,
+    ties: Ties | None,
+    key: Key | None,
+    **flags: Any,
+) -> tuple[Options, jax.Array | None]:
+    """Checks the options that all batches share; see `Options`.
+
+    Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
+    Without `block_size`, the caller chooses it once it knows how many items there are.
+
+    Args:
+        metrics: The argument.
+        k: The argument.
+        block_size: The argument.
+        ties: The argument.
+        key: The argument.
+        **flags: Fields of the options that the driver sets.
+
+    Returns:
+        The options, and the key of random ties or None, which is no static argument.
+    """
+    bounds, (policy, key) = binding.bind_all(metrics), resolve(ties, key)
+    block_size = 1 if block_size is None else block_size
+    block_size = inputs.positive_integer("block_size", block_size)
+    name = cast(Ties | None, policy.name)
+    options = Options(bounds, 0, block_size, name, **flags)
+    if k is None and not options.top_k_metrics and not options.counts_all:
+        raise ValueError(
+            "no metric has a cutoff that is a number of items; pass k, how many items to "
+            "return"
+        )
+    # Metrics may need more ranks than are returned, and never fewer; see `Options.depth`.
+    k = options.depth if k is None else inputs.positive_integer("k", k)
+    return options._replace(k=k), key
+
+
+def block_size_for(options: Options, judgements: Judgements, num_items: int) -> int:
+    """Chooses how many items are scored at a time: all, if labels need it and it can be.
+
+    Args:
+        options: The options.
+        judgements: What is relevant, perhaps by labels of a function.
+        num_items: How many items there are.
+    """
+    # Only of a whole block, labels that are numbers and places of all items are known.
+    dtype = judgements.label_dtype
+    needs_one_block = dtype is not None and (
+        bool(options.whole_list_metrics) or dtype != np.bool_
+    )
+    if needs_one_block and num_items * MIN_SIZE <= MAX_AT_ONCE:
+        return num_items
+    return BLOCK_SIZE
+
+
+def bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:
+    """Returns the size of a batch that holds no more numbers at once than it may."""
+    return max(min(size, MAX_AT_ONCE // max(numbers_per_query, 1)), min(size, min_size))

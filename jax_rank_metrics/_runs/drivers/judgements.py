@@ -1,0 +1,266 @@
+"""The items that queries are judged on: relevant, excluded, and candidates."""
+
+import enum
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.sources.attributes import (
+    LabelFn,
+    by_attributes,
+    label_dtype,
+    read_attributes,
+)
+from jax_rank_metrics._engine.sources.host_blocks import is_in_blocks
+from jax_rank_metrics._ground.types import Arrays
+from jax_rank_metrics._runs.drivers.devices import Argument, Devices
+from jax_rank_metrics._runs.drivers.interactions import (
+    QUERY,
+    RawInteractions,
+    SparseRows,
+    Vocabularies,
+    check_known_items,
+    read_interactions,
+)
+
+
+class Membership(enum.IntFlag):
+    """The sets of a query in which an item is."""
+
+    CANDIDATE = 1  # it has a rank
+    JUDGED = 2
+    EXCLUDED = 4  # it leaves the list
+
+
+class Judgements(NamedTuple):
+    """The items that each query is judged on, by ids or by attributes.
+
+    Attributes:
+        relevant: `[queries, items]`, the labels of relevant items; None with attributes.
+        exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
+        listed_labels: `[queries, items]`, the relevance of candidates, and of relevant
+            items beside them; 0 is stored. None if everything has a rank.
+        membership: The same entries, sorted by id: the `Membership` of each item; or None.
+        label_fn: What labels items by attributes; None where ids are known.
+        query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
+            batches; or None.
+        item_attributes: A pytree of arrays `[items, …]`, or None.
+    """
+
+    relevant: SparseRows | None
+    exclude: SparseRows | None
+    listed_labels: SparseRows | None = None
+    membership: SparseRows | None = None
+    label_fn: LabelFn | None = None
+    query_attributes: Arrays = None
+    item_attributes: Arrays = None
+
+    @classmethod
+    def of(
+        cls,
+        relevant: SparseRows,
+        seen: SparseRows | None = None,
+        candidates: SparseRows | None = None,
+    ) -> "Judgements":
+        """Returns the judgements of ids, as sparse rows `[queries, items]`."""
+        if candidates is None:
+            return cls(relevant, seen)
+        return cls(relevant, seen, *_listed_items(candidates, relevant, seen))
+
+    @property
+    def label_dtype(self) -> np.dtype | None:
+        """The dtype of labels by attributes; None where ids are known."""
+        if self.label_fn is None:
+            return None
+        attributes = by_attributes(
+            self.label_fn, self.query_attributes, self.item_attributes
+        )
+        return label_dtype(attributes, (2,), 3)  # of queries and items, any numbers
+
+    def ranked_items(
+        self, shape: tuple[int, int], item_mask: jax.Array | None
+    ) -> np.ndarray:
+        """Returns whether the first items have a rank for the first queries.
+
+        Args:
+            shape: The numbers of these queries and of these items.
+            item_mask: `[items]` bool, the items that exist; None if all do.
+
+        Returns:
+            An array of bool of this shape.
+        """
+        is_ranked = np.ones(shape, bool)
+        if self.exclude is not None:
+            is_ranked &= first_rows(self.exclude, shape) == 0
+        if self.membership is not None:
+            membership = first_rows(self.membership, shape)
+            is_ranked &= membership & Membership.CANDIDATE > 0
+        if item_mask is not None:
+            is_ranked &= np.asarray(item_mask)[: shape[1]]
+        return is_ranked
+
+    def check_known_items(self, num_items: int) -> None:
+        """Raises if an id is of no item, where their number is known only now."""
+        for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
+            if rows is not None:
+                queries = np.arange(rows.shape[0])
+                check_known_items(name, rows, queries, num_items, QUERY)
+
+
+def _listed_items(
+    candidates: SparseRows, relevant: SparseRows, excluded: SparseRows | None
+) -> tuple[SparseRows, SparseRows]:
+    """Joins candidates and relevant items, without those that leave the lists.
+
+    Args:
+        candidates: `[queries, items]`, 1 where an item is a candidate.
+        relevant: `[queries, items]`, labels, of which 0 may be stored.
+        excluded: `[queries, items]`, what leaves the lists; or None.
+
+    Returns:
+        Their labels and membership; see `Judgements`.
+    """
+    import scipy.sparse
+
+    same_width(candidates, relevant, excluded)
+    is_judged = relevant.astype(np.int8)
+    is_judged.data[:] = Membership.JUDGED
+    membership = (candidates > 0) * int(Membership.CANDIDATE) + is_judged
+    if excluded is not None:
+        membership = membership + (excluded > 0) * int(Membership.EXCLUDED)
+    membership = scipy.sparse.csr_array(membership)
+    # Labels and membership have the same entries, so that both are padded alike.
+    membership.data *= membership.data < Membership.EXCLUDED
+    membership.eliminate_zeros()
+    membership.sort_indices()
+    labels = membership.astype(np.float64)
+    labels.data[:] = 1
+    # 1 more than the label, since a sum of sparse matrices does not store zeros.
+    labels = scipy.sparse.csr_array(labels + relevant.multiply(membership > 0))
+    labels.sort_indices()
+    labels.data -= 1
+    return labels, membership.astype(np.int8)
+
+
+def same_width(*matrices: SparseRows | None) -> None:
+    """Gives sparse rows of the same users equally many columns, in place."""
+    known = [rows for rows in matrices if rows is not None]
+    num_columns = max(rows.shape[1] for rows in known)
+    for rows in known:
+        rows.resize((rows.shape[0], num_columns))
+
+
+def first_rows(rows: SparseRows, shape: tuple[int, int]) -> np.ndarray:
+    """Returns the first rows and columns of sparse rows as a dense array."""
+    part = rows.tocsr()[: shape[0]]
+    part.resize(shape)
+    return part.toarray()
+
+
+def global_arguments(
+    queries: object, items: object, relevant: object
+) -> list[Argument]:
+    """Returns the arrays that may be global, under the names of messages.
+
+    Args:
+        queries: The argument.
+        items: The argument; blocks of items are none.
+        relevant: The argument, of which attributes may be global.
+    """
+    # Arrays over queries are cut over one axis, and arrays over items over the other.
+    arrays, in_blocks = {"queries": queries}, is_in_blocks(items)
+    if not in_blocks:
+        arrays["items"] = items
+    if isinstance(relevant, by_attributes):
+        arrays["query_attributes"] = relevant.query_attributes
+        if not in_blocks:
+            arrays["item_attributes"] = relevant.item_attributes
+    return [
+        Argument(name, leaf, ("queries" if name.startswith("quer") else "items",))
+        for name, value in arrays.items()
+        for leaf in jax.tree.leaves(value)
+    ]
+
+
+def attributes_of_items(relevant: object) -> list[object]:
+    """Returns the arrays over items that say what is relevant, if attributes do."""
+    if not isinstance(relevant, by_attributes):
+        return []
+    return jax.tree.leaves(relevant.item_attributes)
+
+
+def read_judgements(
+    relevant: RawInteractions | by_attributes,
+    candidates: RawInteractions | None,
+    exclude: RawInteractions | None,
+    exclude_self: bool,
+    shape: tuple[int, int],
+    devices: Devices,
+    vocabularies: Vocabularies,
+) -> Judgements:
+    """Checks what is relevant, excluded and a candidate, by ids or by attributes.
+
+    Args:
+        relevant: See `evaluate_embeddings`, as the next three.
+        candidates: See there.
+        exclude: See there.
+        exclude_self: See there.
+        shape: The numbers of queries and of items.
+        devices: The devices, which hold attributes of queries between batches.
+        vocabularies: The ids of queries and of items.
+    """
+    num_queries, num_items = shape
+    ids, attributes = relevant, None
+    if isinstance(relevant, by_attributes):
+        ids, attributes = None, relevant
+        if candidates is not None:
+            raise ValueError(
+                "candidates is given, and relevant is by attributes; pass the ids of "
+                "relevant items, since those that are no candidates count too"
+            )
+    interactions = read_interactions(
+        QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
+    )
+    rows_of = {}
+    for name, pairs in interactions.items():
+        pairs.check_users(num_queries, is_selection=False)
+        pairs.check_items(num_items, may_name_all=name == "candidates")
+        # All queries, also those that a dict lacks, and all items, or as many as may come.
+        rows_of[name] = pairs.rows(np.arange(num_queries))
+        rows_of[name].resize(shape)
+    excluded = rows_of.get("exclude")
+    if exclude_self:
+        if num_queries != num_items:
+            raise ValueError(
+                f"exclude_self is True, but there are {num_queries} queries and "
+                f"{num_items} items; pass exclude, the ids that leave each list, where "
+                "query i is not item i"
+            )
+        excluded = _with_diagonal(excluded, num_items)
+    if attributes is None:
+        return Judgements.of(rows_of["relevant"], excluded, rows_of.get("candidates"))
+    attributes = read_attributes(attributes, (num_queries,), num_items)
+    # Attributes of queries travel with batches, and those of items lie on the devices.
+    of_queries = jax.tree.map(
+        lambda table: devices.table(table, devices.of_queries),
+        attributes.query_attributes,
+    )
+    return Judgements(
+        None,
+        exclude=excluded,
+        label_fn=attributes.label_fn,
+        query_attributes=of_queries,
+        item_attributes=attributes.item_attributes,
+    )
+
+
+def _with_diagonal(rows: SparseRows | None, size: int) -> SparseRows:
+    """Adds the entries (i, i) to sparse rows `[size, size]`."""
+    import scipy.sparse
+
+    # Labels do not matter in what is excluded: entries may add up to 2.
+    diagonal = scipy.sparse.csr_array(scipy.sparse.eye_array(size))
+    if rows is None:
+        return diagonal
+    return scipy.sparse.csr_array(rows + diagonal)

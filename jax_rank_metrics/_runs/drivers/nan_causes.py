@@ -1,0 +1,114 @@
+"""The causes of scores that are not numbers, for the error that stops an evaluation."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
+from jax_rank_metrics._engine.sources.tokens import TokenItems
+from jax_rank_metrics._runs.drivers.devices import is_global
+
+# How messages name what numbers make NaN, beside NaN itself.
+INFINITIES = "inf − inf and inf/inf are nan"
+
+Kind = Literal["nan", "infinite"]
+
+
+class Vectors(NamedTuple):
+    """Vectors of which scores are made: those of all items, or of the query that has NaN.
+
+    Attributes:
+        name: The argument, such as "items".
+        values: `[vectors, …]` of NumPy or JAX, or blocks that the host reads.
+        number: How many vectors there are; arrays on a mesh may be longer.
+        mask: `[vectors]` bool, those that are read; None for all.
+        query: What the only vector that is read belongs to, such as "query 3"; None for
+            items.
+    """
+
+    name: str
+    values: Any
+    number: int
+    mask: Any = None
+    query: str | None = None
+
+    def remark(self, kind: Kind) -> str | None:
+        """Says which vectors hold numbers of a kind; None if none does."""
+        # `first` is the first such vector of all parts, counted through them.
+        total, first = 0, 0
+        for start, values, mask in self._parts():
+            if jnp.issubdtype(values.dtype, jnp.floating):  # integers are all finite
+                number, index = map(int, _find(kind, values, mask))
+                first = first if total or not number else start + index
+                total += number
+        if not total:
+            return None
+        text = f"{self.name} {'holds nan' if kind == 'nan' else 'is infinite'} for "
+        if self.query is not None:
+            return text + self.query
+        return f"{text}{total} of {self.number} items, such as item {first}"
+
+    @property
+    def cure(self) -> str:
+        """The other thing to do about such vectors, for a message."""
+        return ", or leave such items out by item_mask" if self.query is None else ""
+
+    def _parts(self) -> Iterator[tuple[int, Any, Any]]:
+        """Yields the index of the first vector of each part, its vectors and its mask."""
+        blocks = self.values
+        if isinstance(blocks, TokenItems):
+            for index, tokens in enumerate(blocks):
+                is_read = self.mask is None or bool(self.mask[index])
+                yield index, tokens[None], np.array([is_read])
+        elif not isinstance(blocks, HostBlocks):
+            yield 0, blocks, self.mask
+        elif blocks.is_repeatable:  # an iterator has been read, and says nothing
+            for part in blocks.parts(1):
+                mask = part.exists if self.mask is None else part.cut(self.mask)
+                yield part.first_id, part.items, mask
+
+
+def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
+    """Returns the message for scores of which one is NaN.
+
+    Args:
+        scores: Which scores these are, such as "the scores of query 3".
+        sources: The vectors of which they were made.
+        otherwise: What made NaN if all vectors are finite.
+    """
+    # NaN in a vector is the likelier cause, and infinity the next one.
+    for source in sources:
+        if text := source.remark("nan"):
+            return f"{scores} hold nan: {text}; pass numbers{source.cure}"
+    for source in sources:
+        if text := source.remark("infinite"):
+            return (
+                f"{scores} hold nan: {text}, and {INFINITIES}; pass finite numbers"
+                f"{source.cure}"
+            )
+    return f"{scores} hold nan: {otherwise}"
+
+
+def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
+    """Counts the vectors with numbers of a kind, and finds the first of them."""
+    # Of a global array, no process may read all parts: the devices look for it.
+    if is_global(values):
+        return _find_on_mesh(kind, values, mask)
+    mask = mask if mask is None else np.asarray(mask)
+    return _count(np, kind, np.asarray(values), mask)
+
+
+def _count(library: Any, kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
+    is_kind = library.isnan if kind == "nan" else library.isinf
+    # [vectors] bool, whatever their axes.
+    has_kind = library.any(is_kind(values), axis=tuple(range(1, values.ndim)))
+    if mask is not None:
+        has_kind = has_kind & mask
+    return library.count_nonzero(has_kind), library.argmax(has_kind)
+
+
+_find_on_mesh = jax.jit(partial(_count, jnp), static_argnums=0)

@@ -1,0 +1,458 @@
+"""The programs that drivers run for a batch, the interface between drivers and engine.
+
+A program is a function `(options, catalog, queries, state) → state | result`. `run_batch`
+compiles it, and each device runs it on the queries of its own part. Two programs measure a
+batch as a whole, and need no state:
+
+    measure_catalog     ranks all items
+    measure_candidates  ranks the candidates of each query
+
+Four pass a batch through parts of the items, one part after the other:
+
+    start ──► extend, with each part ──┬────────────────────────────► finish
+                                       └──► count, with each part ──┘
+                                            if a metric reads whole lists
+
+The last two of a line return a `BatchResult`, the others the next `StreamState`. Options
+are static, and each of their values compiles a program. `num_items` is therefore set for
+`start` and `finish` alone: `extend` and `count` serve catalogues of every size.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.formulas.diversity import intra_list_diversity
+from jax_rank_metrics._engine.formulas.popularity import novelty, popularity
+from jax_rank_metrics._engine.items import GROUPS
+from jax_rank_metrics._engine.metrics.run import read_ranking
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ordering.keys import seeds_of
+from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ranking import RankingData, data_of
+from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
+from jax_rank_metrics._engine.sources.blocks import Catalog
+from jax_rank_metrics._engine.sources.item_groups import memberships_of
+from jax_rank_metrics._engine.sources.labelled_catalog import (
+    rank_labelled,
+    rank_labelled_twice,
+)
+from jax_rank_metrics._engine.sources.list_arguments import checked
+from jax_rank_metrics._engine.sources.lists import Relevant
+from jax_rank_metrics._engine.sources.rank import rank_checked
+from jax_rank_metrics._engine.sources.similarities import Similarity, products
+from jax_rank_metrics._engine.sources.streams import Stream, StreamState
+from jax_rank_metrics._ground import meshes
+from jax_rank_metrics._ground.one_off import one_off_jit
+from jax_rank_metrics._ground.types import Arrays, AxisNames
+from jax_rank_metrics._runs.drivers.batches import QueryBatch
+from jax_rank_metrics._runs.drivers.devices import EVERYWHERE, Array, Devices, Specs
+from jax_rank_metrics._runs.drivers.job import Options
+from jax_rank_metrics._runs.drivers.judgements import Membership
+from jax_rank_metrics._values.per_list import PerList
+
+R = TypeVar("R")
+
+
+class Fault(enum.IntEnum):
+    """Reasons to stop an evaluation at a query."""
+
+    REFUSED = 1  # a metric cannot read its relevant items
+    NAN = 2  # one of its scores that are read is NaN
+    NEGATIVE = 3  # it loses items, to which `label_fn` gives labels below 0 or NaN
+    GAINS = 4  # one of its gains is not finite
+
+
+class CatalogArrays(NamedTuple):
+    """Arrays over the items, for all batches; None where there is none.
+
+    Attributes:
+        items: `[items, …]`, such as embeddings; None where batches bring scores.
+        item_mask: `[items]` bool, the items that may be found.
+        counts: `[items]` int32, how many users have seen each item.
+        features: `[items, features]`, in which diversity is measured.
+        attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
+        similarity: What scores queries and items.
+        groups: `[items, groups]`, memberships of all items, on every device.
+        first_id: `[]` int32, the id of the first item, if these are a part of the items.
+    """
+
+    items: Array | None = None
+    item_mask: jax.Array | None = None
+    counts: jax.Array | None = None
+    features: jax.Array | None = None
+    attributes: Arrays = None
+    similarity: Similarity = Similarity(products)
+    groups: jax.Array | None = None
+    first_id: Array | None = None
+
+
+# The first ranks and the places of relevant items, or None where no metric reads them. With
+# both, the scores of a block are computed twice, and never kept.
+Rankings = tuple[RankingData | None, RankingData | None]
+
+# Takes what `run_batch` does, but for the devices, and returns a state or a result.
+Program = Callable[[Options, CatalogArrays, QueryBatch, Any], R]
+
+
+def list_weights(queries: QueryBatch) -> jax.Array:
+    """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
+    return (jnp.asarray(queries.indices) >= 0).astype(jnp.float32)
+
+
+def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
+    """Returns the seeds of tied items, `[queries, 2]`, where queries have some."""
+    return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
+
+
+def measures_of_ids(
+    options: Options, catalog: CatalogArrays
+) -> dict[str, Callable[[jax.Array], PerList]]:
+    """Returns what is measured beside the metrics, of the ids of the first items.
+
+    "popularity@k" and "novelty@k" if the catalogue has counts, and
+    "intra_list_diversity@k" if it has features, with the k of the options.
+    """
+    counts, features = catalog.counts, catalog.features
+    measures: dict[str, Callable[[jax.Array], PerList]] = {}
+    if counts is not None:
+        measures["popularity"] = lambda ids: popularity(ids, counts)
+        measures["novelty"] = lambda ids: novelty(ids, counts)
+    if features is not None:
+        axis = options.items_axis
+        measures["intra_list_diversity"] = lambda ids: _diversity(ids, features, axis)
+    return {f"{name}@{options.k}": measure for name, measure in measures.items()}
+
+
+def catalog_of(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch
+) -> Catalog:
+    """Returns the items, or a part of them, and what a batch looks for."""
+
+    def as_array(values: Array | None) -> jax.Array | None:
+        return None if values is None else jnp.asarray(values)
+
+    rows, weights = jnp.asarray(queries.rows), list_weights(queries)
+    if catalog.items is None:
+        source = Catalog.of_scores(rows)
+    else:
+        items = jnp.asarray(catalog.items)
+        source = Catalog(rows, items, catalog.similarity, options.block_size)
+    # By attributes no item is listed, and the blocks say what is relevant.
+    relevant, attributes = Relevant.empty(weights.shape), None
+    if options.label_fn is not None:
+        attributes = by_attributes(
+            options.label_fn, queries.attributes, catalog.attributes
+        )
+        label_dtype(attributes, weights.shape, source.block_length)
+    else:
+        ids, labels = map(as_array, (queries.listed_ids, queries.labels))
+        assert ids is not None
+        # The memberships of all items, of which a device may have only a part.
+        relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
+    return dataclasses.replace(
+        source,
+        relevant=relevant,
+        attributes=attributes,
+        exclude_ids=as_array(queries.excluded_ids),
+        item_mask=catalog.item_mask,
+        list_weights=weights,
+        depth=options.depth or None,
+        policy=Policy(options.ties, _tie_seeds(queries)),
+        key=queries.key,
+        items_axis=options.items_axis,
+        first_id=0 if catalog.first_id is None else jnp.asarray(catalog.first_id),
+        skips_inf=options.skips_inf,
+    )
+
+
+class BatchResult(NamedTuple):
+    """The values of a batch, the same on every process.
+
+    Attributes:
+        lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
+        items: `[queries, k]`, the ids of the first items.
+        faults: `[queries]` int32, the `Fault` of each query, or 0.
+        has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
+            if the options do not ask.
+        has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
+            hash, which may change its value; None if no metric does.
+    """
+
+    lists: list[PerList]
+    items: jax.Array
+    faults: jax.Array
+    has_inf: jax.Array | None = None
+    has_ties: jax.Array | None = None
+
+
+def read_by_metrics(
+    options: Options,
+    catalog: CatalogArrays,
+    readings: Iterable[tuple[tuple[Bound, ...], RankingData]],
+    ids: jax.Array,
+) -> BatchResult:
+    """Lets metrics read the rankings of a batch.
+
+    Args:
+        options: The options.
+        catalog: The arrays over the items.
+        readings: Rankings, each after the metrics that read it.
+        ids: `[queries, k]`, the ids of the first items.
+    """
+    values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
+    for bounds, data in readings:
+        readers = [bound for bound in bounds if options.reads_hash(bound)]
+        if data.items_held is not None and readers:
+            by_label = not any(bound.spec.columns for bound in readers)
+            ties = data.items_held.has_ties(by_label)
+            has_ties = ties if has_ties is None else has_ties | ties
+        reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
+        for is_refused in reading.refused.values():
+            of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
+        if reading.overflowing is not None:
+            of_data = jnp.where(reading.overflowing, Fault.GAINS, of_data)
+        if (has_nan := data.has_nan) is not None:
+            of_data = jnp.where(has_nan, Fault.NAN, of_data)
+        names = [bound.name for bound in bounds]
+        values |= dict(zip(names, reading.values, strict=True))
+        faults = jnp.maximum(faults, of_data)
+    lists = [values[bound.name] for bound in options.bounds]
+    lists += [measure(ids) for measure in measures_of_ids(options, catalog).values()]
+    return BatchResult(lists, ids, faults, None, has_ties)
+
+
+def measure_catalog(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
+) -> BatchResult:
+    """Returns what metrics read of the ranking of all items."""
+    source = catalog_of(options, catalog, queries)
+    if options.label_fn is None:
+        stream, num_items = Stream.of(source), source.total_items
+        stream_state = stream.merged(stream.extended(stream.start(num_items)))
+        if options.whole_list_metrics:
+            # Keys of scores do not depend on ties, so one first pass serves two policies.
+            stream_state = stream.under(options.ties_of_places).counted(stream_state)
+        rankings = _rankings_of(options, stream, stream_state, num_items)
+    elif options.whole_list_metrics:
+        rankings = rank_labelled_twice(source, options.ties_of_places)
+    else:
+        rankings = rank_labelled(source), None
+    result = _read_rankings(options, catalog, queries, rankings)
+    if options.finds_inf:
+        result = result._replace(has_inf=source.has_inf())
+    if options.label_fn is not None:
+        faults = jnp.where(source.loses_items(), Fault.NEGATIVE, result.faults)
+        result = result._replace(faults=faults)
+    return result
+
+
+def start(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None
+) -> StreamState:
+    """Returns the state before any part of the items."""
+    return Stream.of(catalog_of(options, catalog, queries)).start(options.num_items)
+
+
+def extend(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
+) -> StreamState:
+    """Returns the state after a further part, whose items may be among the first ranks."""
+    return Stream.of(catalog_of(options, catalog, queries)).extended(state)
+
+
+def count(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
+) -> StreamState:
+    """Returns the state after counting the items of a part that are above relevant ones."""
+    stream = Stream.of(catalog_of(options, catalog, queries))
+    return stream.under(options.ties_of_places).counted(state)
+
+
+def finish(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
+) -> BatchResult:
+    """Returns what metrics read of a state after all parts.
+
+    The last part stands for all: its scores are not read again.
+    """
+    stream = Stream.of(catalog_of(options, catalog, queries))
+    assert options.num_items is not None
+    rankings = _rankings_of(options, stream, state, options.num_items)
+    return _read_rankings(options, catalog, queries, rankings)
+
+
+def _rankings_of(
+    options: Options, stream: Stream, state: StreamState, num_items: int
+) -> Rankings:
+    """Returns the rankings of a stream that has passed all items."""
+    top_k = places = None
+    if state.best is not None:
+        top_k = stream.first_ranks(state, num_items)
+    if state.counts is not None:
+        places = stream.under(options.ties_of_places).places(state, num_items)
+    return top_k, places
+
+
+def _read_rankings(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, rankings: Rankings
+) -> BatchResult:
+    """Returns what each metric reads of its ranking: the first ranks, or places."""
+    ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
+    if (top_k := rankings[0]) is not None:
+        # [queries, k]: metrics may have needed a deeper top-k.
+        ids = top_k.items[..., : options.k]
+    readers = options.top_k_metrics, options.whole_list_metrics
+    readings = zip(readers, rankings, strict=True)
+    readings = [(bounds, data) for bounds, data in readings if data is not None]
+    return read_by_metrics(options, catalog, readings, ids)
+
+
+def measure_candidates(
+    options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
+) -> BatchResult:
+    """Returns what metrics read of the rankings of each query's candidates."""
+    listed_ids = jnp.asarray(queries.listed_ids)
+    # [queries, listed]; scores of padding are computed too, and never read.
+    scores = catalog.similarity.of_pairs(
+        jnp.asarray(queries.rows), jnp.asarray(queries.items)
+    )
+    exists = listed_ids >= 0
+    # Where nothing is listed, an item without a rank stands for all those not listed: such
+    # a query counts like any other without a relevant item.
+    is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
+    in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
+    # As for a catalogue, items that no label was passed of were not judged.
+    membership = jnp.asarray(queries.membership)
+    is_judged = membership & Membership.JUDGED > 0
+    retrieved = membership & Membership.CANDIDATE > 0
+    if options.skips_inf:
+        retrieved &= ~jnp.isneginf(scores)  # integers have none
+    columns = {"judged": is_judged, "pooled": is_judged}
+    if catalog.groups is not None:
+        columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}
+    lists = checked(
+        jnp.asarray(queries.labels),
+        scores,
+        in_pool,
+        list_weights(queries),
+        queries.key,
+        ties=options.ties,
+        retrieved=retrieved,
+        columns=columns,
+    )
+    ranks = None if options.whole_list_metrics else options.depth
+    policy = dataclasses.replace(lists.policy, seeds=_tie_seeds(queries))
+    lists = dataclasses.replace(lists, ranks=ranks, policy=policy)
+    ranking = rank_checked(lists)
+    # The ranking knows items by their slots in the lists, [queries, k].
+    slots = ranking.items[..., : options.k]
+    ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
+    ids = jnp.where(slots >= 0, ids, -1)
+    return read_by_metrics(options, catalog, [(options.bounds, data_of(ranking))], ids)
+
+
+def put_catalog(
+    devices: Devices, catalog: CatalogArrays, num_items: int
+) -> CatalogArrays:
+    """Returns the arrays over items as devices hold them: cut over their axis, or whole.
+
+    Items that are added to make parts equal are masked: 7 items on two devices become 8,
+    of which the last does not exist.
+    """
+    if catalog.item_mask is None and num_items % devices.num_item_parts:
+        catalog = catalog._replace(item_mask=jnp.ones(num_items, bool))
+    return devices.put_tree(catalog, _catalog_specs(devices))
+
+
+def _catalog_specs(devices: Devices) -> Specs:
+    """Returns how arrays over items are cut; any item may be looked up in the others."""
+    items = devices.of_items
+    specs: Any = CatalogArrays._make(EVERYWHERE for _ in CatalogArrays._fields)
+    return specs._replace(
+        items=items, item_mask=items, features=items, attributes=items
+    )
+
+
+def _query_specs(
+    devices: Devices, catalog: CatalogArrays, queries: QueryBatch
+) -> Specs:
+    """Returns how the arrays of a batch are cut: scores also over items."""
+    specs = jax.tree.map(lambda _: devices.of_queries, queries)
+    if queries.membership is None and catalog.items is None:
+        specs = specs._replace(rows=devices.of_scores)
+    return specs._replace(key=EVERYWHERE)
+
+
+def run_batch(
+    devices: Devices,
+    program: Program[R],
+    options: Options,
+    catalog: CatalogArrays,
+    queries: QueryBatch,
+    state: StreamState | None = None,
+) -> R:
+    """Starts a program for a batch, and returns its result, to be waited for later.
+
+    Args:
+        devices: The devices, each of which runs it on the queries of its own part.
+        program: The program, a function of this module.
+        options: Its options.
+        catalog: The items, or a part of them, as `put_catalog` returns them.
+        queries: The batch.
+        state: The result of the program before.
+    """
+    # Only the program knows the axis, as a name to reduce over.
+    options = options._replace(items_axis=devices.items_axis)
+    queries = devices.put_tree(queries, _query_specs(devices, catalog, queries))
+    jitted = quickly_compiled if program in (start, finish) else compiled
+    return jitted()(devices, program, options, catalog, queries, state)
+
+
+def _run(
+    devices: Devices,
+    program: Program[R],
+    options: Options,
+    catalog: CatalogArrays,
+    queries: QueryBatch,
+    state: StreamState | None,
+) -> R:
+    def local(catalog: CatalogArrays, queries: QueryBatch, state: Any) -> R:
+        axis = devices.queries_axis
+        if queries.key is not None and axis is not None:
+            # Devices that share a query draw the same ties, and others do not.
+            key = jax.random.fold_in(queries.key, lax.axis_index(axis))
+            queries = queries._replace(key=key)
+        result = program(options, catalog, queries, state)
+        if axis is None or not isinstance(result, BatchResult):
+            return result
+        # The few values of a query leave the devices; none of its scores does.
+        return jax.tree.map(lambda part: meshes.concatenate_over(part, axis, 0), result)
+
+    specs, of_queries = _query_specs(devices, catalog, queries), devices.of_queries
+    in_specs = _catalog_specs(devices), specs, of_queries
+    out_specs = of_queries if program in (start, extend, count) else EVERYWHERE
+    return devices.map(local, in_specs, out_specs)(catalog, queries, state)
+
+
+_STATIC = "devices", "program", "options"
+# Programs that run once for each batch, or part of the items, are worth some optimisation.
+compiled = one_off_jit(_run, _STATIC, level=1)
+quickly_compiled = one_off_jit(_run, _STATIC)
+
+
+def _diversity(
+    ids: jax.Array, features: jax.Array, items_axis: AxisNames | None
+) -> PerList:
+    """Measures the diversity of items; of features that are cut, only theirs travel."""
+    # Ids [[9, 4], [4, −1]] become rows [[0, 1], [2, −1]] of the features that travelled.
+    if items_axis is not None:
+        features = meshes.rows_over(features, ids, items_axis)
+        features = features.reshape(ids.size, -1)
+        ids = jnp.where(ids >= 0, jnp.arange(ids.size).reshape(ids.shape), -1)
+    return intra_list_diversity(ids, features)

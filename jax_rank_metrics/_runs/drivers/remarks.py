@@ -1,0 +1,129 @@
+"""Remarks on judgements, and on the scores of the first queries."""
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
+from jax_rank_metrics._runs.drivers.interactions import USER, Unit
+from jax_rank_metrics._runs.drivers.judgements import Judgements, first_rows, same_width
+from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
+from jax_rank_metrics._values import remarks
+
+_MAX_QUERIES, _MAX_SCORES = 32, 2**17  # that are looked at
+
+
+def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> list[str]:
+    """Returns a remark if all relevant items of a query are excluded.
+
+    Args:
+        judgements: The judgements.
+        unit: What messages call a query.
+        query_ids: `[queries]`, as messages name them.
+    """
+    relevant, excluded = judgements.relevant, judgements.exclude
+    if relevant is None or excluded is None:
+        return []
+    same_width(relevant, excluded)
+    # Products of sparse rows keep what both have: relevant items that are excluded.
+    relevant_counts = np.diff(relevant.indptr)
+    excluded_counts = np.diff((relevant * excluded).tocsr().indptr)
+    is_unreachable = (relevant_counts > 0) & (excluded_counts == relevant_counts)
+    if not is_unreachable.any():
+        return []
+    was_excluded, name, pronoun = "is excluded for", "exclude", "which"
+    if unit == USER:
+        was_excluded, name, pronoun = "was seen by", "seen", "whom"
+    return [
+        f"every relevant item {was_excluded} {np.count_nonzero(is_unreachable)} of "
+        f"{query_ids.size} {unit[1]}, such as {unit[0]} "
+        f"{query_ids[np.argmax(is_unreachable)]}, for {pronoun} metrics are undefined; "
+        f"leave the items to be found out of {name}"
+    ]
+
+
+def scores_of_matrix(scorer: ScoreSource, rows: np.ndarray) -> np.ndarray | None:
+    """Returns the scores `[queries, items]` of the first queries, if the host holds them.
+
+    Args:
+        scorer: The scorer.
+        rows: `[queries]`, the row of each query in the scorer.
+    """
+    if not isinstance(scorer, Scores) or not isinstance(scorer.queries, np.ndarray):
+        return None
+    return scorer.queries[rows[:_MAX_QUERIES]]
+
+
+def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | None:
+    """Returns the scores of the first queries and a block of items by a user's similarity.
+
+    None if the similarity is the package's own, whose scores are finite.
+    """
+    if not isinstance(scorer, Embeddings) or isinstance(scorer.items, HostBlocks):
+        return None
+    if scorer.devices.mesh is not None or not scorer.similarity.is_custom:
+        return None
+    queries, block = scorer.queries[:_MAX_QUERIES], scorer.items[:block_size]
+    return np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
+
+
+def on_infinite(
+    scores: np.ndarray,
+    judgements: Judgements,
+    item_mask: jax.Array | None,
+    unit: Unit,
+) -> list[str]:
+    """Returns a remark if an item that has a rank has the score −∞.
+
+    Args:
+        scores: `[queries, items]`, those of the first queries and items.
+        judgements: The judgements of all queries.
+        item_mask: `[items]` bool, the items that exist; None if all do.
+        unit: What messages call a query.
+    """
+    is_lowest = np.isneginf(scores.astype(np.float32))
+    is_lowest &= judgements.ranked_items(scores.shape, item_mask)
+    queries = np.flatnonzero(is_lowest.any(axis=1))
+    if not queries.size:
+        return []
+    example = f"{queries.size} of the first {len(scores)} {unit[1]}"
+    return [remarks.infinite_scores(f"{example}, such as {unit[0]} {queries[0]}")]
+
+
+def on_order(
+    scores: np.ndarray,
+    judgements: Judgements,
+    item_mask: jax.Array | None,
+    unit: Unit,
+) -> list[str]:
+    """Returns remarks on scores that rank relevant items last, or that float32 rounds.
+
+    The arguments are those of `on_infinite`. Scores that are all equal make no remark: a
+    constant model is a baseline.
+    """
+    if judgements.relevant is None:
+        return []
+    scores = scores[: max(_MAX_SCORES // scores.shape[1], 1)]
+    num_queries, num_items = scores.shape
+    with np.errstate(over="ignore"):
+        compared = scores.astype(jax.dtypes.canonicalize_dtype(scores.dtype))
+    exists = judgements.ranked_items(scores.shape, item_mask) & (compared > -np.inf)
+    labels = first_rows(judgements.relevant, scores.shape)
+    relevant = exists & (labels > 0)
+    lists = remarks.FlatLists(
+        labels=labels.reshape(-1),
+        scores=None,
+        exists=exists.reshape(-1),
+        relevant=relevant.reshape(-1),
+        list_numbers=np.repeat(np.arange(num_queries), num_items),
+        shape=(num_queries,),
+        exact_scores=scores.reshape(-1),
+    )
+    values = compared.reshape(-1).astype(np.float64)
+    texts = remarks.remark_on_reversal(lists, values)
+    if compared.dtype != scores.dtype:
+        # A collision moves metrics only where an item ties with one that is relevant.
+        pairs = zip(compared, relevant, strict=True)
+        is_tied = exists & [np.isin(row, row[at]) for row, at in pairs]
+        lists = lists._replace(exists=is_tied.reshape(-1))
+        texts += remarks.remark_on_collisions(lists, values)
+    return [f"among the first {num_queries} {unit[1]}, {text}" for text in texts]

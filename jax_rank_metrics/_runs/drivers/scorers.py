@@ -1,0 +1,635 @@
+"""Scorers: what scores the items for a query.
+
+Drivers ask each of them the same few questions on the host: for `rows` of some queries,
+which a program ranks, or for `pairs` of queries and candidates. `Embeddings` are scored on
+the devices, a block of items at a time; all others know the scores of a whole batch.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec
+
+from jax_rank_metrics._engine.sources.host_blocks import HostBlocks, is_in_blocks
+from jax_rank_metrics._engine.sources.similarities import (
+    Similarity,
+    SimilarityFn,
+    SimilarityName,
+    maxsim,
+    products,
+    read_similarity,
+    scores_of_tokens,
+)
+from jax_rank_metrics._engine.sources.tokens import (
+    TokenItems,
+    Tokens,
+    packed,
+    packed_on_host,
+)
+from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground.inputs.libraries import is_of_jax
+from jax_rank_metrics._runs.drivers.devices import Argument, Array, Devices, is_global
+from jax_rank_metrics._runs.drivers.interactions import (
+    NO_IDS,
+    SparseRows,
+    Unit,
+    Vocabularies,
+    Vocabulary,
+)
+from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES, Vectors, nan_message
+
+# Causes of NaN where no vector holds it, and what to pass instead.
+OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
+CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
+UNKNOWN_SCORES = (
+    f"pass numbers, and -inf for items that are not to be recommended ({INFINITIES})"
+)
+
+# How many items of one width are scored at a time, on a CPU: products of a token of these
+# with those of queries stay in its cache. Other devices take their time to start a product.
+CPU_BLOCK_SIZE, BLOCK_SIZE = 64, 1024
+
+# Blocks that devices work on while the host fills the next one.
+_BLOCKS_AHEAD = 4
+
+# How many pairs of a query and a candidate are multiplied at a time: their entries are
+# copied, 100 each in embeddings of usual models.
+PAIRS_AT_ONCE = 2**16
+
+
+def _scores_of_pairs(queries: jax.Array, items: jax.Array) -> jax.Array:
+    """Returns the scores of a query, `[1, listed]`, which stand where items would be."""
+    del queries
+    return items[None]
+
+
+# The similarity of pairs whose scores are known.
+KNOWN_SCORES = Similarity(_scores_of_pairs)
+
+
+@dataclasses.dataclass
+class ScoreSource:
+    """A source of scores, as a driver sees it; subclasses have vectors, scores or tokens.
+
+    Attributes:
+        devices: The devices that share the work.
+        queries: `[rows, …]`, as devices hold them between batches; None where a function
+            takes any.
+        items: `[items, …]` vectors as they were passed, or blocks or tokens; None where
+            there are only scores.
+        names: What messages call queries and items.
+        scores_of: How messages call the scores of a query, before its name.
+        nan_cause: What makes NaN where no vector holds it, and what to pass instead.
+        similarity: What scores the vectors of pairs, and those of blocks.
+    """
+
+    devices: Devices
+    queries: Any = None
+    items: Any = None
+    names: tuple[str, str] = ("queries", "items")
+    scores_of: str = "the scores of"
+    nan_cause: str = OVERFLOW
+    similarity: Similarity = KNOWN_SCORES
+
+    @property
+    def num_rows(self) -> int | None:
+        """The number of queries; None where a function takes any."""
+        return None if self.queries is None else self.queries.shape[0]
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items; None before `start` calls a function."""
+        return self.items.shape[0]
+
+    def start(self, indices: np.ndarray) -> int:
+        """Returns the number of items; a function is called for the first batch."""
+        del indices
+        assert self.num_items is not None
+        return self.num_items
+
+    def numbers_per_query(self, block_size: int, num_items: int) -> int:
+        """Returns how many scores a batch holds at once for each of its queries."""
+        del block_size
+        return num_items
+
+    @property
+    def numbers_per_pair(self) -> int:
+        """The numbers that a batch of candidates gathers for each of them."""
+        if self.similarity is KNOWN_SCORES:
+            return 1
+        return math.prod(self.items.shape[1:])
+
+    def rows(self, indices: np.ndarray) -> Array:
+        """Returns the vectors or scores of some queries, of which −1 is the last."""
+        spec = self.devices.of_queries
+        return self.devices.rows(self.names[0], self.queries, indices, spec)
+
+    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
+        """Returns the vectors of queries, and of the items `[size, listed, …]` of each.
+
+        Items whose scores are known have these in their place, `[size, listed]`.
+
+        Args:
+            indices: `[size]`, the queries.
+            ids: `[size, listed]`, the items of each; −1 for padding.
+        """
+        _refuse_parts(self.items)
+        items = shards.rows_at(self.items, np.maximum(ids, 0))
+        return ScoreSource.rows(self, indices), items
+
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
+        """Raises where queries and items that were read one by one have no scores.
+
+        Args:
+            block_size: How many items are scored at a time.
+            item_mask: `[items]` bool, the items that are read; None for all.
+        """
+
+    def query_name(self, unit: Unit, row: int) -> str:
+        """Returns what messages call a query by its row, such as "user 7"."""
+        return f"{unit[0]} {row}"
+
+    def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
+        """Returns the message for a query of which a score is NaN.
+
+        Args:
+            name: The query.
+            row: Its row.
+            mask: `[items]` bool, the items that are read; None for all.
+        """
+        vectors = []
+        if self.items is not None and self.queries is not None:
+            number = self.num_items
+            assert number is not None
+            is_query = np.arange(len(self.queries)) == row
+            vectors = [
+                Vectors(self.names[0], self.queries, 1, is_query, name),
+                Vectors(self.names[1], self.items, number, mask),
+            ]
+        return nan_message(f"{self.scores_of} {name}", vectors, self.nan_cause)
+
+
+@dataclasses.dataclass
+class Embeddings(ScoreSource):
+    """Queries and items with vectors, of which devices make scores, block by block."""
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items; None while blocks do not tell it."""
+        items = self.items
+        return items.num_items if isinstance(items, HostBlocks) else items.shape[0]
+
+    def numbers_per_query(self, block_size: int, num_items: int) -> int:
+        """Returns how many scores a batch holds at once for each of its queries."""
+        # Of each token of a query.
+        return math.prod(self.queries.shape[1:-1]) * min(block_size, num_items)
+
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
+        """Raises unless a user's function returns the scores of a block of items."""
+        del item_mask
+        items, num_items = self.items, self.num_items
+        items = items.example if isinstance(items, HostBlocks) else items
+        size = block_size if num_items is None else min(block_size, num_items)
+        self.similarity.check(self.queries, items, size, (len(self.queries),))
+
+
+@dataclasses.dataclass
+class Scores(ScoreSource):
+    """Scores that are known: a matrix `[rows, items]`, or a function of rows.
+
+    A function is called once for each batch, and the first call says how many items there
+    are: its scores are kept until the batch is started.
+
+    Attributes:
+        function: Maps rows `[size]` to scores `[size, items]`; None for a matrix.
+    """
+
+    function: Callable[..., Any] | None = None
+    _first_scores: jax.Array | None = None
+    _num_items: int | None = None
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items; None before `start`."""
+        return self._num_items if self.queries is None else self.queries.shape[1]
+
+    def start(self, indices: np.ndarray) -> int:
+        """Returns the number of items, and calls a function for the first batch."""
+        if self.num_items is None:
+            self._first_scores = self._called(indices)
+            self._num_items = self._first_scores.shape[1]
+        assert self.num_items is not None
+        return self.num_items
+
+    def rows(self, indices: np.ndarray) -> Array:
+        """Returns the scores of some queries, of which −1 is the last."""
+        if self.function is None:
+            spec = self.devices.of_scores
+            return self.devices.rows(self.names[0], self.queries, indices, spec)
+        first_scores, self._first_scores = self._first_scores, None
+        return self._called(indices) if first_scores is None else first_scores
+
+    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
+        """Returns what stands for queries, and the scores of the items of each."""
+        scores, ids = self.rows(indices), np.maximum(ids, 0)
+        _refuse_parts(scores)
+        return indices, np.take_along_axis(np.asarray(scores), ids, axis=1)
+
+    def _called(self, indices: np.ndarray) -> jax.Array:
+        """Checks the scores that the function returns for a batch, `[users, items]`."""
+        assert self.function is not None
+        values, num_users = self.function(indices), indices.size
+        if inputs.is_pandas_frame(values):
+            index = values.index.tolist()
+            if index != indices.tolist() and index != [*range(num_users)]:
+                raise ValueError(
+                    "model returned a frame whose index is not that of the users it was "
+                    "called with; return its rows in their order, or what its to_numpy() "
+                    "returns"
+                )
+        # Functions are called as they are, outside of any trace.
+        name = "the scores of model"
+        scores = inputs.real(name, inputs.by_items_of_rows(name, values, None))
+        if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
+            raise ValueError(
+                f"model returned scores of shape {scores.shape} for {num_users} users; "
+                "return one row for each, and one column for each item"
+            )
+        if is_global(scores) and self.devices.mesh is None:
+            raise ValueError(
+                f"model returned scores that lie on {len(scores.sharding.device_set)} "
+                "devices; pass mesh, and queries_axis, items_axis or both"
+            )
+        return scores
+
+
+@dataclasses.dataclass
+class Sparse(ScoreSource):
+    """Sparse queries and items, such as those of SPLADE, which scipy multiplies.
+
+    Attributes:
+        queries: `[queries, dims]`, from `read_sparse`.
+        items: `[items, dims]`.
+    """
+
+    @functools.cached_property
+    def _by_dims(self) -> SparseRows:
+        # [dims, items]: scipy finds the items of each entry of a query in a row.
+        return self.items.T.tocsr()
+
+    def rows(self, indices: np.ndarray) -> Array:
+        """Returns the scores of all items for some queries."""
+        # Products that cancel, and those that no entry shares, are equal zeros.
+        return (self.queries[indices] @ self._by_dims).toarray()
+
+    def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
+        """Returns what stands for queries, and the scores of the items of each."""
+        scores = np.zeros(ids.shape, self.items.dtype)
+        slots = np.argwhere(ids >= 0)
+        for start in range(0, len(slots), PAIRS_AT_ONCE):
+            i, j = slots[start : start + PAIRS_AT_ONCE].T
+            products = self.queries[indices[i]].multiply(self.items[ids[i, j]])
+            scores[i, j] = products.sum(axis=1)
+        return indices, scores
+
+    def check(self, block_size: int, item_mask: jax.Array | None) -> None:
+        """Raises if an entry of an item is NaN or infinite."""
+        del block_size
+        _check_finite("items", self.items, item_mask)
+
+    def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
+        """Returns the message for a query of which a score is NaN."""
+        del row, mask  # all entries are finite
+        return nan_message(f"{self.scores_of} {name}", [], self.nan_cause)
+
+
+@dataclasses.dataclass
+class LateInteraction(ScoreSource):
+    """Queries and items with tokens, which the host groups by their numbers of tokens.
+
+    Attributes:
+        queries: `[queries, tokens, dims + 1]`, packed.
+        items: The items.
+        block_size: How many items are scored at a time.
+    """
+
+    similarity: Similarity = Similarity(maxsim)  # of pairs: devices have their tokens
+    block_size: int = BLOCK_SIZE
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items."""
+        return len(self.items)
+
+    def rows(self, indices: np.ndarray) -> Array:
+        """Returns the scores of all items for some queries."""
+        devices = self.devices
+        # The devices of several processes cannot be read by one: each computes all.
+        if devices.mesh is not None and devices.mesh.is_multi_process:
+            devices = Devices()
+        queries = devices.put(jnp.asarray(self.queries[indices]), devices.of_queries)
+        program, of_items = (
+            _token_program(devices),
+            PartitionSpec(None, devices.items_axis),
+        )
+        columns, parts = [], []
+        for block in self.items.blocks(self.block_size):
+            arrays = (devices.put(array, of_items) for array in block[1:])
+            parts.append(program(queries, *arrays))
+            columns.append(block.ids)
+            if len(parts) > _BLOCKS_AHEAD:
+                jax.block_until_ready(parts[-_BLOCKS_AHEAD])
+        dtype = parts[0].dtype if parts else np.float32
+        # Items without tokens rank last.
+        scores = np.full((len(indices), len(self.items)), -np.inf, dtype)
+        for ids, part in zip(columns, parts, strict=True):
+            scores[:, ids] = np.asarray(part)[: len(indices), : len(ids)]
+        return scores
+
+
+@functools.lru_cache(maxsize=16)
+def _token_program(devices: Devices) -> Callable[..., jax.Array]:
+    """Returns the program that scores a block, each device with its own part."""
+    of_tokens = PartitionSpec(None, devices.items_axis)
+    in_specs = (devices.of_queries, of_tokens, of_tokens)
+    return jax.jit(devices.map(scores_of_tokens, in_specs, devices.of_scores))
+
+
+def _refuse_parts(listed_rows: object) -> None:
+    """Raises if other processes hold parts of what candidates are gathered from."""
+    if isinstance(listed_rows, jax.Array) and not listed_rows.is_fully_addressable:
+        raise ValueError(
+            "candidates is given, and the scores or items of model lie on several "
+            "processes; pass NumPy arrays, of which every process reads its part"
+        )
+
+
+def read_model(model: Any, devices: Devices, ids: Vocabularies = NO_IDS) -> ScoreSource:
+    """Reads a pair of embeddings, a matrix of scores, or a function that scores users.
+
+    Args:
+        model: See `evaluate_users`.
+        devices: The devices that share the work.
+        ids: The ids of users and of items, by which frames are read.
+    """
+    scores_of_model = functools.partial(
+        Scores,
+        devices,
+        names=("model", ""),
+        scores_of="the scores of model for",
+        nan_cause=UNKNOWN_SCORES,
+    )
+    if callable(model):
+        return scores_of_model(function=model)
+    # A list of two matrices is a pair; a list of lists is a matrix of scores.
+    if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
+        model = tuple(model)
+    if not isinstance(model, tuple):
+        table = devices.table(_matrix("model", model, *ids), devices.of_scores)
+        return scores_of_model(queries=table)
+    if len(model) != 2:
+        raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
+    names = ("model[0]", "model[1]")
+    table, items = map(_matrix, names, model, ids)
+    if table.shape[1:] != items.shape[1:]:
+        raise ValueError(
+            f"model has queries of shape {table.shape} and items of shape "
+            f"{items.shape}; pass [users, dims] and [items, dims]"
+        )
+    return Embeddings(
+        devices,
+        devices.table(table, devices.of_queries),
+        items,
+        names,
+        "the scores of model for",
+        similarity=Similarity(products),
+    )
+
+
+def model_arguments(model: Any) -> list[Argument]:
+    """Returns the arrays of a model that may be global, under the names of messages."""
+    if isinstance(model, (tuple, list)) and len(model) == 2:
+        queries, items = model
+        return [
+            Argument("model[0]", queries, ("queries",)),
+            Argument("model[1]", items, ("items",)),
+        ]
+    return [Argument("model", model, ("queries", "items"))]
+
+
+def read_vectors(name: str, value: Any, row_ids: np.ndarray | None = None) -> Array:
+    """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
+    if inputs.is_frame(value):
+        value = inputs.by_ids(name, value, row_ids, name)
+    vectors = value
+    if not isinstance(value, jax.Array):
+        vectors = inputs.numpy_array(name, value)
+    if not vectors.ndim or not vectors.shape[0]:
+        raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
+    return vectors
+
+
+def _matrix(name: str, matrix: Any, *ids: Vocabulary) -> Array:
+    """Returns what `read_vectors` returns, which has to be a matrix.
+
+    Args:
+        name: The argument.
+        matrix: Its value.
+        ids: The ids of its rows; and of its columns if these are items.
+    """
+    if name == "model":
+        matrix = inputs.by_items_of_rows(
+            name, matrix, "users", (ids[0].ids, ids[1].ids)
+        )
+    elif inputs.is_frame(matrix):
+        unit = "items" if name == "model[1]" else "users"
+        matrix = inputs.by_ids(name, matrix, ids[0].ids, unit)
+    if not isinstance(matrix, jax.Array):
+        matrix = inputs.numpy_array(name, matrix)
+    if matrix.ndim != 2 or 0 in matrix.shape[: 2 if name == "model" else 1]:
+        raise ValueError(
+            f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
+            "[items, dims]), or scores [users, items], or a function that returns them, of "
+            "at least one user and one item"
+        )
+    return matrix
+
+
+def read_sparse(
+    queries: Any, items: Any, similarity: object, devices: Devices
+) -> Sparse:
+    """Reads sparse queries and items as rows, whose entries are sorted and distinct.
+
+    So the products of a query with equal items are summed in the same order, and tie.
+
+    Args:
+        queries: `[queries, dims]`, of scipy.
+        items: `[items, dims]`, of scipy.
+        similarity: The argument of `evaluate_embeddings`.
+        devices: The devices that share the work.
+
+    Raises:
+        ValueError: if only one of them is sparse; if shapes do not fit; if the similarity
+            is not "dot"; if an entry of a query is NaN or infinite.
+        TypeError: if an entry is no real number.
+    """
+    if not (inputs.is_sparse(queries) and inputs.is_sparse(items)):
+        name = "queries" if inputs.is_sparse(queries) else "items"
+        raise ValueError(
+            f"{name} is sparse, and the other is not; pass queries and items that are both "
+            "sparse, or both dense"
+        )
+    if not isinstance(similarity, str) or similarity != "dot":
+        raise ValueError(
+            f"similarity is {similarity!r}, and queries are sparse; leave it out, or pass "
+            "dense embeddings"
+        )
+    shapes = queries.shape, items.shape
+    if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
+        raise ValueError(
+            f"queries has shape {shapes[0]} and items has shape {shapes[1]}; pass "
+            "embeddings [queries, dims] and [items, dims]"
+        )
+    # The floats in which dense vectors are multiplied; scipy adds up in the same dtype.
+    dtype = jax.dtypes.canonicalize_dtype(inputs.float_dtype(queries, items))
+    rows, columns = _rows("queries", queries, dtype), _rows("items", items, dtype)
+    _check_finite("queries", rows, None)
+    return Sparse(devices, rows, columns)
+
+
+def _rows(name: str, matrix: Any, dtype: np.dtype) -> SparseRows:
+    import scipy.sparse
+
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: dtype is {matrix.dtype}; pass real numbers")
+    if not matrix.shape[0]:
+        raise ValueError(f"{name} has shape {matrix.shape}; pass at least one row")
+    rows: Any = scipy.sparse.csr_array(matrix)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the arrays of the caller stay as they are
+        rows.sum_duplicates()
+    return rows.astype(dtype, copy=False)
+
+
+def _check_finite(name: str, rows: SparseRows, mask: Any) -> None:
+    """Raises if an entry is NaN or infinite: times the zeros of others, it is NaN."""
+    entries = np.flatnonzero(~np.isfinite(rows.data))
+    indices = np.searchsorted(rows.indptr, entries, side="right") - 1
+    if mask is not None:
+        is_read = np.asarray(mask)[indices]
+        entries, indices = entries[is_read], indices[is_read]
+    if entries.size:
+        raise ValueError(
+            f"{name} holds {rows.data[entries[0]]} in row {indices[0]}, of which scores "
+            "would be nan; pass finite numbers"
+            + (", or leave such items out by item_mask" if name == "items" else "")
+        )
+
+
+def read_scorer(
+    queries: Any,
+    items: Any,
+    similarity: SimilarityName | SimilarityFn,
+    devices: Devices,
+    ids: Vocabularies,
+    per_item: Sequence[Any],
+    has_candidates: bool,
+    block_size: int | None,
+) -> ScoreSource:
+    """Reads queries and items of `evaluate_embeddings`, whatever they are.
+
+    Args:
+        queries: The argument.
+        items: The argument.
+        similarity: The argument.
+        devices: The devices that share the work.
+        ids: The ids of queries and of items, by which frames are read.
+        per_item: Arrays `[items, …]`, or None: blocks may not tell their number.
+        has_candidates: Whether queries rank candidates alone.
+        block_size: The argument.
+    """
+    if similarity == "maxsim":
+        queries, items = read_tokens(queries, items)
+    if inputs.is_sparse(queries) or inputs.is_sparse(items):
+        return read_sparse(queries, items, similarity, devices)
+    vectors = read_vectors("queries", queries, ids[0].ids)
+    if isinstance(items, TokenItems):
+        return read_late_interaction(
+            vectors, items, devices, block_size, has_candidates
+        )
+    in_blocks = is_in_blocks(items)
+    if isinstance(items, np.memmap):
+        # Devices cut a mapped array, and candidates are gathered from it, as from others.
+        in_blocks = devices.mesh is None and not has_candidates
+    if in_blocks:
+        sizes = [len(rows) for rows in (ids[1].ids, *per_item) if rows is not None]
+        items = HostBlocks(items, sizes[0] if sizes else None)
+        example = items.example
+    else:
+        example = items = read_vectors("items", items, ids[1].ids)
+    # Items stay as they were passed: candidates are gathered from them on the host.
+    scoring = read_similarity(similarity, vectors, example)
+    if vectors.ndim != example.ndim and not scoring.is_custom:
+        raise ValueError(
+            f"queries has shape {vectors.shape} and items has shape {example.shape}; pass "
+            '[queries, dims] and [items, dims], or tokens with similarity="maxsim"'
+        )
+    table = devices.table(vectors, devices.of_queries)
+    cause = CUSTOM_SCORES if scoring.is_custom else OVERFLOW
+    return Embeddings(devices, table, items, nan_cause=cause, similarity=scoring)
+
+
+def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
+    """Reads tokens: where devices hold all of them, as packed arrays like any vectors.
+
+    Returns:
+        queries: `[queries, tokens, dims + 1]`, packed.
+        items: `[items, tokens, dims + 1]`, packed; or `TokenItems`, which the host groups
+            by their numbers of tokens.
+    """
+    if all(
+        isinstance(tokens, Tokens) and is_of_jax(tokens.vectors)
+        for tokens in (queries, items)
+    ):
+        return packed("queries", queries), packed("items", items)
+    rows = TokenItems("queries", queries)
+    packed_rows = packed_on_host(list(rows), rows.width)
+    return packed_rows, TokenItems("items", items, packed_rows.shape[-1] - 1)
+
+
+def read_late_interaction(
+    queries: Array,
+    items: TokenItems,
+    devices: Devices,
+    block_size: int | None,
+    has_candidates: bool,
+) -> ScoreSource:
+    """Returns the scorer of tokens on the host, whose items may be read once.
+
+    Args:
+        queries: From `read_tokens`.
+        items: The items.
+        devices: The devices that share the work.
+        block_size: How many items are scored at a time; None chooses.
+        has_candidates: Whether queries rank candidates alone.
+    """
+    if block_size is None:
+        on_cpu = jax.default_backend() == "cpu"
+        block_size = CPU_BLOCK_SIZE if on_cpu else BLOCK_SIZE
+    scorer = LateInteraction(devices, queries, items, block_size=block_size)
+    if items.is_repeatable:
+        return scorer
+    if has_candidates:
+        raise ValueError(
+            "candidates is given, and items come in blocks; pass items as jrm.Tokens or a "
+            "list, of which candidates are gathered"
+        )
+    # What can be read once is scored for all queries at once.
+    scores = scorer.rows(np.arange(len(queries)))
+    return Scores(devices, devices.table(scores, devices.of_scores))

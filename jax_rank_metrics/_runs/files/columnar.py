@@ -1,0 +1,389 @@
+"""Reads files with named columns: CSV, TSV, JSON lines, Parquet; and JSON by query."""
+
+import bisect
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax_rank_metrics._ground.messages import argument
+from jax_rank_metrics._runs.files.frames import (
+    ValueColumn,
+    first_true,
+    listed,
+    pl,
+    series,
+)
+from jax_rank_metrics._runs.files.source import (
+    ZSTD,
+    Source,
+    check_line_ends,
+    check_utf8,
+    half_character,
+    is_packed,
+    quote_line,
+    unpacked,
+)
+from jax_rank_metrics._runs.files.text import ParsedRows, format_without_names, lines_of
+
+MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
+
+# Chooses the columns to read from all that a table has: those of query, document and
+# number, and perhaps of the subtopic.
+Choose = Callable[[Sequence[str]], Sequence[str]]
+
+
+def _indices(
+    source: Source, header: Sequence[str], choose: Choose, format: str | None = None
+) -> list[int]:
+    """Returns the index of each column in the header.
+
+    Args:
+        source: The file.
+        header: The names of all columns.
+        choose: See `Choose`.
+        format: One without names whose form the first line has, if any.
+
+    Raises:
+        ValueError: if the header has a column more than once, or not at all. The message
+            proposes the format, if there is one.
+    """
+    columns = choose(header)
+    for name in columns:
+        if list(header).count(name) != 1:
+            count = "twice" if name in header else "not"
+            cure = f"{argument('columns', '')}, the names of query, document and number"
+            if format is not None:
+                reason = "if the first line holds values instead of names"
+                cure = f"{argument('format', format)}, {reason}"
+            raise ValueError(
+                f"{source}: the column {name!r} is {count} among "
+                f"{listed(header)[:200]}; pass {cure}"
+            )
+    return [list(header).index(name) for name in columns]
+
+
+def delimited(
+    source: Source, data: bytes, separator: str, choose: Choose, value: ValueColumn
+) -> ParsedRows:
+    """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
+    try:
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
+        header = next(csv.reader(text, delimiter=separator), [])
+        # Each field but the last of a line has a byte, that of its separator.
+        if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
+            raise ValueError(
+                f"{source}, {quote_line(1, data)}: {len(header)} fields, far more than "
+                "other lines have"
+            )
+        # Polars gets a header of numbers, with one column more than the file has names,
+        # and reads the header of the file as the first row. A field in the extra column
+        # then belongs to a row that is longer than the header.
+        numbers = [str(index) for index in range(len(header) + 1)]
+        rows = pl.read_csv(
+            io.BytesIO(f"{separator.join(numbers)}\n".encode() + data),
+            separator=separator,
+            infer_schema=False,
+            truncate_ragged_lines=True,
+        )
+    except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        check_utf8(source, data)
+        raise _table_error(source, data, separator) from error
+    first_line = data.partition(b"\n")[0].decode()
+    format = format_without_names(first_line, value)
+    indices = _indices(source, header, choose, format)
+    is_blank = rows.select(
+        pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
+    ).to_series()
+    if is_blank.any():
+        # A line that consists of separators is not blank: all of its fields are missing.
+        text_lines = lines_of(source, data)["number"].implode()
+        is_blank &= ~_line_numbers(rows).is_in(text_lines)
+    indices_of_rows = (~is_blank).arg_true()[1:]  # without the header
+    body = rows[indices_of_rows]
+
+    def location(row: int) -> str:
+        return quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
+
+    columns = [pl.nth(index).alias(header[index]) for index in indices]
+    parsed = ParsedRows(source, body.select(columns), location)
+    row = first_true(body[numbers[-1]].is_not_null())
+    if row is not None:
+        parsed.fail(row, "more fields than the first line has")
+    return parsed
+
+
+def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
+    """Returns the number of the line, from 1, where each row of a table begins.
+
+    The rows include the header. A quoted field may contain newlines, so that a row takes
+    several lines.
+    """
+    newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
+    offset = newlines.cum_sum().shift(1, fill_value=0)
+    return rows.select(offset + pl.int_range(1, pl.len() + 1)).to_series()
+
+
+def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
+    """Returns the error for a table that cannot be parsed, usually because of quotes."""
+    text = io.StringIO(data.decode(), newline="\n")
+    rows, first_line = csv.reader(text, delimiter=separator, strict=True), 1
+    try:
+        for _ in rows:
+            first_line = rows.line_num + 1
+    except csv.Error as error:
+        if "new-line character" in str(error):
+            check_line_ends(source, data)
+        # Where the row begins: a stray quote takes all lines up to the next one.
+        return ValueError(f"{source}, {quote_line(first_line, data)}: {error}")
+    unbalanced = [
+        number
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line.count(b'"') % 2
+    ]
+    location = f", {quote_line(unbalanced[0], data)}" if unbalanced else ""
+    return ValueError(
+        f"{source}{location}: not a table of fields between {separator!r}"
+    )
+
+
+def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
+    """Returns the columns of a file with a JSON object in each line, in their own dtypes.
+
+    A key that an object lacks is null in its row; one that all of them lack is an error.
+
+    Raises:
+        ValueError: with the line, if it is no such object; if a key that is read repeats,
+            or an id holds half a character.
+    """
+    if _holds_lists(data.lstrip().partition(b"\n")[0]):
+        return _lists_by_line(source, data)
+
+    def read(text: bytes) -> "pl.DataFrame":
+        # A newline comes first for the reason that `lines_of` tells.
+        return pl.read_ndjson(io.BytesIO(b"\n" + text), infer_schema_length=None)
+
+    def location(row: int) -> str:
+        return quote_line(lines_of(source, data)["number"][row], data)
+
+    try:
+        frame = read(data)
+    except pl.exceptions.PolarsError as error:
+        check_utf8(source, data)
+        check_line_ends(source, data)
+        texts = lines_of(source, data)["text"].to_list()
+
+        def fails(count: int) -> bool:
+            try:
+                read("\n".join(texts[:count]).encode())
+            except pl.exceptions.PolarsError:
+                return True
+            return False
+
+        # The shortest prefix that cannot be read ends with the bad line.
+        count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
+        raise ValueError(
+            f"{source}, {location(count - 1)}: not a JSON object, or not like those "
+            "before it"
+        ) from error
+    indices = _indices(source, frame.columns, choose)
+    parsed = ParsedRows(source, frame.select(pl.nth(indices)), location)
+    _check_objects(parsed, data)
+    return parsed
+
+
+def _check_objects(parsed: ParsedRows, data: bytes) -> None:
+    """Raises ValueError if an object has a column of the frame twice, or half a character.
+
+    Polars would keep the first of two values, and change the half into another character.
+    Only lines that may have either are parsed again.
+
+    Args:
+        parsed: What was read, with the columns as they are called in the file.
+        data: The content of the file.
+    """
+    names = parsed.frame.columns
+    keys = [json.dumps(name, ensure_ascii=False) for name in names]
+    if rb"\u" not in data and all(
+        data.count(key.encode()) == parsed.frame.height for key in keys
+    ):
+        return
+    lines = lines_of(parsed.source, data)
+    texts = lines["text"]
+    # An escape of a surrogate, or of a character that keys usually have.
+    is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
+    for key in keys:
+        is_suspect |= texts.str.count_matches(key, literal=True) != 1
+    for row in is_suspect.arg_true():
+        number, text = lines.row(row)
+        pairs = _json_of_line(parsed.source, data, number, text, strict=False)
+        for name in names:
+            values = [value for pair_name, value in pairs if pair_name == name]
+            if len(values) > 1:
+                parsed.fail(row, f"the key {name!r} is there twice; keep one")
+            try:
+                "".join(value for value in values if isinstance(value, str)).encode()
+            except UnicodeEncodeError as error:
+                parsed.fail(row, half_character(error))
+
+
+def parquet(source: Source, choose: Choose) -> ParsedRows:
+    """Returns the columns of a Parquet file; the others are not loaded.
+
+    A packed file is unpacked in memory, although Parquet packs its own columns.
+    """
+    with source.open() as file:
+        if not file.seekable():  # a pipe
+            file = io.BytesIO(file.read())
+        start = file.read(len(ZSTD))
+        file.seek(0)
+        if is_packed(source, start):
+            file = io.BytesIO(unpacked(source, file.read()))
+        try:
+            names = [*pl.read_parquet_schema(file)]
+            file.seek(0)
+            columns = [names[index] for index in _indices(source, names, choose)]
+            frame = pl.read_parquet(file, columns=columns)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise ValueError(
+                f"{source}: truncated or corrupt Parquet file ({error})"
+            ) from error
+    return ParsedRows(source, frame.select(columns), lambda row: f"row {row}")
+
+
+def _json_of_line(
+    source: Source, data: bytes, number: int, text: str, strict: bool = True
+) -> Any:
+    """Returns what a line of a file holds; `strict` is that of `json.loads`.
+
+    An object is a tuple of its names and values, of which a name may repeat.
+
+    Raises:
+        ValueError: with the number of the line, if it is no JSON.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=tuple, strict=strict)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
+        ) from error
+
+
+def _holds_lists(line: bytes) -> bool:
+    """Returns whether a line of JSON is a list, or an object of nothing but lists.
+
+    In a table of lists, the query of a row is none.
+    """
+    try:
+        value = json.loads(line) if line.startswith((b"[", b"{")) else None
+    except (ValueError, RecursionError):
+        return line.startswith(b"[")
+    lists = value.values() if isinstance(value, dict) else ()
+    return type(value) is list or {*map(type, lists)} == {list}
+
+
+def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
+    """Returns the lists of documents in the lines of a file, each a list or by query.
+
+    Lists alone are those of the queries 0, 1, ….
+    """
+    check_utf8(source, data)
+    lines = lines_of(source, data)
+    rows: list[tuple[object, object, int]] = []  # query, documents, line
+
+    def location(row: int) -> str:
+        return quote_line(rows[row][2], data)
+
+    for number, text in lines.iter_rows():
+        value = _json_of_line(source, data, number, text)
+        pairs = value if isinstance(value, tuple) else [(len(rows), value)]
+        rows += [(query, ids, number) for query, ids in pairs]
+    queries, lists, _ = zip(*rows, strict=True)
+    return _listed(source, queries, lists, location)
+
+
+def _listed(
+    source: Source,
+    queries: Sequence[object],
+    lists: Sequence[object],
+    location: Callable[[int], str],
+) -> ParsedRows:
+    """Returns a frame of queries and the lists of their documents.
+
+    Raises:
+        ValueError: if these are not lists of strings, or of integers.
+    """
+    for row, ids in enumerate(lists):
+        kinds = {*map(type, ids)} if isinstance(ids, (list, tuple)) else {object}
+        if not kinds <= {str} and not kinds <= {int}:
+            raise ValueError(
+                f"{source}, {location(row)}: holds {json.dumps(ids)[:80]}; pass a list of "
+                "ids that are strings, or integers"
+            )
+    columns = {"query_id": queries, "doc_id": lists}
+    frame = pl.DataFrame(
+        [series(str(source), name, values) for name, values in columns.items()]
+    )
+    return ParsedRows(source, frame, location)
+
+
+def json_by_query(source: Source, data: bytes, value: ValueColumn) -> ParsedRows:
+    """Returns the rows of `{query: {document: number}}`, or of lists of documents.
+
+    Raises:
+        ValueError: with the line, if this is no JSON; with the query and the document, if
+            it has another form.
+    """
+    try:
+        queries = json.loads(data.decode(), object_pairs_hook=tuple)
+    except UnicodeDecodeError:
+        check_utf8(source, data)
+        raise
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{source}, {quote_line(error.lineno, data)}: not JSON ({error.msg})"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{source}: not JSON that can be read ({error})") from error
+    form = (
+        f"pass an object {{query: {{document: {value}}}}}, or {{query: [document, …]}}"
+    )
+    if type(queries) is list and all(type(ids) is list for ids in queries):
+        queries = tuple(enumerate(queries))
+    if not isinstance(queries, tuple):
+        raise ValueError(f"{source}: holds no JSON object; {form}")
+    rows: list[tuple[Any, Any, object]] = []
+    seen = set[Any]()
+    if queries and all(type(ids) is list for _, ids in queries):
+        names, lists = zip(*queries, strict=True)
+        return _listed(source, names, lists, lambda row: f"query {names[row]!r}")
+    for query, docs in queries:
+        if not isinstance(docs, tuple):
+            raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
+        if query in seen:
+            raise ValueError(
+                f"{source}: the key {query!r} is there twice; put all documents of a "
+                "query into one object"
+            )
+        seen.add(query)
+        rows += [(query, doc, number) for doc, number in docs]
+
+    def location(row: int) -> str:
+        query, doc, _ = rows[row]
+        return f"query {query!r}, document {doc!r}"
+
+    for row, (_, _, number) in enumerate(rows):
+        if type(number) not in (int, float):
+            raise ValueError(
+                f"{source}, {location(row)}: {value} is {json.dumps(number)[:80]}, which "
+                "is not a number"
+            )
+    numbers = pl.Series([str(number) for _, _, number in rows], dtype=pl.String)
+    try:
+        ids = [
+            pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)
+        ]
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{source}: {half_character(error)}") from error
+    return ParsedRows(source, pl.DataFrame([*ids, numbers.alias("number")]), location)

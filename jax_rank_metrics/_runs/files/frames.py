@@ -1,0 +1,410 @@
+"""Frames of judgements and runs: names of columns, checks of values, lists as rows."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.optional import LazyLibrary
+from jax_rank_metrics._runs.files.source import half_character
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyLibrary("polars", "jrm.join", "trec")
+
+ValueColumn = Literal["relevance", "score"]
+
+
+# Raises an error from the index of a row and the reason.
+Fail = Callable[[int, str], NoReturn]
+
+IDS = ("query_id", "doc_id")
+SUBTOPIC = "subtopic"
+
+# The columns of query, document and number, as programs name them.
+_RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
+_TERRIER = "docno", "docid"  # where both are there, the latter is a number in an index
+_KNOWN: dict[ValueColumn, tuple[tuple[str, str, str], ...]] = {
+    "relevance": (
+        ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
+        *(("qid", doc, number) for doc in _TERRIER for number in ("label", "rel")),
+        *(_RANX, _BEIR),  # the latter also of MTEB
+    ),
+    "score": (
+        ("query_id", "doc_id", "score"),
+        *(("qid", doc, "score") for doc in _TERRIER),
+        *(_RANX, _BEIR),
+    ),
+}
+_SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
+# Columns in which lower is better.
+_RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
+
+# Why an integer is refused of which float64 makes the same as of another one.
+NOT_HELD = (
+    "which float64, as some numbers are no integers, does not tell from another one; pass "
+    "smaller numbers"
+)
+
+
+def first_true(rows: "pl.Series") -> int | None:
+    """Returns the index of the first row that is True, or None; null is not."""
+    index = rows.fill_null(False).arg_max()
+    return None if index is None or not rows[index] else int(index)
+
+
+def listed(names: Iterable[object]) -> str:
+    """Returns names separated by commas, for messages.
+
+    A name is quoted if it is empty, contains a comma, or begins or ends with white space.
+
+    >>> listed(["query_id", " doc_id"])
+    "query_id, ' doc_id'"
+    """
+    return ", ".join(
+        name if re.fullmatch(r"\S(?:[^,]*\S)?", name) else repr(name)
+        for name in map(str, names)
+    )
+
+
+def known_columns(
+    names: Sequence[str], value: ValueColumn, may_be_lists: bool = True
+) -> tuple[str, ...]:
+    """Returns the columns of query, document, number and perhaps subtopic among names.
+
+    They are those of this package where no program's are there. In a run without scores,
+    the number is its rank. Documents in lists need no numbers, whose name may be plural.
+
+    Raises:
+        ValueError: if those of two programs are there.
+
+    >>> known_columns(("qid", "docid", "docno", "label"), "relevance")
+    ('qid', 'docno', 'label')
+    >>> known_columns(("qid", "docno", "rank"), "score")
+    ('qid', 'docno', 'rank')
+    >>> known_columns(("query_id", "doc_ids", "scores"), "score")
+    ('query_id', 'doc_ids', 'scores')
+    """
+    known, ranks = {*names}, [name for name in names if is_rank(name)]
+    if "docno" in known:
+        known.discard("docid")
+    present: list[tuple[str, ...]]
+    present = [triple for triple in _KNOWN[value] if {*triple} <= known]
+    if not present and value == "score":
+        pairs = dict.fromkeys(triple[:2] for triple in _KNOWN[value])
+        present = [
+            (*pair, name) for pair in pairs for name in ranks if {*pair} <= known
+        ]
+    if len(present) > 1:
+        raise ValueError(
+            f"the columns may be {listed(present[0])} or {listed(present[1])}"
+        )
+    if not present and may_be_lists:
+        numbers = [f"{number}{s}" for *_, number in _KNOWN[value] for s in ("", "s")]
+        present = [
+            columns
+            for query, doc, number in _KNOWN[value]
+            for columns in (
+                (query, doc, f"{number}s"),
+                (query, doc),
+                *((query, f"{doc}s", name) for name in numbers),
+                (query, f"{doc}s"),
+            )
+            if {*columns} <= known
+        ]
+    triple = present[0] if present else _KNOWN[value][0]
+    subtopics = [name for name in _SUBTOPICS if name in names and value == "relevance"]
+    if len(subtopics) > 1:
+        raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
+    return (*triple, *subtopics)
+
+
+def is_rank(name: str) -> bool:
+    """Returns whether a column of this name holds ranks, of which lower ones are better."""
+    return str(name).strip().lower() in _RANKS
+
+
+def scores_of_ranks(ranks: "pl.Series", fail: Fail, first_rank: int = 0) -> "pl.Series":
+    """Returns scores, which fall with the rank; passes a row that is no rank to `fail`."""
+    numbers = finite_numbers(ranks)
+    row = first_true(numbers.is_null() | (numbers < first_rank) | (numbers % 1 != 0))
+    if row is not None:
+        start = "1" if first_rank else "0 or 1"
+        fail(row, f"the rank is {ranks[row]}; pass integers, counted from {start}")
+    return 0.0 - numbers  # of which none is -0.0
+
+
+def finite_numbers(texts: "pl.Series") -> "pl.Series":
+    """Returns text as float64, null where it is no finite number."""
+    numbers = texts.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
+
+
+def standard_names(value: ValueColumn, count: int) -> tuple[str, ...]:
+    """Returns the names here of the first columns: query, document, number, subtopic."""
+    return (*IDS, value, SUBTOPIC)[:count]
+
+
+def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFrame":
+    """Returns the columns of ids and of `value`, checked and converted.
+
+    Ids, and so subtopics, become strings or int64, scores float64, and relevance int64 or
+    float64. Plain scores have no column query_id. The first row that is wrong is passed to
+    `fail`.
+    """
+    names = (*IDS, value, SUBTOPIC)
+    return frame.select(
+        _numbers(frame[name], value, fail) if name == value else _ids(frame[name], fail)
+        for name in names
+        if name in frame.columns
+    )
+
+
+def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
+    """Returns ids as strings or int64, none of them missing."""
+    if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
+        ids = ids.cast(pl.String)
+    if ids.is_empty() and ids.dtype != pl.String:  # of whichever dtype
+        ids = pl.Series(ids.name, [], pl.Null)
+    if ids.dtype == pl.String:
+        missing = ids.is_null() | (ids == "")
+    elif ids.dtype.is_integer() or ids.dtype == pl.Null:
+        missing = ids.is_null()
+    else:
+        row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
+        fail(
+            row or 0,
+            f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
+        )
+    row = first_true(missing)
+    if row is not None:
+        fail(row, f"{ids.name} is missing")
+    if ids.dtype == pl.String:
+        return ids
+    integers = ids.cast(pl.Int64, strict=False)
+    row = first_true(integers.is_null())
+    if row is not None:
+        fail(row, f"{ids.name} is {ids[row]}, beyond 64 bits; pass it as a string")
+    return integers
+
+
+def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series":
+    """Returns numbers as float64, and relevance without fractions as int64.
+
+    A relevance is finite. A score may be infinite, but not NaN. Integer scores stay
+    integers if float64 might not distinguish them.
+    """
+    dtype = column.dtype
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
+        fail(0, f"{value} is {dtype}; pass numbers")
+    row = first_true(column.is_null())
+    if row is not None:
+        fail(row, f"{value} is missing")
+    if value == "relevance" and not dtype.is_float():
+        integers = column.cast(pl.Int64, strict=False)
+        # A cast of decimals would drop their fractions.
+        if not integers.has_nulls() and not dtype.is_decimal():
+            return integers
+    if value == "score" and dtype.is_integer():
+        if are_wide(column.cast(pl.Float64)):
+            return column
+    stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
+    numbers = stripped.cast(pl.Float64, strict=False)
+    row = first_true(numbers.is_null())
+    if row is not None:
+        fail(row, f"{value} is {column[row]!r}, which is not a number")
+    is_bad = numbers.is_nan() if value == "score" else ~numbers.is_finite()
+    row = first_true(is_bad)
+    if row is not None:
+        expected = "a number" if value == "score" else "a finite number"
+        fail(row, f"{value} is {numbers[row]}; pass {expected}")
+    if dtype == pl.String and value == "score" and are_wide(numbers):
+        integers = stripped.cast(pl.Int64, strict=False)
+        if not integers.has_nulls():
+            return integers
+        integer = same_in_float64(integers.drop_nulls())
+        at = None if integer is None else first_true(integers == integer)
+        if at is not None:
+            fail(at, f"score is {integer}, {NOT_HELD}")
+    return numbers
+
+
+def are_wide(numbers: "pl.Series") -> bool:
+    """Returns whether some numbers may be integers that float64 does not distinguish."""
+    return bool((numbers.is_finite() & (numbers.abs() >= 2.0**53)).any())
+
+
+def same_in_float64(integers: Iterable[int]) -> int | None:
+    """Returns the first integer of which float64 makes the same as of an earlier one."""
+    known: dict[float, int] = {}
+    for integer in integers:
+        if known.setdefault(float(integer), integer) != integer:
+            return integer
+    return None
+
+
+def first_repeat(frame: "pl.DataFrame") -> int | None:
+    """Returns the index of the first row that repeats the ids of an earlier one, or None.
+
+    Subtopics belong to the ids. Plain scores, which have no query ids, do not repeat.
+    """
+    if "query_id" not in frame.columns:
+        return None
+    # Equal pairs have equal hashes, so that no pair repeats if all hashes differ. Checking
+    # this takes a fifth of the time of comparing the pairs.
+    ids = id_columns(frame)
+    hashes = pl.sum_horizontal(
+        pl.col(name).hash(seed) * seed for seed, name in enumerate(ids, 1)
+    )
+    if frame.select(hashes.n_unique()).item() == frame.height:
+        return None
+    return first_true(~frame.select(ids).to_struct().is_first_distinct())
+
+
+def id_columns(frame: "pl.DataFrame") -> list[str]:
+    """Returns the columns that tell a row from all others."""
+    return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
+
+
+def series(name: str, column: str, values: Any) -> "pl.Series":
+    """Returns values as a column of the argument `name`, if they have one dtype."""
+    try:
+        return pl.Series(column, values)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: {half_character(error)}") from error
+    except OverflowError as error:
+        raise ValueError(
+            f"{name}: {column} holds an integer beyond 128 bits; pass "
+            + ("strings" if column in IDS else "floats")
+        ) from error
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise ValueError(
+            f"{name}: {column} holds values of several kinds, or a missing one; pass "
+            "strings only, or numbers only"
+        ) from error
+
+
+# Tells the document of a chunk, by whose id a run may have it.
+DocumentOf = Callable[[Any], Any] | Mapping[Any, Any]
+
+
+def is_listed(frame: "pl.DataFrame") -> bool:
+    """Returns whether a frame has a list of documents in each row."""
+    return frame["doc_id"].dtype == pl.List
+
+
+def rows_of_lists(
+    frame: "pl.DataFrame", value: ValueColumn, fail: Fail
+) -> "pl.DataFrame":
+    """Returns a checked row for each document of a frame with a list in each row.
+
+    A query whose list is empty has one row, in which the document is null. Without
+    numbers, scores fall along a list, judged documents have the relevance 1, and a column
+    `repeated` tells which documents occur earlier in their list.
+
+    Args:
+        frame: A query in each row, with a list of documents, and perhaps one of numbers.
+        value: "relevance" for judgements, "score" for a run.
+        fail: Is told the row of `frame` that is wrong, and why.
+
+    >>> frame = pl.DataFrame({"query_id": ["q"], "doc_id": [["b", "a"]]})
+    >>> rows_of_lists(frame, "score", print).rows()
+    [('q', 'b', -1.0, False), ('q', 'a', -2.0, False)]
+    """
+    is_ranked = value not in frame.columns
+    sizes = frame["doc_id"].list.len()
+    if is_ranked:
+        ranks = pl.int_ranges(-1, -1 - sizes.cast(pl.Int64), -1, eager=True)
+        numbers = ranks if value == "score" else ranks.list.eval(pl.element() * 0 + 1)
+        frame = frame.with_columns(numbers.alias(value))
+    queries = cleaned(frame.select("query_id"), value, fail)["query_id"]
+    row = first_true(queries.is_duplicated())
+    if row is not None:
+        fail(
+            row, f"query {queries[row]!r} is there twice; pass one list for each query"
+        )
+    for name in ("doc_id", value):
+        if frame[name].dtype != pl.List:
+            fail(0, f"{name} is {frame[name].dtype}; pass lists, as doc_id has them")
+        row = first_true(frame[name].is_null() | (frame[name].list.len() != sizes))
+        if row is not None:
+            fail(row, f"{name} is missing, or of another length than the other list")
+    frame = frame.with_columns(queries).with_row_index("row")
+    rows = frame.explode("doc_id", value, empty_as_null=False)
+    documents = cleaned(
+        rows, value, lambda row, reason: fail(int(rows["row"][row]), reason)
+    )
+    parts = [
+        documents.with_columns(rows["row"]),
+        frame.filter(sizes == 0).select("query_id", "row"),
+    ]
+    documents = pl.concat(parts, how="diagonal").sort("row", maintain_order=True)
+    if is_ranked:
+        repeated = ~documents.select(IDS).to_struct().is_first_distinct()
+        documents = documents.with_columns(repeated.alias("repeated"))
+    return documents.drop("row")
+
+
+def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
+    """Returns a run with the documents of its chunks, of which the best score stays.
+
+    Args:
+        run: The run, checked.
+        document: See `join`.
+
+    Raises:
+        ValueError: if `document` has none for a chunk, or one that is no id.
+        TypeError: if `document` is neither a function nor a dict.
+    """
+    chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
+    if isinstance(document, Mapping):
+        unknown = [chunk for chunk in chunks if chunk not in document]
+        if unknown:
+            raise ValueError(
+                f"document has no entry for {unknown[0]!r}, a document of the run; "
+                "pass a dict of all of them, or a function"
+            )
+        document = document.__getitem__
+    elif not callable(document):
+        raise TypeError(
+            f"document: got {kind_of(document)}; pass a function or a dict that tells "
+            "the document of a chunk"
+        )
+    ids = series("document", "doc_id", [*map(document, chunks)])
+    pairs = pl.DataFrame([chunks.alias("chunk"), ids])
+    run = run.rename({"doc_id": "chunk"}).join(
+        pairs, "chunk", "left", maintain_order="left"
+    )
+    return run.group_by(IDS, maintain_order=True).agg(pl.col("score").max())
+
+
+def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
+    """Returns remarks on documents that repeat, and on lists without any.
+
+    Args:
+        judged: Judgements, with empty lists and repeated documents.
+        run: A run of the same kind.
+    """
+    undefined = "nothing is relevant; `undefined=` says what such lists count"
+    repeated = (
+        "a document is there twice; its first rank counts, and `repeats` says whether the "
+        "others stay taken"
+    )
+    problems = [
+        (undefined, judged, judged["doc_id"].is_null()),
+        ("nothing was retrieved", run, run["doc_id"].is_null()),
+    ]
+    for problem, rows in (
+        ("a judged document is there twice; it counts once", judged),
+        (repeated, run),
+    ):
+        if "repeated" in rows.columns:
+            problems.append((problem, rows, rows["repeated"]))
+    remarks = []
+    for problem, rows, has_problem in problems:
+        queries = rows["query_id"].filter(has_problem).unique(maintain_order=True)
+        if len(queries):
+            count = f"{len(queries)} of {rows['query_id'].n_unique()} lists"
+            remarks.append(f"in {count}, such as that of {queries[0]!r}, {problem}")
+    return remarks

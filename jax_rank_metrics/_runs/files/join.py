@@ -1,0 +1,536 @@
+"""`jrm.join`: judgements and a run, of any form, as one set of lists."""
+
+import contextlib
+import numbers
+import unicodedata
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, runtime_checkable
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.choices import Missing, Repeats, TiesOfFiles, Unjudged
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.messages import argument, short_errors
+from jax_rank_metrics._runs.files.frames import (
+    IDS,
+    NOT_HELD,
+    DocumentOf,
+    ValueColumn,
+    by_documents,
+    cleaned,
+    first_repeat,
+    is_listed,
+    is_rank,
+    known_columns,
+    listed,
+    pl,
+    rows_of_lists,
+    same_in_float64,
+    scores_of_ranks,
+    series,
+    standard_names,
+)
+from jax_rank_metrics._runs.files.joined import Joined, keep_first
+from jax_rank_metrics._runs.files.judged_run import JudgedRun, find_judged
+from jax_rank_metrics._values.remarks import colliding_scores
+
+
+@runtime_checkable
+class _Frame(Protocol):
+    """A data frame, of whichever library."""
+
+    @property
+    def columns(self) -> Iterable[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def frame_of(name: str, data: Any, value: ValueColumn) -> "pl.DataFrame":
+    """Returns an argument of `join` as a frame with checked columns.
+
+    Args:
+        name: The argument, "qrels" or "run", for messages.
+        data: A frame of polars or pandas, a table of Arrow, a dict
+            `{query: {document: number}}`, or lists of documents, by query or by position.
+            Columns have names of `known_columns`.
+        value: The column of numbers: "relevance" or "score".
+
+    Raises:
+        TypeError: if `data` is anything else.
+        ValueError: if it lacks a column or has one twice; with the row, or the query and
+            the document of a dict, if an id or number is missing or wrong, or a document
+            repeats.
+    """
+
+    def fail(row: int, reason: str) -> NoReturn:
+        location = f"row {row}"
+        if isinstance(data, Mapping):
+            query, doc = raw.select(IDS).row(row)
+            document = "" if is_listed(raw) else f", document {doc!r}"
+            location = f"query {query!r}{document}"
+        raise ValueError(f"{name}, {location}: {reason}")
+
+    raw, has_ranks = _raw_frame(name, data, value)
+    has_lists = is_listed(raw)
+    frame = rows_of_lists(raw, value, fail) if has_lists else raw
+    if has_ranks:
+        frame = frame.with_columns(score=scores_of_ranks(frame["score"], fail))
+    if not has_lists:
+        frame = cleaned(frame, value, fail)
+    # A frame from `read_run` has no repeats, but the caller may have joined it to another.
+    is_distinct = isinstance(data, Mapping) or "repeated" in frame.columns
+    row = None if is_distinct else first_repeat(frame)
+    if row is not None:
+        query, doc = frame.select(IDS).row(row)
+        cure = "pass it once"
+        if value == "relevance":
+            cure += ", or say in a column subtopic what it is relevant to"
+        fail(row, f"document {doc!r} of query {query!r} is there twice; {cure}")
+    return frame
+
+
+def _raw_frame(name: str, data: Any, value: ValueColumn) -> tuple["pl.DataFrame", bool]:
+    """Returns the columns of `data` as they are, and whether the scores are ranks."""
+    columns: dict[str, object]
+    names: Sequence[object] = ()
+    has_ranks = False
+    if (column_names := getattr(data, "column_names", None)) is not None:
+        _check_names(name, column_names)  # of which polars would rename one
+    data = inputs.as_frame(data, "jrm.join")
+    if isinstance(data, pl.Series):
+        data = data.to_list()
+    is_mapping = isinstance(data, Mapping)
+    if is_mapping and (
+        not data or any(isinstance(held, Mapping) for held in data.values())
+    ):
+        columns = _columns(name, data, value)
+    elif is_mapping or isinstance(data, (list, tuple)) or inputs.is_series(data):
+        queries, docs = inputs.ragged_lists(name, data, is_ordered=value == "score")
+        columns = {"query_id": range(len(docs)) if queries is None else queries}
+        columns["doc_id"] = docs or pl.Series(docs, dtype=pl.List(pl.Null))
+    elif isinstance(data, _Frame):
+        names = [*data.columns]
+        _check_names(name, names)
+        try:
+            known = known_columns(names, value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}; drop the others") from error
+        has_ranks = is_rank(known[-1])
+        is_plain = name == "run" and known[0] not in names  # plain scores
+        missing = [column for column in known[is_plain:] if column not in names]
+        if missing:
+            raise ValueError(
+                f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
+            )
+        standard = standard_names(value, len(known))
+        present = dict(zip(standard, known, strict=True))
+        if is_plain:
+            del present["query_id"]
+        is_polars = isinstance(data, pl.DataFrame)
+        columns = {
+            column: data[source] if is_polars else _numeric(data[source])
+            for column, source in present.items()
+        }
+    else:
+        raise TypeError(
+            f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "
+            f"doc_id and {value}, a dict {{query: {{doc: {value}}}}}, or "
+            f"{{query: [doc, …]}}"
+        )
+    frame = pl.DataFrame([series(name, *column) for column in columns.items()])
+    if value not in frame.columns and not is_listed(frame):
+        raise ValueError(
+            f"{name} has no column {value!r}, only {listed(names)}; rename it"
+        )
+    return frame, has_ranks
+
+
+def _check_names(name: str, columns: Sequence[object]) -> None:
+    """Raises ValueError if a frame has no column, or one twice, which cannot be read."""
+    if not columns:
+        raise ValueError(
+            f"{name} has no columns; pass a frame of queries and documents"
+        )
+    repeated = [column for column in columns if list(columns).count(column) > 1]
+    if repeated:
+        raise ValueError(
+            f"{name} has several columns {repeated[0]!r}; drop or rename all but one"
+        )
+
+
+def _columns(
+    name: str, data: Mapping[object, object], value: ValueColumn
+) -> dict[str, object]:
+    """Returns the columns of a dict of dicts.
+
+    >>> columns = _columns("run", {"q1": {"a": 0.5, "b": 0.1}, "q2": {}}, "score")
+    >>> for column in columns.values():
+    ...     print([*column])
+    ['q1', 'q1']
+    ['a', 'b']
+    [0.5, 0.1]
+    """
+    queries, counts, doc_ids, values = [], [], [], []
+    for query, documents in data.items():
+        if not isinstance(documents, Mapping):
+            raise TypeError(
+                f"{name}: query {query!r} holds {kind_of(documents)}; pass a dict of "
+                "documents to numbers"
+            )
+        if documents:
+            queries.append(query)
+            counts.append(len(documents))
+            doc_ids += documents.keys()
+            values += documents.values()
+    values = _one_dtype(name, values)
+    rows = np.repeat(np.arange(len(queries)), np.array(counts, int))
+    query_ids = series(name, "query_id", queries)[rows]
+    return dict(zip((*IDS, value), (query_ids, doc_ids, values), strict=True))
+
+
+def _numeric(column: object) -> np.ndarray | list[object]:
+    """Returns a column as an array if it holds numbers, else as a list.
+
+    Strings of pandas are an array of objects, which polars reads only as a list.
+    """
+    values = np.asarray(column)
+    if values.dtype.kind in "biuf":
+        return values
+    return [
+        cell.tolist() if isinstance(cell, np.ndarray) else cell
+        for cell in values.tolist()
+    ]
+
+
+def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
+    """Returns numbers of several kinds in one dtype; floats have to hold the integers."""
+    kinds = {*map(type, values)}
+    if kinds in ({int}, {float}):
+        return values
+    are_integers = {issubclass(kind, numbers.Integral) for kind in kinds}
+    if all(issubclass(kind, numbers.Real) for kind in kinds):
+        dtype = np.float64 if False in are_integers else np.int64
+        with contextlib.suppress(OverflowError):
+            array = np.fromiter(values, dtype)
+            if len(are_integers) < 2 or not (np.abs(array) >= 2.0**53).any():
+                return array
+    array = _numeric(values)
+    if isinstance(array, np.ndarray) and (np.abs(array) >= 2.0**53).any():
+        integer = same_in_float64(n for n in values if isinstance(n, int))
+        if integer is not None:
+            raise ValueError(f"{name} holds {integer}, {NOT_HELD}")
+    return array
+
+
+_SHOWN = 2  # documents of each side that a remark names
+_LEAST_JUDGED = 0.01  # of the retrieved documents: fewer are judged if ids never match
+
+
+def remarks_on_join(run: JudgedRun) -> list[str]:
+    """Returns remarks on lists, ids that never match, and scores that collide.
+
+    Args:
+        run: Judgements and the whole run, of any depth and with unjudged documents.
+    """
+    remarks = [*run.remarks, *_unmatched_ids(run)]
+    if run.collides is not None and run.collides.any():
+        first = run.query_ids[int(np.argmax(run.collides))]
+        remarks.append(
+            colliding_scores(
+                f"{np.count_nonzero(run.collides)} of {len(run.query_ids)} queries, "
+                f"such as {first!r}",
+                "float64",
+                "write smaller integers, or leave the rules of trec_eval",
+            )
+        )
+    return remarks + _ids_that_print_alike(run)
+
+
+def _ids_that_print_alike(run: JudgedRun) -> list[str]:
+    """Remarks on documents whose ids are the same letters, written in two ways.
+
+    An "é" is one character of Unicode, or an "e" and an accent.
+    """
+    known: dict[str, str] = {}
+    for ids in (run.judged.doc_ids, run.retrieved.doc_ids):
+        if ids.dtype != pl.String:
+            return []
+        has_accents = ids.str.len_bytes() != ids.str.len_chars()
+        for doc_id in ids.filter(has_accents).unique(maintain_order=True):
+            written = known.setdefault(unicodedata.normalize("NFC", doc_id), doc_id)
+            if written != doc_id:
+                return [
+                    f"the documents {ascii(written)[:80]} and {ascii(doc_id)[:80]} print "
+                    "alike but differ; pass ids through unicodedata.normalize('NFC', …) if "
+                    "they are the same"
+                ]
+    return []
+
+
+def _unmatched_ids(run: JudgedRun) -> list[str]:
+    """Remarks if hardly any retrieved document is judged, and none of them is relevant."""
+    counts, is_hit = run.retrieved.counts, run.is_retrieved
+    num_retrieved, num_judged = int(counts.sum()), np.count_nonzero(is_hit)
+    is_found = is_hit & (run.judged.values > 0)
+    if num_judged >= _LEAST_JUDGED * num_retrieved or is_found.any():
+        return []
+    first = int(np.argmax((counts > 0) & (run.judged.counts > 0)))
+    examples = [
+        ", ".join(
+            repr(doc_id)[:80] for doc_id in rows.doc_ids[rows.ranges()[first]][:_SHOWN]
+        )
+        for rows in (run.judged, run.retrieved)
+    ]
+    return [
+        f"{num_judged} of {num_retrieved} retrieved documents are judged, and none is "
+        f"relevant: of query {run.query_ids[first]!r}, the judgements hold "
+        f"{examples[0]}, and the run {examples[1]}; pass ids that are written alike on "
+        "both sides, if these are the same documents"
+    ]
+
+
+MAX_SHOWN = 5  # ids that a message names
+
+
+def join(
+    qrels: object,
+    run: object,
+    *,
+    missing: Missing = "error",
+    unjudged: Unjudged = "error",
+    depth: int | None = None,
+    ties: TiesOfFiles = "expected",
+    condensed: bool = False,
+    repeats: Repeats = "keep",
+    document: DocumentOf | None = None,
+) -> Joined:
+    """Joins judgements and a run to lists, one for each query that is judged.
+
+    A list is everything known about a query: the documents that the run retrieved, with
+    their scores, and the label 0 if they were not judged; and those that were judged but
+    not retrieved, which count among the relevant ones without having a rank.
+
+    Scores are compared as float64, so that doubles which float32 cannot distinguish do
+    not tie. Scores that are integers are compared as integers, of any size.
+
+    If ids are integers on one side and strings on the other, they are strings on both: 1
+    and "1" are then equal, 1 and "01" are not.
+
+    Args:
+        qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
+            columns query_id, doc_id and relevance, such as `read_qrels` returns, or those
+            of another program that it knows; or a dict `{query: {document: relevance}}`. A
+            query without documents is ignored, and one without documents in the run is as
+            if the run lacked it. If a column tells the subtopics to which
+            documents are relevant, a document has the label 1 if it is to any, and
+            metrics of subtopics can be measured.
+
+            Or lists of the relevant documents, `{query: [document, …]}`, as a dict or
+            Series, in a column doc_id or doc_ids of a frame, or a list of lists, whose
+            queries are 0, 1, …. A query with an empty list has nothing relevant.
+        run: The same with score; of a frame that has none, the column rank or position is
+            read, of which lower is better. A frame without query_id, as of plain scores,
+            has an item for each of the judgements, in the same order. Lists of documents
+            are in rank order; for a query with an empty list nothing was retrieved.
+        missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
+            lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
+            them the weight 0, like trec_eval without `-c`.
+        unjudged: What to do with queries that have no judgements: "error", or "skip" to
+            leave them out.
+        depth: How many documents of each query to keep: those with the best scores and,
+            among equal scores, the last ids, as under `trec_eval -M`. None keeps all.
+        ties: The meaning of equal scores: "expected", the documents tie, as `rank`
+            explains; or "trec", the document with the last id, by its UTF-8 bytes, ranks
+            first, as in trec_eval. Version 10 of trec_eval compares doubles, as this
+            function does. Version 9, which pytrec_eval contains, first rounds them to
+            float32; for its order, do the same to the scores of the run.
+        condensed: Whether documents that were not judged leave the run, so that later
+            ones move up, as under `trec_eval -J` (condensed lists). Documents with a
+            relevance below 0 were not judged. Whether the run lacks a query is decided
+            before, and so is `depth`.
+        repeats: What a document that occurs earlier in a ranked list leaves behind: "keep"
+            its rank, as `rank_ids` does, or "remove" it, so that later ones move up.
+        document: For runs of chunks, the document of each: a function of the id of a
+            chunk, or a dict. Only the best chunk of a document stays.
+
+    It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
+    match, judgements of which none reaches the `relevance_threshold` 1, and lists that are
+    empty or name a document twice.
+
+    Returns:
+        A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
+        those of `rank`, and its `arguments(metrics)` those of `jax_rank_metrics.evaluate`.
+
+    Raises:
+        ValueError: if queries are missing or unjudged, unless these are skipped; if a
+            document repeats in a table, an id is missing, a score is NaN or a relevance
+            exceeds float32; if an option is unknown; if no query is in both, so that
+            there is nothing to measure, unless missing="zero".
+        TypeError: if qrels or run has none of these forms.
+        ModuleNotFoundError: if polars is not installed.
+
+    >>> import jax_rank_metrics as jrm
+    >>> qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
+    >>> run = {"q1": {"a": 0.5, "b": 0.9}, "q2": {"x": 0.2, "a": 0.1}}
+    >>> joined = join(qrels, run)
+    >>> joined
+    Joined(2 queries, 4 judged, 4 retrieved)
+    >>> metrics = ("recall@2", "mrr")
+    >>> states = joined.evaluate(metrics)
+    >>> {name: float(state) for name, state in states.items()}
+    {'recall@2': 0.75, 'mrr': 0.5}
+    >>> lists = joined.measure(metrics)
+    >>> dict(zip(joined.query_ids, lists["recall@2"].values.tolist()))
+    {'q1': 0.5, 'q2': 1.0}
+
+    The documents of the first query, in rank order:
+
+    >>> ranking = jrm.rank(**joined.arguments())
+    >>> is_first = ranking.segment_ids == 0
+    >>> joined.doc_ids[[int(i) for i in ranking.items[is_first] if i >= 0]].to_list()
+    ['b', 'a']
+    """
+    inputs.option("missing", missing, Missing)
+    inputs.option("unjudged", unjudged, Unjudged)
+    inputs.option("ties", ties, TiesOfFiles)
+    inputs.option("repeats", repeats, Repeats)
+    if depth is not None:
+        inputs.positive_integer("depth", depth)
+    with short_errors():
+        judged_run = _judged_run_of(qrels, run, ties, repeats, document)
+        joined = joined_of(
+            judged_run,
+            missing=missing,
+            unjudged=unjudged,
+            depth=depth,
+            ties=ties,
+            condensed=condensed,
+        )
+    for remark in joined.remarks:
+        warnings.warn(remark, stacklevel=2)
+    return joined
+
+
+def _judged_run_of(
+    qrels: object,
+    run: object,
+    ties: TiesOfFiles,
+    repeats: Repeats = "keep",
+    document: DocumentOf | None = None,
+) -> JudgedRun:
+    """Checks the arguments of `join`, and finds the judged documents in the run.
+
+    Raises:
+        ValueError: if either is empty; see `frame_of`.
+        TypeError: see `frame_of`.
+    """
+    judged = frame_of("qrels", qrels, "relevance")
+    retrieved = frame_of("run", run, "score")
+    # A dict of queries without documents is a run that has found nothing.
+    is_run = retrieved.height or (isinstance(run, Mapping) and run)
+    for name, is_there in (("qrels", judged["doc_id"].count()), ("run", is_run)):
+        if not is_there:
+            raise ValueError(
+                f"{name} is empty; pass at least one document of one query"
+            )
+    if document is not None:
+        retrieved = by_documents(retrieved, document)
+    return find_judged(judged, retrieved, ties, repeats)
+
+
+def join_dicts(
+    qrels: Mapping[str, Mapping[str, int]] | Any,
+    run: Mapping[str, Mapping[str, float]],
+    *,
+    condensed: bool,
+    ties: TiesOfFiles,
+) -> Joined:
+    """Returns `join` of dicts as programs on top of pytrec_eval have them.
+
+    Queries that the run lacks, or for which it holds no document, are lists in which
+    nothing was retrieved, and those without judgements are left out. With ties="trec",
+    scores are compared as float32.
+
+    Args:
+        qrels: The judgements, at least one; or a frame of those of subtopics.
+        run: The run.
+        condensed: See `join`.
+        ties: See `join`.
+    """
+    judged_run = _judged_run_of(qrels, run, ties)
+    if ties == "trec":
+        judged_run = judged_run.with_float32_scores()
+    return joined_of(
+        judged_run,
+        missing="zero",
+        unjudged="skip",
+        depth=None,
+        ties=ties,
+        condensed=condensed,
+    )
+
+
+def joined_of(
+    run: JudgedRun,
+    *,
+    missing: Missing,
+    unjudged: Unjudged,
+    depth: int | None,
+    ties: TiesOfFiles,
+    condensed: bool,
+) -> Joined:
+    """Returns what `join` does of judgements and a run in which they have been found."""
+    if len(run.unjudged) and unjudged == "error":
+        raise ValueError(
+            f"run: {_subject(run.unjudged)} no documents in qrels; pass "
+            f"{argument('unjudged', 'skip')} to leave such queries out"
+        )
+    is_answered, queries = run.is_answered, run.query_ids
+    if missing == "error" and not is_answered.all():
+        raise ValueError(
+            f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
+            f"{argument('missing', 'zero')} to count such queries as 0, or "
+            f"{argument('missing', 'skip')} to leave them out"
+        )
+    if missing == "skip" and not is_answered.any():
+        raise ValueError(
+            "qrels and run have no query in common, or run no document of any; compare "
+            "their ids"
+        )
+    relevance, max_float32 = run.judged.values, np.finfo(np.float32).max
+    is_large = relevance > max_float32
+    if is_large.any():
+        row = int(np.argmax(is_large))
+        raise ValueError(
+            f"qrels: document {run.judged.doc_ids[row]!r} has the relevance "
+            f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
+        )
+    is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
+    remarks = remarks_on_join(run)
+    if depth is not None:
+        run = keep_first(run, depth)
+    if condensed:  # Only documents that were judged stay in the run.
+        is_judged = np.zeros(len(run.retrieved.values), bool)
+        is_judged[run.retrieved_rows[run.is_retrieved & (relevance >= 0)]] = True
+        run = run.keep(is_judged)
+    choices = {
+        **run.choices,
+        "negative": "unjudged",
+        "nan": "error",
+        "cut": depth,
+    }
+    choices |= {"ties": ties, "unjudged": "removed" if condensed else "zero"}
+    if missing == "skip":  # of which lists may be empty
+        choices["queries"] = "both" if choices["duplicates"] == "error" else "listed"
+    return Joined(run, is_counted.astype(np.float32), ties, remarks, choices)
+
+
+def _subject(ids: "pl.Series") -> str:
+    """Returns queries as the subject of a message, as in "2 queries ('q1', 'q3') have"."""
+    ids = ids.unique(maintain_order=True)
+    names = ", ".join(map(repr, ids.head(MAX_SHOWN)))
+    if len(ids) == 1:
+        return f"query {names} has"
+    ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
+    return f"{len(ids)} queries ({names}{ellipsis}) have"

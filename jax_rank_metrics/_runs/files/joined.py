@@ -1,0 +1,672 @@
+"""`Joined`: metrics of every query, from the places of judged documents where they suffice.
+
+Places are those that trec_eval reads. All documents become packed lists on first use.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
+from jax_rank_metrics._engine.calls.signatures import Signature, signature
+from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._engine.metrics.run import (
+    Reading,
+    check_columns,
+    raise_refused,
+    read,
+    read_ranking,
+)
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ordering.order_on_host import (
+    best_rows,
+    count_places,
+    in_rank_order,
+)
+from jax_rank_metrics._engine.ranking import UnknownPlaceError, data_of
+from jax_rank_metrics._engine.sources.places import MAX_RANKS, rank_at_places
+from jax_rank_metrics._engine.sources.rank import rank
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.gains import overflow_message
+from jax_rank_metrics._ground.inputs.padding import make_blocks
+from jax_rank_metrics._ground.messages import argument
+from jax_rank_metrics._ground.one_off import one_off_jit
+from jax_rank_metrics._ground.types import ListWeights, Number, Undefined
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files.frames import pl
+from jax_rank_metrics._runs.files.judged_run import (
+    TOPICS,
+    JudgedRun,
+    PackedItems,
+    labels_of,
+    pack,
+)
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.on_host import HostSums
+from jax_rank_metrics._values.per_list import PerList, weighed_by
+from jax_rank_metrics._values.remarks import FlatLists, remark_on_grades, remark_on_ties
+
+_UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
+
+
+class Places(NamedTuple):
+    """All judged documents, list after list, each list in rank order.
+
+    Documents that were not retrieved come last in their list.
+    """
+
+    starts: np.ndarray  # [lists + 1], where the documents of each list begin and end
+    relevance: np.ndarray  # [documents]
+    retrieved: np.ndarray  # [documents] bool, whether it has a rank
+    above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
+    tied: np.ndarray  # [documents] int32, how many tie with it, itself included
+    num_retrieved: np.ndarray  # [lists] int32
+    rows: np.ndarray = np.zeros(0, int)  # [documents], in the judgements, if known
+
+
+class Joined:
+    """Judgements and a run; made by `join`.
+
+    There is a list for every query of the judgements, in the order of their first
+    appearance. `evaluate` and `measure` read most metrics from the places of the judged
+    documents alone, which are counted on the host. The arrays of all documents are made on
+    first use: they have an item for each document of a query, judged or retrieved, list
+    after list but not sorted. The last items are padding, with the mask False.
+
+    Attributes:
+        num_segments: The number of queries that have judgements.
+        list_weights: `[num_segments]` float32, 0 for queries that do not count, else 1.
+        query_ids: `[num_segments]`, a polars series, the id of every list.
+    """
+
+    num_segments: int
+    list_weights: np.ndarray
+    query_ids: "pl.Series"
+
+    def __init__(
+        self,
+        run: JudgedRun,
+        list_weights: np.ndarray,
+        ties: str,
+        remarks: Sequence[str] = (),
+        choices: Mapping[str, str | int | None] | None = None,
+    ) -> None:
+        """Holds what `join` has checked."""
+        self.num_segments = len(list_weights)
+        self.list_weights = list_weights
+        self.query_ids = run.query_ids
+        self._run = run
+        self._ties = ties
+        self._remarks = (*remarks,)
+        self._choices = dict(choices or {})  # of signatures
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The remarks on what was probably not intended, of which `join` has warned."""
+        return self.remarks_at(1)
+
+    def remarks_at(self, relevance_threshold: Number) -> tuple[str, ...]:
+        """Returns the remarks for metrics of this `relevance_threshold`."""
+        relevance = self._run.judged.values
+        counted = relevance[np.repeat(self.list_weights > 0, self._run.judged.counts)]
+        largest = float(counted.max(initial=0))
+        num_judged = int((relevance >= 0).sum())
+        of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
+        return (*self._remarks, *of_grades)
+
+    def reads_hash(self, bound: Bound) -> bool:
+        """Whether a metric reads tied documents in an order by hash."""
+        return self._ties != "trec" and bound.tie_reading == "order"
+
+    @property
+    def labels(self) -> np.ndarray:
+        """`[items]` int32, or float32 if a relevance is not an integer: the relevance.
+
+        0 where it is below 0 or unknown.
+        """
+        return self._packed.labels
+
+    @property
+    def scores(self) -> np.ndarray:
+        """`[items]` int32, larger for documents that rank higher, equal where they tie."""
+        return self._packed.scores
+
+    @property
+    def mask(self) -> np.ndarray:
+        """`[items]` bool, False for padding."""
+        return self._packed.mask
+
+    @property
+    def retrieved(self) -> np.ndarray:
+        """`[items]` bool, False for documents that were judged but not retrieved."""
+        return self._packed.retrieved
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns "judged" and "pooled", each `[items]` bool, and perhaps "subtopics".
+
+        A document of the judgements is pooled; it is judged if its relevance is not below
+        0. Judgements of subtopics make `[items, topics]` bool, where the topics of a list
+        are those to which anything is relevant, in the order of their first appearance.
+        """
+        return self._packed.columns
+
+    @property
+    def segment_ids(self) -> np.ndarray:
+        """`[items]` int32, the index of the item's query in `query_ids`; −1 for padding."""
+        return self._packed.segment_ids
+
+    @property
+    def doc_ids(self) -> "pl.Series":
+        """`[items]`, a polars series, the id of every item; null for padding."""
+        return self._packed.doc_ids
+
+    def arguments(self, metrics: Metrics | None = None) -> dict[str, Any]:
+        """Returns the arguments of `rank`, `evaluate` or a metric, by name.
+
+        Args:
+            metrics: The metrics to evaluate: `columns` then holds only what these read, as
+                `evaluate` demands. None returns all columns, for `rank`.
+        """
+        columns = self.columns
+        if metrics is not None:
+            specs = [bound.spec for bound in bind_all(metrics)]
+            read = {
+                column
+                for spec in specs
+                for column in (*spec.columns, *spec.optional_columns)
+            }
+            columns = {name: columns[name] for name in columns if name in read}
+        names = ("labels", "scores", "mask", "retrieved", "list_weights")
+        names += ("segment_ids", "num_segments")
+        return {name: getattr(self, name) for name in names} | {"columns": columns}
+
+    def measure(
+        self, metrics: Metrics, list_weights: ListWeights | None = None
+    ) -> dict[str, PerList]:
+        """Computes several metrics of every query.
+
+        Most metrics ask for no more than the places of the judged documents, so that few
+        programs are compiled and little is computed. The others, such as `tau`, or `inst`
+        if documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
+
+        Args:
+            metrics: As for `jax_rank_metrics.evaluate`.
+            list_weights: `[num_segments]`, what each query weighs in means, at least 0; or
+                a Series, a dict or a frame by query. Queries that do not count weigh 0.
+
+        Returns:
+            A dict from each name, as typed, to its values `[num_segments]`, or
+            `[num_segments, k]` for several cutoffs, as NumPy arrays.
+
+        Raises:
+            ValueError: if a name is unknown or cannot be parsed.
+            TypeError: if a metric has no such option.
+        """
+        weights = inputs.weights_of_lists(list_weights, self.query_ids, "queries")
+        bounds = bind_all(metrics)
+        readers = [bound.name for bound in bounds if TOPICS in bound.spec.columns]
+        if readers and self._run.subtopics is None:
+            raise ValueError(
+                f"{readers[0]} reads subtopics, which the judgements do not have; pass "
+                f"those of {argument('format', 'subtopics')}"
+            )
+        of_places = tuple(bound for bound in bounds if bound.name not in readers)
+        lists = {}
+        if of_places:
+            places = self._places
+            lists = measure_places(of_places, places, self.list_weights, self.query_ids)
+        readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
+        if readers_of_all:
+            ranking = data_of(rank(**self.arguments()))
+            reading = jax.device_get(read_ranking(readers_of_all, ranking))
+            lists |= _values_of(reading, readers_of_all, self.query_ids)
+        lists = {bound.name: lists[bound.name] for bound in bounds}
+        if weights is None:
+            return lists
+        return {name: weighed_by(x, weights) for name, x in lists.items()}
+
+    def evaluate(
+        self,
+        metrics: Metrics,
+        undefined: Undefined = "zero",
+        list_weights: ListWeights | None = None,
+    ) -> dict[str, Mean]:
+        """Computes the means of several metrics over the queries that count.
+
+        Args:
+            metrics: As for `jax_rank_metrics.evaluate`.
+            undefined: See `PerList.mean`.
+            list_weights: See `measure`.
+
+        Returns:
+            A dict from each name to its state, in the order of `metrics`.
+
+        Raises:
+            ValueError: as `measure`; or if `undefined` is none of the options.
+            TypeError: as `measure`.
+        """
+        return self._evaluate(bind_all(metrics), undefined, list_weights)[0]
+
+    def evaluation(
+        self,
+        metrics: Metrics,
+        undefined: Undefined = "zero",
+        list_weights: ListWeights | None = None,
+    ) -> Evaluation:
+        """Computes several metrics, and keeps means and values with the ids of queries.
+
+        `compare`, `leaderboard`, `table`, `to_frame` and the plots of runs take the result
+        as it is, and pair queries by their ids.
+
+        Args:
+            metrics: As for `jax_rank_metrics.evaluate`.
+            undefined: See `PerList.mean`.
+            list_weights: See `measure`.
+
+        Returns:
+            An `Evaluation`: the states of `evaluate` by the names of metrics, with the
+            lists of `measure`, `query_ids`, `signature`, and `remarks`, which name metrics
+            that read tied documents in one order. Its `retrieved_ids` are `[queries, 0]`:
+            documents of all queries are in `doc_ids`.
+
+        Raises:
+            ValueError: as `evaluate`.
+            TypeError: as `evaluate`.
+
+        >>> from jax_rank_metrics import join, table
+        >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
+        >>> joined = join(qrels, {"q1": {"a": 0.5, "b": 0.9}, "q2": {"x": 0.2, "a": 0.1}})
+        >>> evaluation = joined.evaluation(("recall@1,2", "mrr"))
+        >>> evaluation
+        Evaluation(recall@1,2 0.000, 1.000, mrr 0.500, 2 queries)
+        >>> evaluation.query_ids.tolist(), evaluation.lists["mrr"].values.tolist()
+        (['q1', 'q2'], [0.5, 0.5])
+        """
+        bounds = bind_all(metrics)
+        states, lists = self._evaluate(bounds, undefined, list_weights)
+        # Of no metric with a threshold, 0: nothing lies below it.
+        options = [dict(bound.options) for bound in bounds]
+        threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
+        remarks = self.remarks_at(threshold)
+        if any(map(self.reads_hash, bounds)):
+            documents: Any = lists_of_joined(self, threshold, bounds)
+            remarks += (*remark_on_ties(documents, documents.scores),)
+        return Evaluation(
+            states,
+            lists,
+            np.zeros((self.num_segments, 0), np.int32),
+            undefined,
+            remarks=remarks,
+            query_ids=self.query_ids.to_numpy(),
+            signature=self.signature(bounds, undefined),
+        )
+
+    def _evaluate(
+        self,
+        bounds: tuple[Bound, ...],
+        undefined: Undefined,
+        list_weights: ListWeights | None,
+    ) -> tuple[dict[str, Mean], dict[str, PerList]]:
+        """Returns the state of each metric, and its values."""
+        inputs.option("undefined", undefined, Undefined)
+        lists, states = self.measure(bounds, list_weights), {}
+        for bound in bounds:
+            values = dataclasses.replace(lists[bound.name], undefined=undefined)
+            lists[bound.name] = values
+            states[bound.name] = HostSums.of_lists(values, bound.state).state()
+        return states, lists
+
+    def signature(
+        self, metrics: Metrics, undefined: Undefined = "zero"
+    ) -> dict[str, Signature]:
+        """Returns the signature of each metric as it is measured here.
+
+        Args:
+            metrics: As for `measure`.
+            undefined: As for `evaluate`.
+
+        Returns:
+            A dict from each name, as typed, to its `Signature`.
+
+        Raises:
+            ValueError: as `measure`; or if `undefined` is none of the options.
+            TypeError: as `measure`.
+
+        >>> from jax_rank_metrics import join
+        >>> joined = join({"q": {"a": 1}}, {"q": {"a": 2, "x": 1}}, ties="trec")
+        >>> joined.signature("map")["map"]
+        'ap|ties:id-desc|duplicates:error|negative:unjudged|nan:error|def:1'
+        """
+        choices = self._choices | {"undefined": undefined}
+        return {bound.name: signature(bound, **choices) for bound in bind_all(metrics)}
+
+    def relevant_ranks(
+        self, query: str | int, relevance_threshold: Number | None = None
+    ) -> dict[str | int, float]:
+        """Returns the rank of every relevant document of a query, by its id, best first.
+
+        Ranks count from 1. A document that ties has the mean rank of its ties, and one that
+        was not retrieved the rank inf.
+
+        Args:
+            query: Its id.
+            relevance_threshold: The lowest relevance that is relevant; None is any above 0.
+
+        Raises:
+            KeyError: if there are no judgements of the query.
+
+        >>> from jax_rank_metrics import join
+        >>> joined = join({"q": {"a": 1, "b": 2, "c": 1}}, {"q": {"c": 1, "x": 2, "a": 1}})
+        >>> joined.relevant_ranks("q")
+        {'a': 2.5, 'c': 2.5, 'b': inf}
+        """
+        places, (indices, ids) = self._places, self._ids
+        rows = slice(*places.starts[indices[query] :][:2])
+        threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
+        relevant = np.arange(len(ids))[rows][places.relevance[rows] >= threshold]
+        ranks = places.above[relevant] + (places.tied[relevant] + 1) / 2
+        ranks = np.where(places.retrieved[relevant], ranks, np.inf).tolist()
+        return dict(zip(ids[places.rows[relevant]], ranks, strict=True))
+
+    @functools.cached_property
+    def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":
+        """The index of each query by its id, and the ids of the rows of judgements."""
+        indices = {query: index for index, query in enumerate(self.query_ids)}
+        return indices, self._run.judged.doc_ids
+
+    @functools.cached_property
+    def _places(self) -> Places:
+        return places_of(self._run, self._ties)
+
+    @functools.cached_property
+    def _packed(self) -> PackedItems:
+        is_trec = self._ties == "trec"
+        return pack(without_ties(self._run) if is_trec else self._run)
+
+    def __repr__(self) -> str:
+        """Shows how many queries and documents there are."""
+        num_skipped = int((self.list_weights == 0).sum())
+        skipped = f", {num_skipped} skipped" if num_skipped else ""
+        return (
+            f"Joined({self.num_segments} queries{skipped}, "
+            f"{int((self._run.judged.values >= 0).sum())} judged, "
+            f"{int(self._run.retrieved.counts.sum())} retrieved)"
+        )
+
+
+def lists_of_joined(
+    joined: Joined, threshold: Number, metrics: Sequence[Bound]
+) -> FlatLists:
+    """Returns the documents of the run, which some metrics read."""
+    labels, retrieved = joined.labels, joined.retrieved
+    return FlatLists(
+        labels=labels.astype(np.float64),
+        scores=joined.scores.astype(np.float64),
+        exists=retrieved,
+        relevant=retrieved & (labels >= labels.dtype.type(threshold)),
+        list_numbers=np.where(retrieved, joined.segment_ids, 0),
+        shape=(joined.num_segments,),
+        in_order=[bound.name for bound in metrics if joined.reads_hash(bound)],
+    )
+
+
+def keep_first(run: JudgedRun, depth: int) -> JudgedRun:
+    """Returns the first documents of each list of the run, those with the last ids of ties.
+
+    Args:
+        run: Judgements and a run.
+        depth: How many documents of each list to keep.
+    """
+    rows, above = _in_definite_order(run)
+    is_kept = np.zeros(len(run.retrieved.values), bool)
+    is_kept[rows[above < depth]] = True
+    return run.keep(is_kept)
+
+
+def without_ties(run: JudgedRun) -> JudgedRun:
+    """Returns a run whose values tell documents with equal scores apart by their ids.
+
+    They are the negative numbers of documents above each.
+    """
+    rows, above = _in_definite_order(run)
+    values = run.retrieved.values.copy()
+    values[rows] = -above
+    return run._replace(retrieved=run.retrieved._replace(values=values))
+
+
+def _in_definite_order(run: JudgedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the rows of the run, list after list in rank order, and their places.
+
+    Documents with equal scores are in the order of trec_eval.
+    """
+    retrieved, ranges = run.retrieved, run.retrieved.ranges()
+    rows = best_rows(retrieved.values, ranges)
+    values, counts = retrieved.values[rows], retrieved.counts
+    first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
+    # Scores 9 7 7 5 of a list make the groups 1 2 2 3, of which the middle one is tied.
+    begins = np.ones(len(rows), bool)
+    begins[1:] = values[1:] != values[:-1]
+    begins[first_of_list] = True
+    tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
+    if len(tied):
+        ids = run.retrieved.doc_ids[rows[tied]].cast(pl.String)
+        order = _by_last_id(np.cumsum(begins)[tied], ids)
+        rows[tied] = rows[tied][order]
+    return rows, np.arange(len(rows)) - first_of_list
+
+
+def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
+    """Returns the indices that sort documents by group, and by falling id within each.
+
+    Ids are strings and compare by their bytes. Equal ids stay in order.
+    """
+    frame = pl.DataFrame({"group": groups, "id": ids})
+    keys = pl.arg_sort_by("group", "id", descending=[False, True], maintain_order=True)
+    return frame.select(keys).to_series().to_numpy()
+
+
+def places_of(run: JudgedRun, ties: str) -> Places:
+    """Counts the documents above each judged one, and those that tie with it.
+
+    Args:
+        run: Judgements and a run.
+        ties: See `join`. With "trec", no documents tie.
+    """
+    counts, values = run.retrieved.counts, run.retrieved.values
+    is_ranked, lists = run.is_retrieved, run.judged.list_ids()
+    above, tied = np.zeros((2, len(lists)), np.int32)
+    above[is_ranked], tied[is_ranked] = count_places(
+        [values[rows] for rows in run.retrieved.ranges()],
+        values[run.retrieved_rows[is_ranked]],
+        _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
+    )
+    if ties == "trec":
+        rows = np.flatnonzero(tied > 1)
+        if len(rows):
+            above[rows] += _count_later_ids(run, rows, above[rows], tied[rows])
+        tied[rows] = 1
+    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
+    return Places(
+        starts=_starts(run.judged.counts),
+        relevance=run.judged.values[order],
+        retrieved=is_ranked[order],
+        above=above[order],
+        tied=tied[order],
+        num_retrieved=counts.astype(np.int32),
+        rows=order,
+    )
+
+
+def _count_later_ids(
+    run: JudgedRun, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
+) -> np.ndarray:
+    """Counts the documents of the run with the score of a judged one and a later id.
+
+    Only tie groups that hold one of these are sorted by id.
+
+    Args:
+        run: Judgements and a run.
+        judged_rows: `[documents]`, at least one, rows of judgements that the run has.
+        above: `[documents]`, as in `Places`.
+        tied: `[documents]`, as in `Places`.
+    """
+    retrieved, lists = run.retrieved, run.judged.list_ids()[judged_rows]
+    with_ties, list_of_judged = np.unique(lists, return_inverse=True)
+    starts_of_lists = _starts(retrieved.counts[with_ties])
+    # Tie groups by the place of their first document among those of all these lists.
+    first, index, group_of_judged = np.unique(
+        starts_of_lists[list_of_judged] + above, return_index=True, return_inverse=True
+    )
+    sizes = tied[index]
+    starts, groups = _starts(sizes), np.repeat(np.arange(len(first)), sizes)
+    places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
+    ranges = retrieved.ranges()
+    rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
+    judged_ids, run_ids = run.judged.doc_ids, retrieved.doc_ids
+    # Judged documents stand before the run, so that they precede their equals there.
+    ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
+    order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))
+    is_judged = order < len(judged_rows)
+    num_before, in_order = np.cumsum(~is_judged)[is_judged], order[is_judged]
+    later = np.empty(len(judged_rows), np.int32)
+    later[in_order] = num_before - starts[group_of_judged[in_order]]
+    return later
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+COLUMNS = ("judged", "pooled")  # of `Joined`
+
+
+def measure_places(
+    bounds: tuple[Bound, ...],
+    places: Places,
+    list_weights: np.ndarray,
+    query_ids: "Sequence[object] | pl.Series",
+) -> dict[str, PerList]:
+    """Computes the metrics that ask for no more than the places of judged documents.
+
+    Args:
+        bounds: The metrics.
+        places: Of all judged documents.
+        list_weights: `[lists]`.
+        query_ids: The id of each list, for messages.
+
+    Returns:
+        By name, values as NumPy arrays. Metrics that read other documents are left out:
+        those that give them a value, and those that need an order of tied documents.
+
+    Raises:
+        ValueError: if a metric reads another column than those of `Joined`; if a gain
+            overflows.
+    """
+    check_columns(bounds, COLUMNS, allow_unread=True)
+    ties = "tied" if (places.tied[places.retrieved] > 1).any() else "none"
+    max_ranks = next(n for n in MAX_RANKS if (places.num_retrieved <= n).all())
+    of_documents = (
+        labels_of(places.relevance), places.above, places.tied,
+        places.retrieved, places.relevance >= 0,
+    )  # fmt: skip
+    of_lists = places.num_retrieved, list_weights
+    parts: list[Reading] = []
+    indices: list[np.ndarray] = []
+    for block in make_blocks(places.starts):
+        arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
+        documents = jax.device_put((block.exists, *arrays))
+        if not parts:  # What a metric asks for does not depend on the shape of a block.
+            shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in documents)
+            bounds = _readable(bounds, ties, max_ranks, shapes)
+            if not bounds:
+                return {}
+        reading = _program()(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
+        reading, size = jax.device_get(reading), len(block.indices)
+        parts.append(jax.tree.map(lambda x, size=size: x[:size], reading))
+        indices.append(block.indices)
+    order = np.concatenate(indices)
+
+    def combine(*arrays: np.ndarray) -> np.ndarray:
+        in_blocks = np.concatenate(arrays)
+        in_lists = np.empty_like(in_blocks)
+        in_lists[order] = in_blocks
+        return in_lists
+
+    return _values_of(jax.tree.map(combine, *parts), bounds, query_ids)
+
+
+def _values_of(
+    reading: Reading,
+    bounds: tuple[Bound, ...],
+    query_ids: "Sequence[object] | pl.Series",
+) -> dict[str, PerList]:
+    """Returns the values of metrics by name, once none refuses a query or overflows."""
+    raise_refused(reading.refused)
+    if reading.overflowing is not None and np.any(reading.overflowing):
+        first = query_ids[int(np.argmax(reading.overflowing))]
+        raise ValueError(overflow_message(f"query {first!r}"))
+    names = [bound.name for bound in bounds]
+    return dict(zip(names, reading.values, strict=True))
+
+
+def _measure_block(
+    documents: tuple[jax.Array, ...],
+    *,
+    bounds: tuple[Bound, ...],
+    ties: str,
+    max_ranks: int,
+) -> Reading:
+    """Reads metrics of the judged documents of a block of lists.
+
+    Args:
+        documents: Which of them exist, the others being padding; their labels; `above`,
+            `tied` and `retrieved`, as in `Places`; and which have a relevance of at least
+            0, each `[lists, documents]`. Then `num_retrieved` and weights, `[lists]`.
+        bounds: The metrics.
+        ties: "tied" if any documents tie, else "none".
+        max_ranks: The largest number of ranks that a list can have.
+    """
+    exists, labels, above, tied, retrieved, judged, num_retrieved, weights = documents
+    dtype = inputs.float_dtype(labels, weights).name
+    columns = {"judged": judged, "pooled": exists}
+    items = RawItems(labels, dtype, exists, None, retrieved, columns)
+    ranking = rank_at_places(
+        items, above, tied, num_retrieved, weights,
+        ties=ties, max_ranks=max_ranks, in_order=True,
+    )  # fmt: skip
+    return read(bounds, ranking)
+
+
+_program = one_off_jit(_measure_block, ("bounds", "ties", "max_ranks"))
+
+
+@functools.lru_cache(maxsize=256)
+def _readable(
+    bounds: tuple[Bound, ...],
+    ties: str,
+    max_ranks: int,
+    documents: tuple[jax.ShapeDtypeStruct, ...],
+) -> tuple[Bound, ...]:
+    """Returns the metrics that can be read from places, which tracing them tells.
+
+    Args:
+        bounds: The metrics.
+        ties: See `_measure_block`.
+        max_ranks: See `_measure_block`.
+        documents: The shapes and dtypes of its arrays.
+    """
+    try:
+        # JAX keeps the trace for the call that follows.
+        _program().trace(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
+    except UnknownPlaceError:
+        if len(bounds) == 1:
+            return ()
+        parts = [_readable((bound,), ties, max_ranks, documents) for bound in bounds]
+        return tuple(bound for part in parts for bound in part)
+    return bounds

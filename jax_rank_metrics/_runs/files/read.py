@@ -1,0 +1,349 @@
+"""`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from typing import get_args
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.choices import (
+    Duplicates,
+    DuplicatesOfQrels,
+    QrelsFormat,
+    RunFormat,
+)
+from jax_rank_metrics._ground.messages import argument, short_errors
+from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._runs.files import columnar, text
+from jax_rank_metrics._runs.files.frames import (
+    ValueColumn,
+    cleaned,
+    first_repeat,
+    id_columns,
+    is_listed,
+    is_rank,
+    known_columns,
+    pl,
+    rows_of_lists,
+    standard_names,
+)
+from jax_rank_metrics._runs.files.source import BOM, PACKED, File, Source, unpacked
+
+_EXTENSIONS = {
+    **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
+    "ndjson": "jsonl",
+    "svm": "svmlight",
+    "libsvm": "svmlight",
+}
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+_TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
+_OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
+_FORMS: dict[tuple[str, ValueColumn], text.Form] = {
+    ("trec", "relevance"): text.QRELS,
+    ("trec", "score"): text.RUN,
+    ("subtopics", "relevance"): text.SUBTOPICS,
+    ("svmlight", "relevance"): text.SVMLIGHT,
+    ("msmarco", "score"): text.MSMARCO,
+    ("scores", "score"): text.SCORES,
+}
+
+
+def read_qrels(
+    path: File,
+    *,
+    format: QrelsFormat | None = None,
+    columns: Sequence[str] | None = None,
+    duplicates: DuplicatesOfQrels = "error",
+) -> "pl.DataFrame":
+    r"""Reads judgements from a file: which documents are relevant to which queries.
+
+    The format follows from the extension (before `.gz` or `.zst`), or is passed:
+
+    - "trec", for any other extension: lines of `query iteration document relevance`,
+      separated by any blanks; the iteration is not read. MS MARCO has these in files
+      called `.tsv`, which are "trec" if a number stands for the relevance in their first
+      line: names of columns are no numbers.
+    - "subtopics": lines of `query subtopic document relevance`, as the diversity task of
+      the TREC Web track has them.
+    - "csv" and "tsv" (with a header, and quotes), "jsonl" or "ndjson" (an object in each
+      line) and "parquet": three columns by name; other columns are not read, except for
+      one called subtopic or subtopic_id.
+    - "json": one object `{query: {document: relevance}}`, as pytrec_eval and ranx have it.
+
+      JSON lines and Parquet may hold a query in each row, with the list of its documents
+      in a column such as doc_id or doc_ids. Both formats of JSON may hold
+      `{query: [document, …]}`, or lists alone, of the queries 0, 1, ….
+    - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
+      followed by features and comments that are not read. The id of a document is the
+      index of its item in the file, from 0.
+
+    Text is UTF-8, plain or packed by gzip or zstd. A byte order mark, blank lines and,
+    except in tables, comments are skipped: lines that begin with "#" and have another form
+    than the others. An id may begin with "#", as in trec_eval. Ids of text are strings as
+    they are written, so that "007" differs from "7". Integers in JSON lines and Parquet and
+    the ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all
+    of them become strings.
+
+    Args:
+        path: The file: a path, or a file that is open in binary mode, such as
+            `sys.stdin.buffer`, which is read to its end.
+        format: One of the above; None takes it from the extension.
+        columns: For tables, the names of the columns of query, document and relevance, and
+            perhaps of the subtopic. By default, those of the program whose columns are
+            there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno or
+            docid, and label or rel of PyTerrier; q_id, doc_id and score of ranx; query-id,
+            corpus-id and score of BEIR and MTEB. Of lists of documents, there are two.
+        duplicates: What to do if a query has a document more than once: "error", or keep
+            the "first" or the "last" line; or, of judgements, the "max" relevance.
+
+    Returns:
+        A polars frame with the columns query_id, doc_id and relevance, and subtopic if the
+        file has it, in the order of the file; or query_id and lists in doc_id. The
+        relevance is int64, or float64 if one is not an integer. A relevance below 0 means
+        that a document was pooled but not judged; see `join`.
+
+    Raises:
+        ValueError: with the file, the line and its text, if a line has another form, an id
+            or number is missing, a relevance is not a finite number, bytes are not UTF-8,
+            or a document repeats; or if the file is empty, truncated or corrupt, or holds
+            the columns of two programs.
+        OSError: if the file cannot be opened.
+        TypeError: if `path` is no file, or one that is open as text.
+        ModuleNotFoundError: if polars is not installed; or zstandard, for zstd before
+            Python 3.14.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "qrels.txt"
+    >>> _ = path.write_text("q1 0 doc7 2\nq1 0 doc9 0\n")
+    >>> read_qrels(path).rows()
+    [('q1', 'doc7', 2), ('q1', 'doc9', 0)]
+    >>> _ = path.write_text("q1 1 doc7 1\nq1 2 doc7 1\n")
+    >>> read_qrels(path, format="subtopics").rows()
+    [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
+    >>> folder.cleanup()
+    """
+    source = Source.of(path)
+    return read(source, format, columns, duplicates, "relevance", keeps_lists=True)[0]
+
+
+def read_run(
+    path: File,
+    *,
+    format: RunFormat | None = None,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> "pl.DataFrame":
+    r"""Reads a run from a file: the documents that a system returned, with their scores.
+
+    The formats are those of `read_qrels`, except for these. Lines of "trec" are `query Q0
+    document rank score tag`, of which query, document and score are read: scores alone
+    determine the order. The rank must be a number, and no id may hold a blank, which would
+    shift the fields; any text may follow the tag. Two formats have no extension, since
+    nothing in a file tells that it is one of them. "msmarco" are lines of `query document
+    rank`, with the score −rank; equal ranks tie. With `columns`, it is a table (one of tabs
+    if the extension does not tell) in which the third of them is the rank. "scores", beside
+    svmlight, are one number in each line, for the items of an svmlight file in their order.
+
+    Args:
+        path: As in `read_qrels`.
+        format: "trec", "csv", "tsv", "jsonl", "parquet", "json", "msmarco" or "scores";
+            None takes it from the extension.
+        columns: As in `read_qrels`, with the score instead: query_id, doc_id, score; qid,
+            docno, score; q_id, doc_id, score; or query-id, corpus-id, score. A column
+            called rank or position holds ranks, counted from 0 or 1, of which lower ones
+            are better; it is read where there is no score, or if it is named here.
+        duplicates: See `read_qrels`.
+
+    Returns:
+        A polars frame with the columns query_id, doc_id and score (float64, perhaps
+        infinite), in the order of the file; or with query_id and lists in doc_id, in rank
+        order. Numbers of text are doubles, as in trec_eval.
+        Scores that are integers, some beyond 2⁵³, remain integers. For "scores" it
+        has no query_id, which `join` takes from the judgements.
+
+    Raises:
+        ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.
+        OSError: if the file cannot be opened.
+        TypeError: as in `read_qrels`.
+        ModuleNotFoundError: as in `read_qrels`.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "mine.csv"
+    >>> _ = path.write_text("user,item,rating\n3,17,4.5\n")
+    >>> read_run(path, columns=("user", "item", "rating")).rows()
+    [('3', '17', 4.5)]
+    >>> path = pathlib.Path(folder.name) / "top.tsv"
+    >>> _ = path.write_text("3\t17\t1\n3\t12\t2\n")
+    >>> read_run(path, format="msmarco").rows()
+    [('3', '17', -1.0), ('3', '12', -2.0)]
+    >>> folder.cleanup()
+    """
+    source = Source.of(path)
+    return read(source, format, columns, duplicates, "score", keeps_lists=True)[0]
+
+
+@short_errors()
+def read(
+    source: Source,
+    format: str | None,
+    columns: Sequence[str] | None,
+    duplicates: DuplicatesOfQrels,
+    value: ValueColumn,
+    keeps_lists: bool = False,
+) -> "tuple[pl.DataFrame, str | None]":
+    """Reads judgements if `value` is "relevance", or a run if it is "score".
+
+    Returns:
+        A row for each document, or perhaps for each query of a file of lists if
+        `keeps_lists`; and the tag in the first line of a run of TREC, or None.
+    """
+    formats = QrelsFormat if value == "relevance" else RunFormat
+    by_extension = format_of(source.name) or "trec"
+    if format is None and by_extension not in get_args(formats):
+        raise ValueError(
+            f"{source}: {by_extension!r} is a format for judgements, not runs; pass "
+            f"{argument('format', 'scores')} for plain scores"
+        )
+    if format is not None:
+        inputs.option("format", format, formats, "None or ")
+    kinds = DuplicatesOfQrels if value == "relevance" else Duplicates
+    inputs.option("duplicates", duplicates, kinds)
+    may_lack_names = format is None and columns is None
+    has_ranks = format == "msmarco"
+    if has_ranks and columns is not None:  # a table, of tabs if no extension tells
+        format = by_extension if by_extension in _TABLES else "tsv"
+    format = format or by_extension
+    _check_columns(columns, format, value)
+    reader = "jrm.read_qrels" if value == "relevance" else "jrm.read_run"
+    import_optional("polars", reader, "trec")
+
+    def choose(names: Sequence[str]) -> Sequence[str]:
+        if columns is not None:
+            return columns
+        try:
+            return known_columns(names, value, format in _OF_LISTS)
+        except ValueError as error:
+            raise ValueError(
+                f"{source}: {error}; pass {argument('columns', '')}"
+            ) from error
+
+    if format == "parquet":
+        parsed = columnar.parquet(source, choose)
+    else:
+        with source.open() as file:
+            data = unpacked(source, file.read()).removeprefix(BOM)
+        if re.search(rb"\S", data) is None:
+            raise _empty_error(source, value)
+        if format == "tsv" and may_lack_names:
+            # MS MARCO has judgements of the form of TREC in files called `.tsv`.
+            first_line = data.partition(b"\n")[0].decode(errors="replace")
+            if text.format_without_names(first_line, value) == "trec":
+                format = "trec"
+        if format in _SEPARATORS:
+            separator = _SEPARATORS[format]
+            parsed = columnar.delimited(source, data, separator, choose, value)
+        elif format == "jsonl":
+            parsed = columnar.json_lines(source, data, choose)
+        elif format == "json":
+            parsed = columnar.json_by_query(source, data, value)
+        else:
+            parsed = text.fields(source, data, _FORMS[format, value])
+    if format in (*_TABLES, "json"):
+        *_, number = parsed.frame.columns
+        parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
+        if value == "score" and (has_ranks or is_rank(number)):
+            parsed = text.ranks_as_scores(parsed, first_rank=0)
+    if parsed.frame.height == 0:
+        raise _empty_error(source, value)
+    if is_listed(parsed.frame):
+        rows = rows_of_lists(parsed.frame, value, parsed.fail)
+        return parsed.frame if keeps_lists else rows, None
+    if value not in parsed.frame.columns:
+        cure = f"pass {argument('columns', '')} of query, document and {value}"
+        parsed.fail(0, f"doc_id is no list; {cure}")
+    frame, tag = cleaned(parsed.frame, value, parsed.fail), None
+    if value == "score" and format == "trec" and parsed.line:
+        tag = text.tag_of(parsed.line(0))
+    row = first_repeat(frame)
+    if row is not None:
+        frame = _without_repeats(parsed, frame, row, duplicates, value)
+    return frame, tag
+
+
+def _without_repeats(
+    parsed: text.ParsedRows,
+    frame: "pl.DataFrame",
+    row: int,
+    duplicates: DuplicatesOfQrels,
+    value: ValueColumn,
+) -> "pl.DataFrame":
+    """Returns the rows of documents without those that repeat in their query.
+
+    Args:
+        parsed: The rows as they are in the file, for messages.
+        frame: The same, after `cleaned`.
+        row: The first row that repeats an earlier one.
+        duplicates: See `read_qrels`.
+        value: "relevance" for judgements, "score" for a run.
+
+    Raises:
+        ValueError: if `duplicates` is "error".
+    """
+    ids = id_columns(frame)
+    if duplicates == "max":
+        groups = frame.group_by(ids, maintain_order=True)
+        return groups.agg(pl.col(value).max()).select(frame.columns)
+    if duplicates != "error":
+        return frame.unique(ids, keep=duplicates, maintain_order=True)
+    query, doc, *subtopics = frame.select(ids).row(row)
+    first, last = (argument("duplicates", choice) for choice in ("first", "last"))
+    cure = f"pass {first} or {last} to keep one"
+    if not subtopics and value == "relevance" and parsed.line is not None:
+        is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
+        lines = [parsed.line(int(index)) for index in is_pair.arg_true()]
+        if all(map(text.QRELS.is_form_of, lines)):
+            if len({line.split()[1] for line in lines}) > 1:
+                cure = (
+                    "as the second field differs, these may be judgements of subtopics; "
+                    f"pass {argument('format', 'subtopics')}"
+                )
+    of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
+    parsed.fail(
+        row,
+        f"document {doc!r}{of_subtopic} of query {query!r} is there already; {cure}",
+    )
+
+
+def _empty_error(source: Source, value: ValueColumn) -> ValueError:
+    """Returns the error for a file without rows."""
+    return ValueError(f"{source}: is empty, without a single {value}")
+
+
+def format_of(path: str | PathLike[str]) -> str | None:
+    """Returns the format that an extension means, or None for any other extension."""
+    name = re.sub(PACKED, "", str(path).lower())
+    return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
+
+
+def _check_columns(
+    columns: Sequence[str] | None, format: str, value: ValueColumn
+) -> None:
+    """Raises ValueError unless these can be the names of columns in files of the format."""
+    if columns is None:
+        return
+    if format not in _TABLES:
+        raise ValueError(
+            f"{argument('columns')} is {columns!r}, and files of the format {format!r} "
+            "have no names; leave it out"
+        )
+    counts = (3, 4) if value == "relevance" else (3,)
+    counts = (2, *counts) if format in _OF_LISTS else counts
+    count = 0 if isinstance(columns, str) else len(columns)
+    if count not in counts or len({*columns}) != count:
+        subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
+        raise ValueError(
+            f"{argument('columns')} is {columns!r}; pass three names, of query, document "
+            f"and {value}{subtopic}"
+        )

@@ -1,0 +1,188 @@
+"""The bytes of a file: opened, unpacked, and quoted in messages."""
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, BinaryIO, NamedTuple
+
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.optional import import_optional
+
+BOM = b"\xef\xbb\xbf"
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED = r"\.(?:gz|zst|zstd)$"  # the extension that follows that of the format
+
+# Patterns of the first bytes of compressed files that are refused.
+_REFUSED_COMPRESSION = {
+    "xz": rb"\xfd7zXZ\x00",
+    "bzip2": rb"BZh\d1AY&SY",
+    "zip": rb"PK\x03\x04",
+}
+# What a file may unpack to: this many bytes, or this many times its own.
+MAX_UNPACKED, MAX_RATIO = 2**27, 100
+PIECE = 2**11  # bytes of a packed file that are unpacked at a time
+MAX_SHOWN = 80  # characters of a bad line that a message quotes
+
+File = str | PathLike[str] | BinaryIO
+
+
+class Source(NamedTuple):
+    """A file to read: its name for messages, and a function that opens it."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+    @classmethod
+    def of(cls, file: File) -> "Source":
+        """Returns the file at a path, or one that is open already.
+
+        Raises:
+            TypeError: if it is neither, or is open as text.
+        """
+        if isinstance(file, str | PathLike):
+            return cls(str(file), lambda: open(file, "rb"))
+        if not callable(getattr(file, "read", None)):
+            raise TypeError(
+                f"path: got {kind_of(file)}; pass a path, or a file that is open"
+            )
+        name = str(getattr(file, "name", "the open file"))
+
+        def remaining() -> BinaryIO:
+            data: bytes | str = file.read()
+            if isinstance(data, str):
+                raise TypeError(
+                    f"{name} is open as text; open it with mode 'rb', or pass "
+                    "sys.stdin.buffer"
+                )
+            return io.BytesIO(data)
+
+        return cls(name, remaining)
+
+    def __str__(self) -> str:
+        """Returns the name."""
+        return self.name
+
+
+def is_packed(source: Source, start: bytes) -> bool:
+    """Returns whether a file that begins with these bytes is packed, or called so."""
+    has_extension = re.search(PACKED, source.name, re.IGNORECASE) is not None
+    return has_extension or start.startswith((GZIP, ZSTD))
+
+
+def unpacked(source: Source, data: bytes) -> bytes:
+    """Returns the content of a file from its bytes, which may be packed.
+
+    Raises:
+        ValueError: if it is truncated or corrupt gzip or zstd, or has the extension of
+            either but is none; if it is compressed in another way.
+        ModuleNotFoundError: if it is zstd, and no library for that is installed.
+    """
+    for format, magic in _REFUSED_COMPRESSION.items():
+        if re.match(magic, data):
+            raise ValueError(
+                f"{source}: is compressed by {format}, which is not read; decompress it, "
+                "or compress it by gzip or zstd"
+            )
+    extension = re.search(PACKED, source.name, re.IGNORECASE)
+    is_gzip = extension is not None and extension[0].lower() == ".gz"
+    limit = max(MAX_UNPACKED, MAX_RATIO * len(data))
+    if data.startswith(GZIP) or (is_gzip and not data.startswith(ZSTD)):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(limit + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{source}: truncated or corrupt gzip file ({error})"
+            ) from error
+    elif data.startswith(ZSTD) or extension is not None:
+        data = _unpack_zstd(source, data, limit)
+    if len(data) > limit:
+        raise ValueError(
+            f"{source}: unpacks to more than {limit >> 20} MiB, over {MAX_RATIO} times its "
+            "size; if you trust it, decompress it first, or pass what gzip.open returns"
+        )
+    return data
+
+
+def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
+    """Returns the content of all frames of a file that zstd has packed.
+
+    It ends soon after the limit, a number of bytes.
+    """
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        new_decompressor: Callable[[], Any] = zstd.ZstdDecompressor
+        failure: type[Exception] = zstd.ZstdError
+    else:
+        library = import_optional("zstandard", f"{source}: zstd", "trec")
+        new_decompressor = library.ZstdDecompressor().decompressobj
+        failure = library.ZstdError
+
+    def corrupt(reason: str) -> ValueError:
+        return ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
+
+    parts, size, start, decompressor = [], 0, 0, None
+    # In pieces, each of which unpacks to some 40 MB at most.
+    while start < len(data) and size <= limit:
+        if decompressor is None or decompressor.eof:  # a frame begins
+            decompressor = new_decompressor()
+        piece = data[start : start + PIECE]
+        try:
+            parts.append(decompressor.decompress(piece))
+        except failure as error:
+            raise corrupt(str(error)) from error
+        start += len(piece) - len(decompressor.unused_data)
+        size += len(parts[-1])
+    if decompressor is None:
+        raise corrupt("no frame")
+    if size <= limit and not decompressor.eof:
+        raise corrupt("the last frame has no end")
+    return b"".join(parts)
+
+
+def check_utf8(source: Source, data: bytes) -> None:
+    """Raises ValueError with the line of the first byte that is not UTF-8, if any."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{source}, {quote_line(line, data)}: bytes are not UTF-8; save the file as "
+            "UTF-8"
+        ) from error
+
+
+def check_line_ends(source: Source, data: bytes) -> None:
+    """Raises ValueError if a carriage return stands inside a line.
+
+    Old Macintosh programs end every line with one and no newline, so that the whole file
+    would be read as a single line.
+    """
+    match = re.search(rb"\r(?![\r\n]|\Z)", data) if b"\r" in data else None
+    if match is not None:
+        line = data.count(b"\n", 0, match.start()) + 1
+        raise ValueError(
+            f"{source}, {quote_line(line, data)}: a carriage return inside the line; end "
+            "lines with \\n or \\r\\n"
+        )
+
+
+def quote_line(line: int, data: bytes) -> str:
+    r"""Returns the number of a line of a file, counted from 1, and its first characters.
+
+    >>> quote_line(2, b"q1 0 d7 2\nq1 0 d9\n")
+    "line 2 ('q1 0 d9')"
+    """
+    text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
+    excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return f"line {line} ({excerpt!r})"
+
+
+def half_character(error: UnicodeEncodeError) -> str:
+    """Returns the reason why an id with half of a surrogate pair is refused."""
+    return f"the id {error.object[:MAX_SHOWN]!r} holds half a character"

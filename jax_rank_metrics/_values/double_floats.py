@@ -1,0 +1,291 @@
+"""Float pairs (double-double numbers): sums of any length that do not drift."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.core import Tracer
+
+from jax_rank_metrics._ground import arithmetic, meshes
+from jax_rank_metrics._ground.pytrees import pytree
+
+T = TypeVar("T")
+Floats = tuple[jax.Array, ...]
+TwoFloats = tuple[jax.Array, jax.Array]
+
+# Groups are summed in at most this many lanes; see `sums_by_group`.
+_MAX_LANES = 1024
+
+
+def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
+    # The rounding error of an infinite sum is inf − inf; the lower float is 0 there.
+    return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
+
+
+def _halves(x: jax.Array) -> TwoFloats:
+    # A Veltkamp/Dekker split by masking bits: the upper half of the significand, and
+    # the remainder. A product of two halves is exact, whether or not the compiler fuses
+    # it into the addition that follows.
+    uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
+        x.dtype.itemsize
+    ]
+    bits = lax.bitcast_convert_type(x, uint) & jnp.asarray(mask, uint)
+    upper = lax.bitcast_convert_type(bits, x.dtype)
+    return upper, x - upper
+
+
+@jax.custom_jvp
+def _product(a: jax.Array, b: jax.Array) -> TwoFloats:
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    middle, error = arithmetic.two_sum(a1 * b2, a2 * b1)
+    high, low = arithmetic.two_sum(a1 * b1, middle)
+    # An infinity cannot be split into halves.
+    high = jnp.where(jnp.isfinite(a * b), high, a * b)
+    return high, _unless_infinite(high, low + (error + a2 * b2))
+
+
+@_product.defjvp
+def _product_jvp(
+    primals: TwoFloats, tangents: TwoFloats
+) -> tuple[TwoFloats, TwoFloats]:
+    # Autodiff cannot see through the masking of bits.
+    (a, b), (da, db) = primals, tangents
+    slope = a * db + da * b
+    return _product(a, b), (slope, jnp.zeros_like(slope))
+
+
+@pytree()
+class FloatPair:
+    """`high + low`: a number of any shape in twice the precision of its dtype.
+
+    The sum is not evaluated: `low` holds the digits that `high` has no room for. This is
+    known as double-double arithmetic.
+
+    References:
+        Dekker, A floating-point technique for extending the available precision, 1971.
+    """
+
+    high: jax.Array
+    low: jax.Array
+
+    @classmethod
+    def of(cls, x: jax.Array) -> "FloatPair":
+        """Returns a pair with the value of `x`."""
+        return cls(x, jnp.zeros_like(x))
+
+    @classmethod
+    def product(cls, a: jax.Array, b: jax.Array) -> "FloatPair":
+        """Multiplies two floats to the precision of a pair, unless it underflows."""
+        return cls(*_product(a, b))
+
+    def __mul__(self, x: jax.Array) -> "FloatPair":
+        product = FloatPair.product(self.high, x)
+        return product + _unless_infinite(product.high, self.low * x)
+
+    def __add__(self, addend: "FloatPair | jax.Array") -> "FloatPair":
+        pair = addend if isinstance(addend, FloatPair) else FloatPair.of(addend)
+        high, low = arithmetic.two_sum(self.high, pair.high)
+        return _normalise(high, low + (self.low + pair.low))
+
+    def round(self) -> jax.Array:
+        """Rounds to the nearest single float."""
+        return self.high + self.low
+
+
+def rounded(x: FloatPair | np.ndarray) -> Any:
+    """Returns a sum as a single float, whether it is a pair or, on the host, float64.
+
+    Of a pair that was added up, the lower float is below the precision of the upper one.
+    """
+    return x.high if isinstance(x, FloatPair) else x
+
+
+def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
+    """Carries digits upwards, so that `low` is below the precision of `high`."""
+    high, low = arithmetic.two_sum(high, _unless_infinite(high, low))
+    return FloatPair(high, _unless_infinite(high, low))
+
+
+def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
+    """Sums every pair over `axes`, and stacks the sums along a new first axis.
+
+    All pairs go through one reduction: compilers make a single loop of it, and it is
+    partitioned over a mesh as a plain sum is.
+    """
+    return FloatPair(*_sums(axes, tuple(jax.tree.leaves(list(pairs)))))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _sums(axes: tuple[int, ...], operands: Floats) -> TwoFloats:
+    """Sums operands high, low, high, low, …, each upper float with the one after it."""
+    zeros = [jnp.zeros((), x.dtype) for x in operands]
+
+    def add(x: Floats, y: Floats) -> Floats:
+        totals = []
+        pairs = zip(x[::2], x[1::2], y[::2], y[1::2], strict=True)
+        for x_high, x_low, y_high, y_low in pairs:
+            high, error = arithmetic.two_sum(x_high, y_high)
+            totals += [high, x_low + y_low + error]
+        return tuple(totals)
+
+    totals = lax.reduce(operands, tuple(zeros), add, axes)
+    # Each by itself, so that compilers leave out the sums that nothing reads.
+    normal = [_normalise(*pair) for pair in zip(totals[::2], totals[1::2], strict=True)]
+    return jnp.stack([x.high for x in normal]), jnp.stack([x.low for x in normal])
+
+
+@_sums.defjvp
+def _sums_jvp(
+    axes: tuple[int, ...], primals: tuple[Floats], tangents: tuple[Floats]
+) -> tuple[TwoFloats, TwoFloats]:
+    # A plain sum: gradients do not need the precision of pairs.
+    pairs = zip(tangents[0][::2], tangents[0][1::2], strict=True)
+    slopes = jnp.stack([jnp.sum(high + low, axis=axes) for high, low in pairs])
+    return _sums(axes, *primals), (slopes, jnp.zeros_like(slopes))
+
+
+def sums_by_group(
+    terms: Sequence[FloatPair],
+    flags: Sequence[jax.Array],
+    groups: jax.Array,
+    num_groups: int,
+) -> tuple[FloatPair, jax.Array]:
+    """Sums pairs, and counts flags, over the lists of each group.
+
+    XLA has no scatter that adds pairs, and a scatter that sets loses a list wherever two
+    lists of a group are set at once. So lists are dealt out to lanes, each with a sum for
+    every group. A scan then takes one list per lane at a time, so that no two lists of a
+    step are added to the same sum. The sums of the lanes are added at the end. Five lists
+    of the groups 0, 1, 1, 1, 0 in two lanes take three steps:
+
+        step    lane 0    lane 1
+        0       group 0   group 1
+        1       group 1   group 1     (a sum in each lane)
+        2       group 0   padding
+
+    Time is linear in the number of lists, and so is memory unless there are more groups
+    than lists.
+
+    Args:
+        terms: The pairs to sum, each `[*lists, columns]`.
+        flags: Bools to count, each `[*lists]`.
+        groups: `[*lists]` integers or bools, the group of each list; a number outside
+            0 … num_groups − 1 stands for no group.
+        num_groups: Number of groups.
+
+    Returns:
+        Sums `[num_groups, len(terms), columns]` and counts `[num_groups, len(flags)]`
+        int32.
+    """
+    num_lists = groups.size
+    lanes = min(max(num_lists // num_groups, 8), _MAX_LANES)
+    steps = -(-num_lists // lanes)
+    if groups.dtype.itemsize < 4:
+        groups = groups.astype(jnp.int32)
+    groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)
+    groups = groups.astype(jnp.int32).reshape(-1)
+    counts = jnp.zeros((num_groups, len(flags)), jnp.int32)
+    counts = meshes.match_varying(counts, (groups, flags))
+    stacked_flags = jnp.stack([x.reshape(-1) for x in flags], -1).astype(jnp.int32)
+    counts = counts.at[groups].add(stacked_flags, mode="drop")
+
+    def deal(x: jax.Array, fill: int) -> jax.Array:
+        """Arranges `[lists, …]` as `[steps, lanes, …]`, padded with `fill`."""
+        padding = jnp.full((lanes * steps - num_lists, *x.shape[1:]), fill, x.dtype)
+        return jnp.concatenate([x, padding]).reshape(steps, lanes, *x.shape[1:])
+
+    columns = terms[0].high.shape[-1]
+    stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
+    stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
+    stacked = jax.tree.map(lambda x: deal(x, 0), stacked)
+    # [lanes, num_groups + 1, terms, columns]; the last group takes the lists of no group.
+    zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
+    start = meshes.match_varying(FloatPair.of(zeros), (groups, terms))
+
+    def add(
+        totals: FloatPair, step: tuple[jax.Array, FloatPair]
+    ) -> tuple[FloatPair, None]:
+        group, values = step  # [lanes] and [lanes, terms, columns]
+        slot = (jnp.arange(lanes), group)
+        updated = jax.tree.map(lambda x: x[slot], totals) + values
+        put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
+        return jax.tree.map(put, totals, updated), None
+
+    totals, _ = lax.scan(add, start, (deal(groups, num_groups), stacked))
+    over_lanes = sums([totals], (0,))
+    return jax.tree.map(lambda x: x[0, :num_groups], over_lanes), counts
+
+
+def is_pair(tree: object) -> bool:
+    """Whether a node of a pytree is a pair, for `jax.tree.map(…, is_leaf=…)`."""
+    return isinstance(tree, FloatPair)
+
+
+def is_count(leaf: jax.Array) -> bool:
+    """Whether a leaf of a state, or of a `FloatPair`, is a count rather than floats."""
+    return jnp.issubdtype(leaf.dtype, jnp.integer)
+
+
+@jax.jit
+def merge_two(a: T, b: T) -> T:
+    """Merges two states, or pytrees of states, leaf by leaf as `State` describes."""
+
+    def merged(x: jax.Array, y: jax.Array) -> jax.Array:
+        if not is_count(x):
+            return jnp.maximum(x, y)
+        count = x + y  # wraps to below 0 where int32 overflows
+        return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
+
+    return jax.tree.map(
+        lambda x, y: x + y if is_pair(x) else merged(x, y), a, b, is_leaf=is_pair
+    )
+
+
+@jax.jit
+def reduce_axis(tree: T) -> T:
+    """Merges the states stacked along the leading axis of every leaf."""
+
+    def total(x: FloatPair | jax.Array) -> FloatPair | jax.Array:
+        if isinstance(x, FloatPair):
+            return jax.tree.map(lambda x: x[0], sums([x], (0,)))
+        if not is_count(x):
+            return jnp.max(x, axis=0, initial=-jnp.inf)
+        count, largest = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
+        # A sum barely above 2³¹ − 1 wraps to a negative number. A much larger sum may wrap
+        # to any number, but then the sum in floats is above 2³¹ − 1 as well.
+        approximate = jnp.sum(x.astype(jnp.float32), axis=0)
+        return jnp.where((count < 0) | (approximate > largest), largest, count)
+
+    return jax.tree.map(total, tree, is_leaf=is_pair)
+
+
+def canonical(tree: T) -> T:
+    """Converts 64-bit floats to 32 bits where JAX is set to 32 bits, and narrower ones.
+
+    A state may outlive the `jax.enable_x64` under which it was made, and a caller may cast
+    it to floats that are too narrow to compute with.
+    """
+    return jax.tree.map(_canonical, tree, is_leaf=is_pair)
+
+
+def _canonical(x: object) -> object:
+    leaf = x.high if isinstance(x, FloatPair) else x
+    dtype = getattr(leaf, "dtype", np.dtype(bool))
+    if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize < 4:
+        return jax.tree.map(lambda x: x.astype(jnp.float32), x)
+    is_wide = dtype == "float64" and not jax.config.jax_enable_x64  # pyright: ignore
+    if not is_wide or isinstance(leaf, Tracer):
+        return x
+    # Values of lists that do not count may be NaN, which is no error.
+    with jax.enable_x64(True), jax.debug_nans(False):
+        if not isinstance(x, FloatPair):
+            return jnp.asarray(x).astype(jnp.float32)
+        wide = jnp.asarray(x.high)
+        high = wide.astype(jnp.float32)
+        # The lower float keeps what the upper one loses by rounding.
+        low = (wide - high.astype(wide.dtype) + x.low).astype(jnp.float32)
+        return FloatPair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

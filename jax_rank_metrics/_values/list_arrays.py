@@ -1,0 +1,203 @@
+"""The arrays of a `PerList`: their shapes, what counts of them, and their selection."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground.arithmetic import where_kept
+from jax_rank_metrics._ground.types import Undefined
+
+A = TypeVar("A", bound="ListArrays")
+B = TypeVar("B", bound=jax.Array | np.ndarray)
+if TYPE_CHECKING:
+    Array: TypeAlias = jax.Array  # of which NumPy has the methods that are called
+else:
+    Array = jax.Array | np.ndarray | np.generic
+
+# Relative error below which two numbers are equal: two programs may add the same single
+# floats in another order.
+ROUNDING = 1e-6
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ListArrays:
+    """The base of `PerList`, which describes the fields."""
+
+    values: Array
+    weights: Array
+    defined: Array
+    undefined: Undefined = "zero"
+    cutoff_weights: bool = False
+    is_ratio: bool = False
+    is_share: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if weights or `defined` do not fit, or there is no cutoff."""
+        check_fit(self.values, self.weights, self.defined, self.cutoff_weights)
+
+    @property
+    def has_cutoffs(self) -> bool:
+        """Whether the last axis of values is that of cutoffs."""
+        return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether all values must lie in [0, 1]."""
+        return self.is_share or self.values.dtype == np.bool_
+
+    @property
+    def _list_shape(self) -> tuple[int, ...]:
+        shape = jnp.shape(self.values)
+        return shape[:-1] if self.has_cutoffs else shape
+
+    def __len__(self) -> int:
+        """Returns the length of the first axis of lists."""
+        if not self._list_shape:
+            raise TypeError("a PerList of a single list has no length")
+        return self._list_shape[0]
+
+    def __getitem__(self: A, index: Any) -> A:
+        """Selects lists."""
+        index = index if isinstance(index, tuple) else (index,)
+        index = tuple(
+            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
+        )
+        if not any(isinstance(i, Tracer) for i in index):
+            # Out of bounds, JAX would return the last list; NumPy raises.
+            np.broadcast_to(False, self._list_shape)[index]
+        of_values = (*index, slice(None)) if self.has_cutoffs else index
+        of_weights = of_values if self.cutoff_weights else index
+        values, weights, defined = self._whole_arrays()
+        return dataclasses.replace(
+            self,
+            values=values[of_values],
+            weights=weights[of_weights],
+            defined=defined[of_weights],
+        )
+
+    def __iter__(self: A) -> Iterator[A]:
+        """Iterates over the first axis of lists."""
+        # Tuples of leaves, since `__getitem__` would compile a program for each index.
+        parts = zip(*self._whole_arrays(), strict=True)
+        static = self.undefined, self.cutoff_weights, self.is_ratio, self.is_share
+        return (type(self)(*part, *static) for part in parts)
+
+    def _whole_arrays(self) -> tuple[Array, Array, Array]:
+        # JAX does not select from the parts that explicit mesh axes cut.
+        return shards.gathered((self.values, self.weights, self.defined))
+
+
+def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
+    """Raises ValueError unless weights and `defined` have the shape that values ask for.
+
+    That is the shape of values, or, unless `cutoff_weights`, without its last axis, of at
+    least one cutoff. What has no shape, such as the specs of `jax.shard_map`, is not
+    checked.
+    """
+    inputs.same_index(
+        of_lists={"values": values, "weights": weights, "defined": defined}
+    )
+    shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
+    if None in shapes:
+        return
+    of_values, of_weights, of_defined = map(tuple, shapes)  # type: ignore[arg-type]
+    fits = of_weights == of_values
+    if not cutoff_weights and len(of_values) == len(of_weights) + 1:
+        fits = of_weights == of_values[:-1]
+    if not fits:
+        expected = "the shape of values" if cutoff_weights else "[*lists]"
+        raise ValueError(
+            f"weights have shape {of_weights} and values {of_values}; pass weights of "
+            f"{expected}; those that differ between cutoffs are made by PerList.over"
+        )
+    if (cutoff_weights or of_values != of_weights) and not of_values[-1]:
+        raise ValueError(
+            f"values have shape {of_values}, without a cutoff; pass at least one"
+        )
+    if of_defined != of_weights:
+        raise ValueError(
+            f"defined has shape {of_defined} and weights {of_weights}; pass equal shapes"
+        )
+
+
+def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
+    """Returns the lengths of the axes of lists, without that of cutoffs."""
+    return lists._list_shape
+
+
+def filled(values: B, defined: jax.Array | np.ndarray, undefined: Undefined) -> B:
+    """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
+
+    In lists that are left out, and in those that count as 0, values are 0 already.
+    """
+    return where_kept(defined, values, 1) if undefined == "one" else values
+
+
+def counted_weights(
+    weights: B, defined: jax.Array | np.ndarray, undefined: Undefined
+) -> B:
+    """Returns weights, 0 where the metric is undefined if such lists are left out."""
+    return where_kept(defined, weights, 0) if undefined == "skip" else weights
+
+
+def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
+    arrays = lists.values, lists.weights, lists.defined
+    for name, x in zip(("values", "weights", "defined"), arrays, strict=True):
+        inputs.refuse_masked(
+            name, x, "numbers, and False in defined where they are masked"
+        )
+    values, weights, defined = jax.device_get(arrays)
+    if not lists.has_cutoffs:
+        values = values[..., None]
+    if not lists.cutoff_weights:
+        weights, defined = weights[..., None], defined[..., None]
+    shape = (math.prod(list_shape_of(lists)), values.shape[-1])
+    weights, defined = (np.broadcast_to(x, values.shape) for x in (weights, defined))
+    values, weights, defined = (x.reshape(shape) for x in (values, weights, defined))
+    return values, weights, defined
+
+
+def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> None:
+    """Raises ValueError where the lists of a and b differ in shape or in weights.
+
+    Weights that are traced, or lie on other hosts, are not compared. Weights of lists are
+    compared with those of each cutoff.
+    """
+    if list_shape_of(a) != list_shape_of(b):
+        raise ValueError(
+            f"{names[0]} has lists of shape {list_shape_of(a)} and {names[1]} of "
+            f"{list_shape_of(b)}; pass values of the same lists"
+        )
+    if not (inputs.is_readable(a.weights) and inputs.is_readable(b.weights)):
+        return
+    weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
+    if a.cutoff_weights != b.cutoff_weights:
+        weights_a, weights_b = (
+            weights if x.cutoff_weights else weights[..., None]
+            for x, weights in ((a, weights_a), (b, weights_b))
+        )
+    weights_a, weights_b = np.broadcast_arrays(weights_a, weights_b)
+    are_different = differ(weights_a, weights_b)
+    if are_different.any():
+        index = inputs.first_index(are_different)
+        list_index = index[: len(list_shape_of(a))]
+        list_name = list_index[0] if len(list_index) == 1 else list_index
+        raise ValueError(
+            f"list {list_name} has weight {weights_a[index]:g} in {names[0]} and "
+            f"{weights_b[index]:g} in {names[1]}; "
+            "pass the same lists with the same weights"
+        )
+
+
+def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether weights differ by more than rounding; all that are not above 0 are equal."""
+    a, b = (np.where(x > 0, x, 0) for x in (a, b))
+    return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

@@ -1,0 +1,385 @@
+"""Operations on many states at once, held in any pytree: mean, merge, reduce, compute.
+
+Results that hold a state for each metric, by its name, have a base of their own.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._ground import inputs, meshes
+from jax_rank_metrics._ground.types import AxisNames, Undefined
+from jax_rank_metrics._names.cutoff_names import cutoff_names
+from jax_rank_metrics._values.double_floats import (
+    FloatPair,
+    canonical,
+    is_count,
+    is_pair,
+    merge_two,
+    reduce_axis,
+)
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import (
+    State,
+    check_mergeable,
+    check_stacked,
+    is_state,
+    shape_of,
+    stacked_shape,
+)
+
+
+class StatesByName(Mapping[str, Mean]):
+    """A mapping from the names of metrics to their states, with the values of all lists.
+
+    Two of them are equal only if they are one object, because they hold arrays.
+    """
+
+    _unit = "list"  # the noun for a list, in frames
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    states: dict[str, Mean]
+    lists: dict[str, PerList]
+    undefined: Undefined
+
+    @property
+    def list_ids(self) -> np.ndarray | None:
+        """The id of every list; None where lists are known by their position alone."""
+        return None
+
+    def __getitem__(self, name: str) -> Mean:
+        """Returns the state of a metric, such as `evaluation["ndcg@10"]`."""
+        try:
+            return self.states[name]
+        except (KeyError, TypeError) as error:
+            raise KeyError(
+                f"{name!r} is none of the metrics {', '.join(map(repr, self.states))}; "
+                "values of each list are in .lists[metric].values"
+            ) from error
+
+    def __iter__(self) -> Iterator[str]:
+        """Yields the names of metrics."""
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        """Returns the number of metrics."""
+        return len(self.states)
+
+    if not TYPE_CHECKING:  # which would then allow any attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            text = f"{type(self).__name__} has no attribute {name!r}"
+            if not name.startswith("_") and (states := vars(self).get("states")):
+                text += (
+                    f"; its metrics are {', '.join(map(repr, states))}: each has a state, "
+                    f"such as .states[{next(iter(states))!r}], and values in .lists; "
+                    "jrm.compute returns all means"
+                )
+            raise AttributeError(text, name=name, obj=self)
+
+
+K = TypeVar("K")
+S = TypeVar("S", bound=State)
+T = TypeVar("T")
+
+# Pairs of more floats are added part by part over devices, as those of many bins are.
+_LONG = 2**12
+
+
+@overload
+def mean(lists: PerList, undefined: Undefined | None = None) -> Mean: ...
+@overload
+def mean(
+    lists: dict[K, PerList], undefined: Undefined | None = None
+) -> dict[K, Mean]: ...
+@overload
+def mean(lists: object, undefined: Undefined | None = None) -> Any: ...
+def mean(lists: object, undefined: Undefined | None = None) -> object:
+    """Returns the `Mean` of every `PerList` in a pytree, a state that can be merged.
+
+    Args:
+        lists: Any pytree of `PerList` objects.
+        undefined: See `PerList.mean`.
+
+    Raises:
+        TypeError: if the pytree holds anything else.
+        ValueError: if `undefined` is none of the options.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
+    >>> states = mean(measure(("mrr",), rank_retrieved(labels)))
+    >>> f"{states['mrr'].compute():.2f}"
+    '0.75'
+    """
+    inputs.check_undefined(undefined)
+    check_leaves(lists, PerList, "lists")
+    means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
+    return in_order(lists, means)
+
+
+def merge(*states: T) -> T:
+    """Merges states: each result is the state of the lists of all arguments together.
+
+    Inside `jax.shard_map`, states of each device and states that are equal on all devices
+    do not mix: `all_reduce` the states of a step first, and merge the result with the
+    states carried from earlier steps.
+
+    Args:
+        *states: Any pytrees of states, all of one structure.
+
+    Raises:
+        ValueError: if there is no argument; if structures or shapes differ; if, inside
+            `jax.shard_map`, some states are equal on all devices and others are not.
+        TypeError: if a pytree holds anything but states, or all are passed as a list.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
+    >>> state = mean(measure(("mrr",), rank_retrieved(labels)))
+    >>> int(merge(state, state)["mrr"].lists)
+    4
+    """
+    if not states:
+        raise ValueError("merge got no states; pass at least one")
+    if len(states) == 1 and type(states[0]) in (list, tuple):
+        raise TypeError(
+            f"merge got one {type(states[0]).__name__}, which is a pytree with nothing to "
+            "merge it with; pass merge(a, b) or merge(*states)"
+        )
+    check_leaves(states[0], State, "states")
+    merged = canonical(states[0])
+    for tree in states[1:]:
+        _check_same_states(states[0], tree)
+        merged = merge_two(merged, canonical(tree))
+    return in_order(states[0], merged)
+
+
+def reduce(stacked: T) -> T:
+    """Merges the states along a leading axis that vmap, scan or pmap has added.
+
+    Args:
+        stacked: Any pytree of states; of several stacked axes, the first is merged.
+
+    Raises:
+        TypeError: if the pytree holds anything else.
+        ValueError: if a state has no leading axis.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
+    >>> stacked = jax.vmap(lambda y: mean(measure(("mrr",), rank_retrieved(y))))(labels)
+    >>> f"{reduce(stacked)['mrr'].compute():.2f}"
+    '0.75'
+    """
+    check_leaves(stacked, State, "stacked")
+    for state in leaves_of(stacked):
+        check_stacked(state)
+    return in_order(stacked, reduce_axis(canonical(stacked)))
+
+
+def all_reduce(states: T, axis_name: AxisNames) -> T:
+    """Merges states over the devices of one or more mesh axes.
+
+    Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
+    device and typed so: `out_specs=P()` passes under the default `check_vma`. However many
+    lists there were, a few floats travel per metric and device (a few for each resample of
+    a `Bootstrap`), and one sum of all counts. Of long sums, as those by bin of
+    `pooled_roc_auc` are, each device adds a part, and all of them exchange the parts.
+
+    Reduce the states of a step before merging them with states carried from earlier steps,
+    which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.
+
+    Args:
+        states: Any pytree of states.
+        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Leave out
+            axes over which only the items of a list are divided (`items_axis`): there,
+            every device has the state of the same lists.
+
+    Raises:
+        TypeError: if `axis_name` is not a name.
+        ValueError: if it names no axis of the mesh in this context; if JAX types a state
+            as equal on all devices of an axis, where its lists would be counted once for
+            each device.
+    """
+    check_leaves(states, State, "states")
+    if axis_name is None:
+        raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
+    inputs.axis_names("axis_name", axis_name)
+    for path, state in jax.tree_util.tree_leaves_with_path(states, is_leaf=is_state):
+        for name in meshes.replicated_axes(state, axis_name):
+            where = f" (at {jax.tree_util.keystr(path)})" if path else ""
+            raise ValueError(
+                f"all_reduce over {name!r}: states are already equal on all devices of "
+                f"that axis{where}, and their lists would count once for each device; "
+                "leave the axis out, or all_reduce only the states of this step and "
+                "merge the result with the earlier ones"
+            )
+
+    return in_order(states, fold_over(states, axis_name))
+
+
+def fold_over(states: T, axis_name: AxisNames) -> T:
+    """Merges states, or their leaves, over devices, without the checks of `all_reduce`."""
+
+    def slots(x: FloatPair | jax.Array) -> Any:
+        """Stacks floats as `[devices, …]`; sums counts and long pairs to `[1, …]`."""
+        if isinstance(x, FloatPair):
+            if x.high.size > _LONG:
+                return jax.tree.map(lambda x: x[None], _fold_parts(x, axis_name))
+            return jax.tree.map(lambda x: meshes.stack_over(x, axis_name), x)
+        if is_count(x):
+            return meshes.sum_counts_over(x, axis_name)[None]
+        return meshes.stack_over(x, axis_name)
+
+    # Every device folds the slots in one order, and so to the same bits.
+    return reduce_axis(jax.tree.map(slots, states, is_leaf=is_pair))
+
+
+def _fold_parts(pair: FloatPair, axis_name: AxisNames) -> FloatPair:
+    """Adds long pairs over devices: each adds a part for all, and they exchange the sums.
+
+    Of all pairs of all devices, each device then holds and adds no more than its own
+    number, where slots would be as many times that as there are devices.
+    """
+    size, parts = pair.high.size, lax.axis_size(axis_name)
+
+    def cut(x: jax.Array) -> jax.Array:
+        padded = lax.pad(x.reshape(-1), jnp.zeros((), x.dtype), [(0, -size % parts, 0)])
+        return meshes.exchange_parts(padded.reshape(parts, -1), axis_name)
+
+    def join(x: jax.Array) -> jax.Array:
+        flat = meshes.concatenate_over(x, axis_name, 0)
+        return flat[:size].reshape(pair.high.shape)
+
+    return jax.tree.map(join, reduce_axis(jax.tree.map(cut, pair)))
+
+
+@overload
+def compute(
+    states: State, *, flat: Literal[False] = False, host: Literal[False] = False
+) -> jax.Array: ...
+@overload
+def compute(
+    states: dict[K, S], *, flat: bool = False, host: Literal[False] = False
+) -> dict[K, jax.Array]: ...
+@overload
+def compute(
+    states: StatesByName, *, flat: bool = False, host: Literal[False] = False
+) -> dict[str, jax.Array]: ...
+@overload
+def compute(states: object, *, flat: bool = False, host: bool = False) -> Any: ...
+def compute(states: object, *, flat: bool = False, host: bool = False) -> object:
+    """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
+
+    Args:
+        states: Any pytree of states; with `flat`, a dict. Or an `Evaluation`, for its
+            states.
+        flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
+            "recall@1" and "recall@5". The cutoffs are read off the names, since a state
+            does not hold them. Where a name does not list as many cutoffs as the state
+            has, like "mine", they are numbered: "mine[0]", "mine[1]" and so on.
+        host: Return Python floats, and lists of them for several cutoffs, for json and
+            loggers. All numbers are fetched from the device at once. `json.dumps` writes
+            NaN and infinities as `NaN` and `Infinity`, which strict JSON parsers refuse.
+
+    Raises:
+        TypeError: if the pytree holds anything but states; if with `flat` it is not a
+            dict of states.
+        ValueError: if with `flat` two cutoffs have one name.
+
+    >>> from jax_rank_metrics import empty
+    >>> states = empty(("recall@1,5", "mrr"))
+    >>> compute(states, host=True)
+    {'recall@1,5': [0.0, 0.0], 'mrr': 0.0}
+    >>> compute(states, flat=True, host=True)
+    {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
+    """
+    if isinstance(states, StatesByName):
+        states = states.states
+    check_leaves(states, State, "states")
+    values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
+    if host:
+        values = jax.device_get(values)
+    if flat:
+        values = {label: values[name][index] for label, name, index in cutoffs(states)}
+    order = values if flat else states
+    if host:
+        values = jax.tree.map(lambda x: x.tolist(), values)
+    return in_order(order, values)
+
+
+def cutoffs(
+    states: object,
+) -> Iterator[tuple[str, str, EllipsisType | tuple[EllipsisType, int]]]:
+    """Yields every cutoff in a dict of states: its name, the name of its state, its index.
+
+    The index picks the cutoff from the values of the state, also where it is stacked.
+
+    Raises:
+        TypeError: if `states` is not a dict of states.
+        ValueError: if two cutoffs have one name.
+    """
+    if not isinstance(states, dict):
+        raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
+    owners: dict[str, Any] = {}  # the name of a cutoff -> the name of its state
+    for name, state in states.items():
+        if not isinstance(state, State):
+            raise TypeError(
+                f"flat needs a dict of states; {name!r} holds another pytree"
+            )
+        shape = shape_of(state).shape
+        has_cutoffs = len(shape) > len(stacked_shape(state))
+        labels = cutoff_names(name, shape[-1]) if has_cutoffs else [name]
+        for index, label in enumerate(labels):
+            if label in owners:
+                raise ValueError(
+                    f"flat: {owners[label]!r} and {name!r} both hold {label!r}; name one "
+                    "of them differently, or leave out flat"
+                )
+            owners[label] = name
+            yield label, name, (..., index) if has_cutoffs else ...
+
+
+def leaves_of(tree: object) -> list[Any]:
+    """Lists the states and `PerList`s of a pytree, and any other leaves it has."""
+    return jax.tree.leaves(tree, is_leaf=lambda x: is_state(x) or _is_per_list(x))
+
+
+def check_leaves(tree: object, kind: type, name: str) -> None:
+    """Raises TypeError where a pytree holds anything but objects of a kind."""
+    for leaf in leaves_of(tree):
+        if not isinstance(leaf, kind):
+            cure = f"pass a pytree of {'Mean' if kind is State else kind.__name__}"
+            if isinstance(leaf, StatesByName):
+                cure = f"pass its {'.states' if kind is State else '.lists'}"
+            raise TypeError(f"{name} holds a {type(leaf).__name__}; {cure}")
+
+
+def in_order(like: object, tree: T) -> T:
+    """Restores the order of the keys of `like`, also in nested dicts; JAX sorts keys.
+
+    `in_order({"b": 0, "a": 0}, {"a": 1, "b": 2})` is `{"b": 2, "a": 1}`.
+    """
+    if not isinstance(like, dict) or not isinstance(tree, dict):
+        return tree
+    return cast(T, {key: in_order(like[key], tree[key]) for key in like})
+
+
+def _is_per_list(tree: object) -> bool:
+    return isinstance(tree, PerList)
+
+
+def _check_same_states(first: object, second: object) -> None:
+    structures = [jax.tree.structure(x) for x in (first, second)]
+    if structures[0] != structures[1]:
+        raise ValueError(
+            f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
+            "of the same metrics"
+        )
+    for a, b in zip(leaves_of(first), leaves_of(second), strict=True):
+        check_mergeable(a, b)

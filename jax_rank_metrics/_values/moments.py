@@ -1,0 +1,295 @@
+"""The sums of a batch of values and weights that a `Mean` holds, and what they tell."""
+
+import math
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+
+from jax_rank_metrics._ground.arithmetic import ratio, widen
+from jax_rank_metrics._ground.types import IntervalMethod, Number, Undefined
+from jax_rank_metrics._values import intervals
+from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums
+from jax_rank_metrics._values.list_arrays import (
+    ListArrays,
+    counted_weights,
+    filled,
+    list_shape_of,
+)
+
+# A value within this distance of 1 is a hit, since the quotient of a number and itself may
+# be rounded; a miss is exactly 0.
+HIT_SLACK = 1e-6
+
+# With fewer degrees of freedom, float pairs cannot tell a sample from a single list.
+MIN_FREEDOM = 1e-6
+
+# A `FloatPair` on devices, and float64 of NumPy on the host.
+Sum: TypeAlias = Any
+
+# What a kind of mean makes of the values of a metric before it sums them.
+Transform = Callable[[jax.Array], jax.Array]
+
+
+class Moments(NamedTuple):
+    """The sums that a `Mean` holds, of weights w and values v, and what they tell.
+
+    On devices sums are float pairs. On the host they are float64 of NumPy, for which there
+    is no program to compile; `dtype` is therefore the dtype of the floats of the state. The
+    number of lists is `[]`, or stacked. What is computed has the axes `*k`, `len(k)` for a
+    tuple of cutoffs and nothing for one cutoff; stacked axes come before it.
+    """
+
+    w: Sum  # Σ w
+    w2: Sum  # Σ w²
+    wv: Sum  # Σ w·v
+    w2v: Sum  # Σ w²·v
+    w2v2: Sum  # Σ w²·v²
+    fractional: Sum  # Σ w of the values that are neither hits nor misses
+
+    @classmethod
+    def terms(cls, v: Any, w: Any, are_shares: Any) -> "Moments":
+        """Returns what values and weights add to the sums, each in the shape of values.
+
+        Products are pairs on devices, as the sums are, since most of Σ w²·v² may cancel in
+        a standard error.
+
+        Args:
+            v: Values of JAX, or float64 of NumPy; 0 for lists that stay out.
+            w: Weights, 0 for lists that stay out.
+            are_shares: Bool, whether values must lie in [0, 1]; each of all others counts
+                as fractional.
+        """
+        xp, of_float, product = jnp, FloatPair.of, FloatPair.product
+        if isinstance(v, np.ndarray):
+            xp, of_float, product = np, np.asarray, np.multiply
+        # A NaN is neither.
+        is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
+        wv = w * v
+        return cls(
+            w=of_float(w),
+            w2=product(w, w),
+            wv=of_float(wv),
+            w2v=product(w, wv),
+            w2v2=product(wv, wv),
+            fractional=of_float(xp.where(is_hit_or_miss, 0, w)),
+        )
+
+    @property
+    def _xp(self) -> ModuleType:
+        return np if isinstance(self.w, np.ndarray) else jnp
+
+    def mean(self) -> Any:
+        """Returns the weighted mean, `[*k]`.
+
+        It is 0 where nothing counted, and inf where Σ w is beyond the range of floats.
+        """
+        weight = rounded(self.w)
+        quotient = ratio(rounded(self.wv), weight, self._xp)
+        return self._xp.where(self._xp.isfinite(weight), quotient, np.inf)
+
+    def sample_size(self, lists: Any, dtype: DTypeLike) -> tuple[Any, Any]:
+        """Effective sample size n = (Σ w)²/Σ w² and its degrees of freedom n − 1, `[*k]`.
+
+        Both are 0 where nothing counted, or where the sums are beyond the range of floats.
+        The difference n − 1 is taken in pairs, since it may be far smaller than n.
+        """
+        xp, weight, squares = self._xp, rounded(self.w), rounded(self.w2)
+        known = squares > _underflow_bound(lists, weight, dtype)
+        known = known & xp.isfinite(weight + squares)
+        w, w2 = jax.tree.map(lambda x: xp.where(known, x, 0), (self.w, self.w2))
+        # The quotient Σ w/Σ w² as a float, and the error of its rounding, for which the
+        # precision of a float will do.
+        quotient = ratio(rounded(w), rounded(w2), xp)
+        residual = ratio(rounded(w + w2 * -quotient), rounded(w2), xp)
+        size = w * quotient + rounded(w) * residual
+        return rounded(size), xp.maximum(rounded(size + -xp.ones_like(quotient)), 0)
+
+    def std_error(self, lists: Any, dtype: DTypeLike) -> Any:
+        """Standard error of the mean, `[*k]`, NaN where that is; see `Mean.std_error`."""
+        xp, centre = self._xp, self.mean()
+        weight, w2, w2v2 = map(rounded, (self.w, self.w2, self.w2v2))
+        # Σ w²·(v − mean)² in pairs, since nearly all of it may cancel. Then a correction
+        # for the rounding of the mean, which lost Σ w·(v − mean)/Σ w.
+        first = self.w2v + self.w2 * -centre
+        squares = rounded(self.w2v2 + (self.w2v + first) * -centre)
+        rounding = ratio(rounded(self.wv + self.w * -centre), weight, xp)
+        squares = squares - rounding * (2 * rounded(first) - rounding * w2)
+        is_exact = w2v2 > _underflow_bound(lists, centre, dtype)
+        known = (is_exact | (rounded(self.wv) == 0)) & xp.isfinite(squares)
+        known = known & (widen(lists, centre) > 1)
+        # Equal values have no error, although their sums are rounded.
+        squares = xp.where(squares > jnp.finfo(dtype).eps ** 2 * w2v2, squares, 0)
+        _, freedom = self.sample_size(lists, dtype)
+        bessel = 1 + ratio(xp.ones_like(freedom), freedom, xp)  # n/(n − 1)
+        error = ratio(xp.sqrt(bessel * squares), weight, xp)
+        error = xp.where(known & (freedom > MIN_FREEDOM), error, np.inf)
+        return xp.where(xp.isnan(centre), np.nan, error)
+
+    def interval(
+        self,
+        lists: Any,
+        dtype: DTypeLike,
+        method: IntervalMethod,
+        z: Number,
+        t_quantile: Callable[[Any], Any],
+    ) -> tuple[Any, Any, Any]:
+        """Computes an interval for the mean, and whether the method suits the values.
+
+        Args:
+            lists: Number of lists.
+            dtype: The dtype of the floats of the state.
+            method: See `Mean.confidence_interval`.
+            z: The `normal_quantile` of the level.
+            t_quantile: Returns the quantiles of Student's t for degrees of freedom.
+
+        Returns:
+            low, high: Its bounds, each `[*k]`.
+            valid: `[*k]` bool, False where the method is "wilson" and a value is neither 0
+                nor 1.
+        """
+        xp, centre = self._xp, self.mean()
+        size, freedom = self.sample_size(lists, dtype)
+        normal = xp.full_like(centre, z)
+        is_unknown = xp.isnan(centre)
+        is_proportion = rounded(self.fractional) == 0
+        score = intervals.wilson(centre, size, normal, xp)
+        if method == "wilson":
+            return *score, is_proportion | is_unknown
+        quantile = normal if method == "normal" else t_quantile(freedom)
+        error = self.std_error(lists, dtype)
+        bounds = intervals.symmetric(centre, error, quantile, xp)
+        if method == "auto":
+            # Without lists nothing is known, not even that values are between 0 and 1.
+            use_score = is_proportion & (size > 0)
+            pairs = zip(score, bounds, strict=True)
+            bounds = [xp.where(use_score, *pair) for pair in pairs]
+        low, high = (xp.where(is_unknown, np.nan, x) for x in bounds)
+        return low, high, xp.ones_like(is_proportion)
+
+
+def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
+    """Returns the sum of squares above which underflow cannot matter, as floats `[*k]`.
+
+    Squares below the smallest normal float `tiny` may be flushed to 0. Over n lists that
+    loses at most n·tiny, which is a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
+    """
+    bound = jnp.finfo(dtype).tiny * 2.0**20
+    return widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
+
+
+def columns_of(
+    metrics: Sequence[ListArrays],
+    undefined: Undefined,
+    transforms: Sequence[Transform],
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Prepares several metrics of the same lists, with the columns of all side by side.
+
+    They are concatenated first and prepared together, so that each step is one loop.
+
+    Args:
+        metrics: The values of each metric.
+        undefined: See `PerList.mean`; for all metrics.
+        transforms: What is made of the values of each metric.
+
+    Returns:
+        values: `[*lists, columns]`, metric after metric, each with a column for each
+            cutoff, or a single column without cutoffs; 0 for lists that stay out.
+        weights: `[*lists, columns]`; 0 for lists that stay out.
+        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+            weight although the metric is undefined for it.
+    """
+    dtype, lists = jax.dtypes.canonicalize_dtype(float), list_shape_of(metrics[0])
+    shapes = [(*lists, columns) for columns in column_counts(metrics)]
+
+    def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
+        wide = []
+        for metric, x, shape in zip(metrics, arrays, shapes, strict=True):
+            x = x if metric.cutoff_weights else x[..., None]
+            wide.append(jnp.broadcast_to(x, shape))
+        return jnp.concatenate(wide, -1)
+
+    columns = [
+        transform(filled(x.values, x.defined, undefined)).astype(dtype).reshape(shape)
+        for transform, x, shape in zip(transforms, metrics, shapes, strict=True)
+    ]
+    weights = concatenate([x.weights.astype(dtype) for x in metrics])
+    defined = concatenate([x.defined for x in metrics])
+    is_undefined = (weights > 0) & ~defined
+    weights = counted_weights(weights, defined, undefined)
+    entered = weights > 0
+    weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
+    values = jnp.where(entered, jnp.concatenate(columns, -1), 0)
+    return values, weights, jnp.stack([entered, is_undefined])
+
+
+def as_passed(values: jax.Array) -> jax.Array:
+    """Returns the values, the `Transform` of a plain mean."""
+    return values
+
+
+def column_counts(metrics: Sequence[ListArrays]) -> list[int]:
+    """Returns how many columns each metric has."""
+    return [math.prod(cutoff_shape_of(metric)) for metric in metrics]
+
+
+def cutoff_shape_of(metric: ListArrays) -> tuple[int, ...]:
+    """Returns `[*k]`, the axes of values after those of lists."""
+    return metric.values.shape[len(list_shape_of(metric)) :]
+
+
+def flags_of_lists(metric: ListArrays, flags: jax.Array) -> jax.Array:
+    """Whether a flag holds at any cutoff: `[…, *lists, columns]` to `[…, *lists]`."""
+    return jnp.any(flags, -1) if metric.cutoff_weights else flags[..., 0]
+
+
+def counts_of_lists(metric: ListArrays, flags: jax.Array) -> jax.Array:
+    """Counts the lists that enter, and the undefined ones, `[2]` int32."""
+    of_lists = flags_of_lists(metric, flags)
+    return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
+
+
+def of_metrics(
+    metrics: Sequence[ListArrays],
+    undefined: Undefined,
+    transforms: Sequence[Transform],
+) -> list[tuple[FloatPair, jax.Array]]:
+    """Returns the fields of the `Mean` of each of several metrics of the same lists.
+
+    Their arguments are those of `columns_of`. There is a single reduction for all.
+    """
+    terms, flags = terms_of_metrics(metrics, undefined, transforms)
+    list_axes = tuple(range(len(list_shape_of(metrics[0]))))
+    totals = sums(terms, list_axes)  # [moments, columns]
+    counts = jnp.sum(flags, axis=[i + 1 for i in list_axes], dtype=jnp.int32)
+    leaves, start = [], 0
+    for metric, columns in zip(metrics, column_counts(metrics), strict=True):
+        end, shape = start + columns, (-1, *cutoff_shape_of(metric))
+        count = counts[:, start]
+        if metric.cutoff_weights and columns > 1:
+            count = counts_of_lists(metric, flags[..., start:end])
+        high, low = (x[:, start:end].reshape(shape) for x in (totals.high, totals.low))
+        leaves.append((FloatPair(high, low), count))
+        start = end
+    return leaves
+
+
+def terms_of_metrics(
+    metrics: Sequence[ListArrays],
+    undefined: Undefined,
+    transforms: Sequence[Transform],
+) -> tuple[Moments, jax.Array]:
+    """Computes the terms of each list, whose sums over lists are the moments.
+
+    Returns:
+        terms: Each `[*lists, columns]`, with a column for each cutoff, metric after metric.
+        flags: `[2, *lists, columns]` bool, as of `columns_of`.
+    """
+    values, weights, flags = columns_of(metrics, undefined, transforms)
+    are_shares = np.repeat([x.has_shares for x in metrics], column_counts(metrics))
+    are_shares = np.broadcast_to(are_shares, values.shape)
+    return Moments.terms(values, weights, are_shares), flags

@@ -1,0 +1,397 @@
+"""One value per list, before any mean is taken."""
+
+import contextvars
+import dataclasses
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground.arithmetic import ratio, where_kept, widen
+from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground.types import Number, PerListInput, Undefined
+from jax_rank_metrics._values import clusters
+from jax_rank_metrics._values.double_floats import canonical
+from jax_rank_metrics._values.histogram import Histogram, edges_of, histogram_of
+from jax_rank_metrics._values.list_arrays import (
+    ListArrays,
+    check_same_weights,
+    columns_of,
+    list_shape_of,
+)
+from jax_rank_metrics._values.mean import (
+    FLOOR,
+    GeometricMean,
+    Mean,
+    geometric_mean_of,
+    means_by_group,
+    means_of,
+)
+from jax_rank_metrics._values.state import (
+    fields_text,
+    local_copy,
+    shown_numbers,
+    why_unreadable,
+)
+
+# Whether lists are being shown: an error of `mean` may show them in its own message.
+_is_showing = contextvars.ContextVar("_is_showing", default=False)
+
+
+@pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
+class PerList(ListArrays):
+    """The values of a metric, one per list.
+
+    Shapes:
+        values: `[*lists]`, or `[*lists, len(k)]` where k is a tuple; 0 where undefined.
+        weights: `[*lists]`, the weight of each list in a mean; 0 for a list that does not
+            count: one without items, or whose weight is not above 0.
+        defined: `[*lists]` bool, whether the metric is defined for the list.
+        undefined: The default of the argument `undefined` of `mean` and the other methods:
+            "zero", "one" or "skip"; static.
+        cutoff_weights: Whether the weights of a list differ between cutoffs, as those of
+            `over` may; static. Then values, weights and `defined` are all
+            `[*lists, len(k)]`.
+        is_ratio: Whether `over` made the values; static. Then `compare` takes two systems
+            that weigh the lists differently, which is an error for other values.
+        is_share: Whether all values must lie in [0, 1], as those of recall do and those of
+            differences do not; static. Then means of hits and misses alone have the
+            interval of a proportion. Boolean values are shares in any case.
+
+    Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
+    of bools, or a tuple of these. An index out of bounds raises IndexError where it is
+    known; a traced index is treated as JAX treats it.
+
+    >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
+    ...                 jnp.array([True, True, False]))
+    >>> lists
+    PerList(mean 0.500, 3 lists, 1 undefined)
+    >>> lists[lists.defined]
+    PerList(mean 0.750, 2 lists, 0 undefined)
+    >>> len(lists), [float(part.values) for part in lists]
+    (3, [1.0, 0.5, 0.0])
+    """
+
+    def __repr__(self) -> str:
+        """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
+
+        Values of any shape but `[]` and `[number of lists]` open with their shape:
+        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only
+        the shape is shown: `PerList(traced, float32[3])`.
+        """
+        token = None
+        try:
+            shape = list(jnp.shape(self.values))
+            local = local_copy(self)
+            if local is None or _is_showing.get():
+                kind = f"{self.values.dtype}{shape}"
+                return f"PerList({', '.join([*why_unreadable(self), kind])})"
+            token = _is_showing.set(True)
+            with jax.ensure_compile_time_eval():
+                state = local.mean()
+                is_plain = shape in ([], [int(state.lists)])
+            (mean, _), counts = shown_numbers(state)
+            parts = [] if is_plain else [str(shape)]
+            return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
+        except Exception as error:  # as in `State.__repr__`
+            return f"PerList({fields_text(self, error)})"
+        finally:
+            if token is not None:
+                _is_showing.reset(token)
+
+    def mean(self, undefined: Undefined | None = None) -> Mean:
+        """Returns the weighted mean over all lists, as a state that can be merged.
+
+        Args:
+            undefined: The value that a list counts for where the metric is undefined:
+                "zero", "one", or "skip", which leaves the list out. None takes the choice
+                that the values were made with: "zero", unless a call such as
+                `evaluate_users` was passed another.
+
+        Raises:
+            ValueError: if `undefined` is none of these.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
+        ...                 jnp.array([True, True, False]))
+        >>> [f"{lists.mean(choice).compute():.2f}" for choice in ("zero", "one", "skip")]
+        ['0.50', '0.83', '0.75']
+        """
+        undefined = checked_undefined(self, undefined)
+        return means_of((canonical(self),), undefined, (Mean,))[0]
+
+    def geometric_mean(
+        self, floor: Number = FLOOR, undefined: Undefined | None = None
+    ) -> GeometricMean:
+        """Returns the weighted geometric mean over all lists, as a state.
+
+        For the average precision of queries it is GMAP, trec_eval's `gm_map`.
+
+        Args:
+            floor: Every smaller value is raised to this number, which must be above 0;
+                static. It applies to undefined lists too, whose value is 0.
+            undefined: See `mean`.
+
+        Raises:
+            TypeError: if the floor is not a Python number.
+            ValueError: if it is not above 0, or so small that JAX's default floats round
+                it to 0; if `undefined` is none of the options.
+
+        >>> lists = PerList(jnp.array([0.25, 1.0, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> f"{lists[:2].geometric_mean():.3f}", f"{lists.geometric_mean(1 / 32):.3f}"
+        ('0.500', '0.198')
+        """
+        floor = inputs.positive("floor", floor)
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        if floor < jnp.finfo(dtype).tiny:
+            raise ValueError(
+                f"floor is {floor}, which {dtype.name} arithmetic rounds to 0; pass at "
+                f"least {jnp.finfo(dtype).tiny:.1e}"
+            )
+        undefined = checked_undefined(self, undefined)
+        return geometric_mean_of(canonical(self), floor, undefined)
+
+    def quantiles(
+        self,
+        edges: Sequence[Number] | np.ndarray | None = None,
+        bins: int = 100,
+        undefined: Undefined | None = None,
+    ) -> Histogram:
+        """Returns the distribution of the values of lists, as a state that can be merged.
+
+        Weights only decide which lists count.
+
+        Args:
+            edges: The edges of the bins, ascending; static. None is bins of equal width
+                on [0, 1].
+            bins: Number of bins where `edges` is None; otherwise ignored.
+            undefined: See `mean`.
+
+        Raises:
+            TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
+            ValueError: if edges do not ascend, or are fewer than two; if `bins` is below 1;
+                if `undefined` is none of the options.
+
+        >>> lists = PerList(jnp.array([0.0, 0.2, 0.7, 1.0]), jnp.ones(4), jnp.ones(4, bool))
+        >>> [f"{lists.quantiles().quantile(q):.2f}" for q in (0, 0.5, 1)]
+        ['0.00', '0.45', '1.00']
+        """
+        undefined = checked_undefined(self, undefined)
+        edges = edges_of(edges, bins)
+        return histogram_of(canonical(self), edges, undefined)
+
+    def by(
+        self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
+    ) -> Mean:
+        """Returns a mean for each group of lists, such as new and returning users.
+
+        Args:
+            groups: `[*lists]` integers, or bools for two groups. Lists with a number
+                outside 0 … num_groups − 1 belong to no group.
+            num_groups: Number of groups; static.
+            undefined: See `mean`.
+
+        Returns:
+            States stacked along a first axis `[num_groups]`. They merge with those of
+            other batches and devices; `reduce` gives the mean of all groups together.
+
+        Raises:
+            TypeError: if groups are not integers, or `num_groups` is not a Python int.
+            ValueError: if shapes differ; if `undefined` is none of the options.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
+        >>> states.compute().tolist(), states.lists.tolist(), states.reduce()
+        ([1.0, 0.25], [1, 2], Mean(0.500 ± 0.289, 3 lists, 0 undefined))
+        """
+        undefined = checked_undefined(self, undefined)
+        num_groups = inputs.positive_integer("num_groups", num_groups)
+        if len(self._list_shape) == 1:
+            groups = inputs.by_ids("groups", groups, range(*self._list_shape), "lists")
+        array = inputs.array("groups", groups)
+        # An empty list, of which NumPy makes floats, holds integers as well.
+        groups = array if array.dtype == bool else inputs.integers("groups", groups)
+        inputs.same_shape("groups", groups, "the lists", self._list_shape)
+        return means_by_group(canonical(self), groups, num_groups, undefined)
+
+    def over(self, denominator: "PerList") -> "PerList":
+        """Returns the ratio to other values of the same lists, for a ratio of means.
+
+        Its mean is Σ weight·value / Σ weight·denominator: `mean` divides sums, where the
+        mean of the ratios of lists would count all lists alike. So the hits over the
+        relevant items of lists give micro-averaged recall, and discounted gains over
+        ideal ones weigh a list by what it could have gained. The standard error and the
+        interval are those of a ratio estimator (the delta method). Pure and jittable.
+
+        Where the values a/b depend on b, few lists of large b decide the ratio, and many
+        samples have not shown them: of 100 lists whose b is lognormal(1), 95 % intervals
+        held the true ratio in 89 % of simulations. Measure more lists, or compare two
+        systems.
+
+        Args:
+            denominator: Values of at least 0, of the same lists and weights, with the same
+                cutoffs or with none.
+
+        Returns:
+            The values a/b with the weights weight·b. It is undefined, of weight 0, where b
+            is 0 or undefined; where a is undefined, it counts as 0. Where b has cutoffs,
+            so do weights and `defined`.
+
+        Raises:
+            ValueError: if lists, cutoffs or weights differ; if a value of the denominator
+                is below 0 or NaN. Inside `jax.jit`, weights are those of a, unchecked; a
+                list whose denominator is below 0 is undefined, and one whose denominator
+                is NaN has the value NaN and its own weight.
+
+        References:
+            Cochran, Sampling Techniques, 1977, chapter 6 (the ratio estimator).
+
+        >>> weights, known = jnp.ones(3), jnp.ones(3, bool)
+        >>> hits = PerList(jnp.array([1.0, 2.0, 0.0]), weights, known)
+        >>> relevant = PerList(jnp.array([1.0, 8.0, 0.0]), weights, known)
+        >>> hits.over(relevant)  # 3 of 9 items
+        PerList([3], mean 0.333, 2 lists, n_eff 1.25, 0 undefined)
+        """
+        _check_denominator(self, denominator)
+        numerator, denominator = canonical((self, denominator))
+        values, weights, defined = _ratios(numerator, denominator)
+        cutoff_weights = denominator.has_cutoffs or numerator.cutoff_weights
+        return PerList(values, weights, defined, self.undefined, cutoff_weights, True)
+
+    def cluster(
+        self, ids: Iterable[Hashable] | Any, undefined: Undefined | None = None
+    ) -> "PerList":
+        """Joins the lists of each cluster, such as the sessions of a user, to one list.
+
+        Lists of one user are alike, so that 400 sessions of 40 users say less about a mean
+        than 400 users. Errors, intervals and tests take lists to be independent, as joined
+        lists are, so that theirs are cluster-robust. The mean stays the same.
+
+        It runs on the host, outside of `jax.jit`, and is exact when all lists of a cluster
+        lie within one call. Across batches and hosts, pass the ids to `bootstrap`, which
+        resamples together whatever shares an id.
+
+        Args:
+            ids: `[*lists]`, the id of the cluster of each list: integers, strings or any
+                keys of dicts, as for `pack`.
+            undefined: See `mean`; it applies to lists before they are joined.
+
+        Returns:
+            A list for each cluster, in the order in which ids first appear (`pack(ids).ids`
+            names them): the weighted mean of its lists, with the sum of their weights. A
+            cluster of which no list counts has the weight 0. Arrays are of NumPy or JAX as
+            those of the lists are.
+
+        Raises:
+            TypeError: if lists or ids are traced, or ids cannot be the keys of a dict.
+            ValueError: if there is not one id for each list, if an id is missing, if lists
+                lie on several hosts, or if `undefined` is none of the options.
+
+        References:
+            Deng, Knoblich & Lu, Applying the delta method in metric analytics, KDD 2018.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> users = lists.cluster(["ann", "bob", "ann"])
+        >>> users.values.tolist(), users.weights.tolist(), users.mean()
+        ([0.5, 0.5], [2.0, 1.0], Mean(0.500 ± 0.000, 2 lists, n_eff 1.8, 0 undefined))
+        """
+        undefined = checked_undefined(self, undefined)
+        values, weights, defined = clusters.joined(self, ids, undefined)
+        static = undefined, self.cutoff_weights, self.is_ratio, self.is_share
+        return PerList(values, weights, defined, *static)
+
+
+def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
+    """Returns `undefined`, or the default that the lists hold where it is None.
+
+    Raises:
+        ValueError: if `undefined` is none of the options.
+    """
+    choice = lists.undefined if undefined is None else undefined
+    inputs.option("undefined", choice, Undefined)
+    return choice
+
+
+def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList:
+    """Returns the same lists, of which those that are not kept are undefined.
+
+    Args:
+        lists: Values of NumPy, or of JAX.
+        is_kept: `[*lists]` bool, of the same library.
+    """
+    defined = lists.defined & widen(is_kept, lists.defined)
+    values = where_kept(defined, lists.values, 0)
+    return dataclasses.replace(lists, values=values, defined=defined)
+
+
+def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
+    """Returns lists that weigh so many times as much; those of weight 0 do not count.
+
+    Args:
+        lists: Values of NumPy, or of JAX.
+        weights: `[*lists]`, at least 0, of the same library.
+    """
+    factors = widen(weights, lists.weights).astype(lists.weights.dtype)
+    return dataclasses.replace(
+        undefined_unless(lists, weights > 0), weights=lists.weights * factors
+    )
+
+
+def _check_denominator(a: PerList, b: PerList) -> None:
+    """Raises ValueError unless b may divide a; see `PerList.over`."""
+    shapes = [jnp.shape(x.values) for x in (a, b)]
+    if a.has_cutoffs and b.has_cutoffs and shapes[0][-1] != shapes[1][-1]:
+        raise ValueError(
+            f"the numerator has values of shape {shapes[0]} and the denominator of "
+            f"{shapes[1]}; pass values of the same cutoffs"
+        )
+    check_same_weights(a, b, ("the numerator", "the denominator"))
+    if not all(map(inputs.is_readable, (b.values, b.weights, b.defined))):
+        return
+    values, _, defined = columns_of(b)
+    is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
+    if is_wrong.any():
+        index, column = inputs.first_index(is_wrong)
+        raise ValueError(
+            f"the denominator is {values[index, column]:g} in list {index}; pass values of "
+            "at least 0"
+        )
+
+
+@jax.jit
+def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Computes the values, weights and `defined` of `PerList.over`.
+
+    Weights and `defined` have cutoffs where b or the weights of a have them.
+    """
+    num_axes = len(list_shape_of(a))
+    a, b = shards.align_with_sharded((a, b), num_axes)
+
+    def with_cutoffs(x: jax.Array) -> jax.Array:
+        return x[..., None] if x.ndim == num_axes else x
+
+    dtype = inputs.float_dtype(a.values, b.values, a.weights)
+    numerator, denominator = (
+        jnp.where(widen(x.defined, x.values), x.values, 0).astype(dtype) for x in (a, b)
+    )
+    weights, is_counted = a.weights.astype(dtype), b.defined & (b.weights > 0)
+    if a.has_cutoffs or b.has_cutoffs:
+        numerator = with_cutoffs(numerator)
+        if b.has_cutoffs or a.cutoff_weights:
+            denominator, weights, is_counted = map(
+                with_cutoffs, (denominator, weights, is_counted)
+            )
+    values = ratio(numerator, widen(denominator, numerator))
+    # Of a list whose divisor is unknown, so are the value and what it adds to the sums.
+    is_unknown = is_counted & jnp.isnan(denominator)
+    values = jnp.where(widen(is_unknown, values), jnp.nan, values)
+    denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)
+    defined = is_counted & (denominator > 0)
+    weights = jnp.where(defined, weights * denominator, 0)
+    if weights.ndim > num_axes:
+        weights, defined = (
+            jnp.broadcast_to(x, values.shape) for x in (weights, defined)
+        )
+    return jnp.where(widen(defined, values), values, 0), weights, defined

@@ -1,0 +1,505 @@
+"""Compares systems: how large a difference is, and whether it may be chance."""
+
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from jax import random
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.choices import (
+    Alternative,
+    ComparisonTest,
+    Correction,
+    Pairs,
+)
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Key, Number, Undefined
+from jax_rank_metrics._names import cutoff_names, directions, facts
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
+from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
+from jax_rank_metrics._verdicts.systems.differences import Differences
+from jax_rank_metrics._verdicts.systems.list_values import in_one_order, listing
+from jax_rank_metrics._verdicts.systems.prediction_powered import beside_judge
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
+from jax_rank_metrics._verdicts.systems.systems import (
+    Metrics,
+    Path,
+    Record,
+    Systems,
+    Values,
+    by_system,
+    holds_levels,
+    is_nested,
+    paths_text,
+    read,
+)
+
+
+def compare(
+    a: Values,
+    b: Values | None = None,
+    *,
+    ids: tuple[Any, Any] | None = None,
+    clusters: Any = None,
+    judge: Values | None = None,
+    test: ComparisonTest | None = None,
+    pairs: Pairs | Sequence[Hashable] = "baseline",
+    correction: Correction = "holm",
+    alternative: Alternative = "two-sided",
+    margin: Number | None = None,
+    mid_p: bool = False,
+    samples: int = 100_000,
+    level: Number = 0.95,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+    lower: bool | str | Sequence[str] = (),
+) -> Comparisons:
+    """Compares b with the baseline a, list by list, by the differences b − a.
+
+    Two intervals that overlap are no test. Each tells how a system's mean would vary over
+    other lists; but the lists are the same, and one that is hard for a is hard for b.
+    Their differences vary less than either, so systems whose intervals overlap may well
+    differ beyond doubt. Look at the interval of the difference instead, and at its size
+    before its p: over many lists, any difference is significant.
+
+    - "permutation" is the test to prefer (Fisher's randomisation test, on the mean), and
+      the default: it assumes nothing but that a and b might have been swapped in each list.
+    - "bootstrap" assumes that the lists are a sample of many, and agrees with it above
+      some 50 lists. Where weights differ, an `n_eff` below 50 is warned of, and one below
+      3 refused (but for `Seeds`).
+    - "t" also assumes that the mean of differences is normally distributed, and takes no
+      time; differences that are all equal leave it no error, and then p is 0.
+    - "tukey" tests all pairs of several systems at once, each metric and cutoff by itself:
+      it permutes the systems within each list, and compares a difference with the range of
+      all means. Its p is its own correction for the number of systems.
+    - "mcnemar" is the exact test of values of 0 and 1, such as hits: the permutation test
+      of all patterns, however many lists differ.
+
+    Smucker et al. find that the first three hardly differ on 50 lists, and that the sign
+    and the Wilcoxon tests, which this function does not offer, are often misleading about
+    means.
+
+    All tests take lists to be independent. Where they come in clusters, as the sessions of
+    a user do, pass `clusters`: 40 users of ten sessions each, counted as 400 lists, gave a
+    significant difference between equal systems in 33 of 100 simulations.
+
+    Where systems were trained several times, pass `Seeds`. "permutation" and "bootstrap"
+    then resample lists, which both systems share, and the seeds of each (two-way, by
+    studentised means), and "t" has the same error, with Satterthwaite's degrees of
+    freedom: the verdict is about training procedures. A system without `Seeds` beside one
+    that has them is fixed, as is a baseline that needs no training; if it was trained, the
+    verdict is about that model of it alone. In simulations of equal procedures with three
+    or five seeds each, which vary by nothing, a tenth or all of what lists do, 1 to 6 %
+    differed at the 5 % level. Where some runs fail and the other system is fixed, 15 %
+    differed with three seeds and 11 % with five.
+
+    Where people have labelled few lists and a judge many, such as a language model, pass
+    the values by the judge's labels as `judge`. The difference is then that of
+    `prediction_powered`, which no bias of the judge moves, and "t" is the default: its
+    error has n − 2 degrees of freedom, n being the lists of people. "bootstrap" draws lists
+    of people and of the judge alone, and finds λ in each resample; other tests have no use
+    for lists that people have not labelled.
+
+    It runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` work.
+    100,000 permutations of 10,000 lists take about a second on two cores, as many
+    resamples for "bootstrap" about seven. Both need some 30 MiB, and "bootstrap" 10 bytes
+    more for each sample and comparison.
+
+    Args:
+        a: The baseline. Values of one metric are a `PerList`, an array `[lists]` or
+            `[lists, cutoffs]`, a pandas Series, or a dict of list ids to numbers. For
+            several metrics, a dict of these, as `measure` gives it, or of such dicts; a
+            pandas DataFrame with a column for each metric; or an `Evaluation`, as of
+            `evaluate_users` or `Joined.evaluation`; or `Seeds` of any of these. Without b,
+            a dict of two or more systems, each with any of these, or `Systems`, which read
+            it once for all calls.
+        b: The same for another system; or a dict of systems, each with what a holds. None
+            takes all systems from a.
+        ids: How lists are paired where values have no ids. None pairs them by position;
+            `(ids_a, ids_b)` has an id for every list, integers or strings or anything
+            hashable, in any order. The ids of b are those of all its systems. A Series and
+            a frame are always paired by their index, a dict by its keys and an
+            `Evaluation` by its users or queries, if these have ids.
+        clusters: The id of a cluster for every list: a dict or a Series of list ids to
+            these, or a sequence in the order of the lists of a (without b, of its first
+            system). Lists without ids have the ids 0, 1, … Each cluster then counts as
+            one list: its weighted mean difference, with the sum of its weights. None takes
+            each list for itself.
+        judge: The values of the same systems and metrics by the judge's labels, for more
+            lists, of which those of a and b are a random sample: `(judge_a, judge_b)` where
+            b is passed, or else a dict by system. All need ids of lists, and `clusters`
+            are those of the judge's lists.
+        test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
+            and "t" with a judge.
+        pairs: Without b, "baseline" compares each system with the first, and "all" each
+            with all that come after it; names of several baselines, ("bm25", "dense"), each
+            of them with all other systems.
+        correction: How p is corrected for the number of comparisons in the call. "holm"
+            holds the probability of any false alarm, for any test. So does "maxT", for
+            "permutation": it compares each difference with the largest t of all under the
+            same flipped signs, and finds more where comparisons are alike, as cutoffs and
+            related systems are. "fdr" holds the expected share of false alarms among all
+            alarms (Benjamini and Hochberg), for many exploratory comparisons. Popularity
+            and novelty, which `evaluate_users` adds unasked, are compared, but neither
+            counted nor corrected. "tukey" takes none of these: its p is corrected.
+        alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
+            SciPy, whichever direction of the metric is better. One side must have been
+            chosen before looking. The interval is then one-sided as well.
+        margin: The smallest difference that matters, above 0, in units of the metric. p
+            then asks whether b − a surely stays within it: inside ±margin for "two-sided"
+            (equivalence, the larger p of two one-sided tests; below 0.05 where the
+            interval of level 0.9 lies inside), above −margin for "greater" (b is not
+            worse), below margin for "less". The tests are the same, of differences that
+            are shifted by the margin.
+        mid_p: Whether outcomes as extreme as the observed one count half, for "permutation"
+            and "mcnemar". Where few lists differ, p errs less on the safe side, and may be
+            a little too small.
+        samples: Number of permutations or resamples; "t" and "mcnemar" draw none.
+            "permutation" takes all 2ⁿ patterns of signs instead where they are no more
+            than this, n being the number of lists in which anything differs.
+        level: The probability with which the interval should cover the difference, in
+            (0, 1). The interval is that of Student's t with `n_eff` − 1 degrees of freedom
+            and, where weights differ, an error that allows for heavy lists (HC3); with
+            "bootstrap", that of the resampled t statistic. It is never corrected for the
+            number of comparisons.
+        key: A PRNG key. None is `jax.random.key(0)`, so that a p value is the same in
+            every run.
+        undefined: What a value counts as where the metric is undefined: "zero", "one",
+            or "skip", which keeps the lists in which both are defined. None is what values
+            were measured with, as by `evaluate_users`, or else "zero"; where 0 is the best
+            value of a metric, a warning then says so.
+        lower: Names of metrics, with or without their cutoffs, of which lower values are
+            better, or True for all; it decides who wins. The metrics of this package are
+            known by their names, and values without a name are better when higher.
+            Whatever the name, means of values are compared, also of "gm_map".
+
+    Returns:
+        `Comparisons`: a sequence with a `Comparison` for every system, task, metric and
+        cutoff, in this order, found by their names: `compare(a, b)["ndcg@10"].p`. The last
+        key that leads to values in dicts is the name of a metric, and one before it, but
+        after that of a system, a task. p is the share of all permutations in which t*
+        is at least as far from 0 as t, in the direction of the alternative. With random
+        samples both numbers of the share are raised by 1, so that p is never 0; where even
+        the least p would be above 1 − level once corrected, a warning says so. For
+        permutations, t is the mean difference, and t* the same with its sign flipped in
+        random lists. For the bootstrap, t is the mean difference over its standard error,
+        and t* the same for resampled lists, of their mean difference from the mean of all.
+        p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
+        above 0 do not count; if no list counts, the difference is 0, from −inf to inf.
+
+        Wins, ties and losses count lists, even of clusters; `effect_size` and `n_eff` are
+        those of clusters. Weights are the same for a and b, except for ratios, as made by
+        `PerList.over`, which may weigh lists by what each system has retrieved. Then
+        "permutation" swaps value and weight of the two systems in random lists, and divides
+        the difference of the ratios by its error anew (delete-one jackknife), in about
+        10⁻⁹ seconds for each permutation and list; `n_eff` is that of the system which has
+        fewer, and a list that only one system weighs is no win, tie or loss.
+
+    Raises:
+        ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
+            number without ids, or in weights, unless both are ratios; if ids repeat or are
+            missing on one side, or only one side has them; if a list has no cluster; if a
+            dict holds means instead of per-list values; if a value is NaN or infinite, or
+            a weight infinite; if an option is none of those above, or means nothing for
+            the test or for these values; for "mcnemar", if a value is not 0 or 1, if
+            weights differ or there are clusters; for "bootstrap", if weights leave less
+            than three effective lists; for "tukey", if pairs of systems have
+            other lists; if `Seeds` have fewer than three seeds. Below five, a warning says
+            what they are worth. With a judge, if it lacks a system, a metric or a list, if
+            values have no ids, if they are `Seeds` or ratios whose weights differ, and for
+            tests other than "t" and "bootstrap".
+        TypeError: if a or b is traced, or holds no per-list values; if clusters are none
+            of the above.
+
+    References:
+        Smucker, Allan & Carterette, A comparison of statistical significance tests for
+        information retrieval evaluation, CIKM 2007.
+        Fisher, The design of experiments, 1935, section 21.
+        Holm, A simple sequentially rejective multiple test procedure, 1979.
+        Westfall & Young, Resampling-based multiple testing, 1993 (maxT); Boytsov, Belova &
+        Westfall, Deciding on an adjustment for multiplicity in IR experiments, SIGIR 2013.
+        Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 1995.
+        Carterette, Multiple testing in statistical analysis of systems-based information
+        retrieval experiments, TOIS 2012 (Tukey's test).
+        Schuirmann, A comparison of the two one-sided tests procedure and the power
+        approach, 1987 (equivalence).
+        Deng, Knoblich & Lu, Applying the delta method in metric analytics, KDD 2018.
+        Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006; Laboratory
+        experiments in information retrieval, 2018 (effect sizes).
+        Efron & Tibshirani, An introduction to the bootstrap, 1993, algorithm 16.2.
+        Janssen, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
+        Behrens–Fisher problem, Statistics & Probability Letters 1997 (ratios).
+        Owen, The pigeonhole bootstrap, Annals of Applied Statistics 2007 (seeds).
+        MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators
+        with improved finite sample properties, Journal of Econometrics 1985 (HC3).
+        Kish, Survey sampling, 1965 (the effective sample size).
+
+    >>> a, b = [0.2, 0.5, 0.5, 0.1], [0.4, 0.6, 0.5, 0.4]
+    >>> compare(a, b).only
+    Comparison(+0.15 [-0.0554, 0.355], p=0.25, 3 wins 1 tie 0 losses, 3 of 4 lists differ)
+    >>> compare(a, b, clusters=["ann", "ann", "bob", "cat"]).only.clusters
+    3
+    >>> f"{compare(a, b, alternative='greater', margin=0.05).only.p:.3f}"
+    '0.062'
+    >>> systems = {"old": a, "new": b, "odd": [0.1, 0.5, 0.5, 0.2]}
+    >>> {row.system: row.p_corrected for row in compare(systems)}
+    {'new': 0.5, 'odd': 1.0}
+    >>> for row in compare(systems, pairs="all"):
+    ...     print(row.baseline, row.system, f"{row.difference:+.2f}")
+    old new +0.15
+    old odd +0.00
+    new odd -0.15
+    >>> judge = [0.3, 0.5, 0.7, 0.1, 0.6, 0.3], [0.6, 0.6, 0.7, 0.4, 0.8, 0.5]
+    >>> a, b, *judge = (dict(enumerate(x)) for x in (a, b, *judge))
+    >>> compare(a, b, judge=judge).only.judge
+    PredictionPowered(0.161 ± 0.042, 4 lists, 2 of the judge alone, worth 9.32)
+    >>> compare({"mrr": {"q1": 0.2, "q2": 0.5}}, {"mrr": {"q2": 0.6, "q1": 0.4}})["mrr"]
+    Comparison(+0.15 [-0.485, 0.785], p=0.5, 2 wins 0 ties 0 losses, 2 lists)
+    """
+    for name, value, choices in (
+        ("test", test or "t", ComparisonTest),
+        ("pairs", "all" if isinstance(pairs, list | tuple) else pairs, Pairs),
+        ("correction", correction, Correction),
+        ("alternative", alternative, Alternative),
+    ):
+        inputs.option(name, value, choices)
+    inputs.check_undefined(undefined)
+    if judge is not None and test not in (None, "t", "bootstrap"):
+        raise ValueError(
+            f"test is {test!r}, which cannot use the lists that only a judge has labelled; "
+            "pass 't' or 'bootstrap'"
+        )
+    question = Question(
+        random.key(0) if key is None else inputs.prng_key(key),
+        inputs.positive_integer("samples", samples),
+        checked_level(level),
+        test or ("permutation" if judge is None else "t"),
+        correction,
+        alternative,
+        None if margin is None else inputs.positive("margin", margin),
+        bool(mid_p),
+    )
+    question.check()
+    if b is None and ids is not None:
+        raise ValueError("ids are those of a and b; without b, pass Series or dicts")
+    # From here on, a comparison is a column of differences, whatever its systems are.
+    if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
+        raise TypeError("ids: pass a tuple (ids_a, ids_b)")
+    records, couples = _records_of_pairs(a, b, pairs)
+    # [a, b, a, b, …], all in the order of the first a.
+    ids_of_records = None if ids is None else [*ids] * len(couples)
+    lists = in_one_order([record.lists for record in records], ids_of_records)
+    check_seed_counts(lists)
+    # Any key may name the metric, as in {"arp": {"web": values}}.
+    directions.check_lower(lower, [name for record in records for name in record.path])
+    of_judge: list[Record] = []
+    if judge is not None:
+        of_judge = _records_of_judge(judge, records, b is not None)
+    if undefined is None:
+        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
+        directions.warn_of_zeros(zeros, lower)
+    differences, cluster_indices = Differences.of_pairs(lists, undefined), None
+    if judge is not None:
+        judge_lists = in_one_order([record.lists for record in of_judge])
+        differences, cluster_indices = beside_judge(
+            lists, differences, judge_lists, clusters, undefined
+        )
+    elif clusters is not None:
+        # All lists are in the order of the first a, so that its clusters are those of all.
+        cluster_indices = lists[0].cluster_indices(clusters)
+    subjects = _subjects_of(records, couples, lower, b is None, undefined)
+    return Comparisons(compared(differences, subjects, question, cluster_indices))
+
+
+@short_errors()
+def _records_of_pairs(
+    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable]
+) -> tuple[list[Record], list[tuple[int, int]]]:
+    """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
+
+    Args:
+        a: The values of the baseline; or a dict of systems where b is None.
+        b: The values of another system, a dict of such systems, or None.
+        pairs: Whether each system is paired with the first alone, or with all; or the
+            names of the systems with which all others are paired.
+
+    Returns:
+        The records, and the numbers of the two systems of each pair; that of the baseline
+        is 0.
+
+    Raises:
+        ValueError: if either holds no metric, if the metrics of systems differ, or if there
+            is no system of a name.
+    """
+    baselines = 1
+    if b is not None:
+        baseline, further = _baseline_and(a, b, ("a", "b"))
+        systems = [baseline, *further.values()]
+        if pairs != "baseline":
+            raise ValueError(
+                f"pairs={pairs!r} takes all systems in one dict; leave b out, and pass "
+                f"compare({{name: values, …}}, pairs={pairs!r})"
+            )
+    else:
+        named = _systems_in(a)
+        systems = list(named.values())
+        if not isinstance(pairs, str):
+            if not pairs or any(name not in named for name in pairs):
+                raise ValueError(
+                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
+                    f"baselines among {listing(list(named))}"
+                )
+            baselines = len(set(pairs))
+            systems = list({name: named[name] for name in (*pairs, *named)}.values())
+    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
+    records: list[Record] = []
+    couples: list[tuple[int, int]] = []
+    for i, j in itertools.combinations(range(len(systems)), 2):
+        if pairs == "all" or i < baselines:
+            for path, record in systems[i].items():
+                records += [record, systems[j][path]]
+                couples.append((i, j))
+    return records, couples
+
+
+def _records_of_judge(
+    judge: Values, records: Sequence[Record], is_by_side: bool
+) -> list[Record]:
+    """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
+
+    Args:
+        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
+        records: What people have labelled, `[a, b, a, b, …]`.
+        is_by_side: Whether a and b were passed by themselves.
+
+    Raises:
+        TypeError: if the judge's values are not passed as those of people are.
+        ValueError: if they lack a system or a metric.
+    """
+    first: Metrics = {}
+    if is_by_side:
+        if not isinstance(judge, tuple | list) or len(judge) != 2:
+            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
+        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
+    else:
+        if not isinstance(judge, Systems) and not is_nested(judge):
+            raise TypeError(
+                f"judge: got {inputs.kind_of(judge)}; pass a dict of systems, as a is"
+            )
+        systems = by_system(read(judge, "judge", ("system", "metric")))
+    of_judge = []
+    for a, b in zip(records[::2], records[1::2], strict=True):
+        baseline = first if is_by_side else systems.get(a.system, {})
+        system = systems.get(b.system, {})
+        sides = (a, baseline), (b, system)
+        if missing := [x.keys for x, values in sides if x.path not in values]:
+            raise ValueError(
+                f"judge lacks {listing(missing)}; pass the values of the same systems and "
+                "metrics"
+            )
+        of_judge += [baseline[a.path], system[a.path]]
+    return of_judge
+
+
+def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
+    """Reads several systems, which all have the metrics of the first one."""
+    if not isinstance(tree, Systems) and not holds_levels(tree):
+        if not is_nested(tree) or len(tree) < 2:
+            number = "no" if is_nested(tree) and not tree else "one"
+            raise ValueError(
+                f"a holds {number} system; pass b, or a dict of two or more systems"
+            )
+        if all(map(facts.is_metric_name, tree)):
+            raise ValueError(
+                f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
+                "dict of systems, each with its metrics"
+            )
+    systems = by_system(read(tree, "a", ("system", "metric")))
+    if len(systems) < 2:
+        raise ValueError("a holds one system; pass b, or a dict of two or more systems")
+    (baseline, metrics), *following = systems.items()
+    for system, of_system in following:
+        if metrics.keys() != of_system.keys():
+            raise ValueError(
+                f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
+                f"{paths_text(of_system)}; pass values of the same metrics for all systems"
+            )
+    return systems
+
+
+def _baseline_and(
+    a: Values, b: Values, names: tuple[str, str]
+) -> tuple[Metrics, dict[Hashable, Metrics]]:
+    """Reads the baseline a, and the systems in b: a single one, None, unless named.
+
+    b holds systems, whose names are its first keys, if it has one key more than a.
+    """
+    of_a = read(a, names[0], ("metric",))
+    of_b = read(b, names[1], ("metric",))
+    if len({record.system for record in of_a}) > 1:
+        raise ValueError(
+            f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
+        )
+    baseline = {record.path: record for record in of_a}
+    depths = [max(len(record.path) for record in side) for side in (of_a, of_b)]
+    paths_of_b = [record.path for record in of_b]
+    if depths[1] == depths[0] + 1:
+        of_b = [record.named(("system", "metric")) for record in of_b]
+    systems = by_system(of_b)
+    if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
+        raise ValueError(
+            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
+            f"{paths_text(paths_of_b)}; pass values of the same metrics, or as b a dict of "
+            "systems, each with the metrics of a"
+        )
+    return baseline, systems
+
+
+def _subjects_of(
+    records: Sequence[Record],
+    couples: Sequence[tuple[int, int]],
+    lower: bool | str | Sequence[str],
+    has_name_of_a: bool,
+    undefined: Undefined | None,
+) -> list[Subject]:
+    """Lists what each comparison compares, pair by pair and cutoff by cutoff.
+
+    Args:
+        records: The values of two systems, `[a, b, a, b, …]`.
+        couples: The numbers of the systems of each pair.
+        lower: As for `compare`.
+        has_name_of_a: Whether the baseline is one of the systems.
+        undefined: As for `compare`, which may differ from that of a signature.
+    """
+    # Comparisons of one metric at one cutoff have one number, whatever their systems.
+    numbers: dict[tuple[Path, str | None], int] = {}
+    return [
+        Subject(
+            directions.is_lower_better(a.path, lower),
+            systems,
+            numbers.setdefault((a.path, label), len(numbers)),
+            a.was_asked_for and b.was_asked_for,
+            {
+                "task": a.task,
+                "baseline": a.system if has_name_of_a else None,
+                "system": b.system,
+                "metric": label,
+                "cutoff": label and cutoff_names.cutoff_text(label),
+                "signature": signatures.get(label or ""),
+            },
+        )
+        for a, b, systems in zip(records[::2], records[1::2], couples, strict=True)
+        for signatures in [_signatures_of(a, b) if undefined is None else {}]
+        for label in a.labels()
+    ]
+
+
+def _signatures_of(a: Record, b: Record) -> dict[str, str]:
+    """Returns the signature that two records share, by label; none of geometric means.
+
+    What is compared are values of lists, of which no geometric mean is taken.
+    """
+    is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
+    return cutoff_names.by_label({a.metric or "": a.signature}) if is_shared else {}

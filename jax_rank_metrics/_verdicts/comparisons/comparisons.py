@@ -1,0 +1,549 @@
+"""Comparisons as `compare` returns them, found by name, as numbers and as text."""
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._names.cutoff_names import without_cutoff
+from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.sheet import (
+    Cell,
+    Sheet,
+    as_html,
+    as_text,
+    count_text,
+    fixed_point,
+    json_number,
+    number_with_interval,
+)
+from jax_rank_metrics._verdicts.systems.list_values import listing
+from jax_rank_metrics._verdicts.systems.seeds import SeedSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The fields of a `Comparison` that say what is compared.
+NAME_FIELDS = ("task", "baseline", "system", "metric", "cutoff")
+# Fewer lists that differ say little, however many there are.
+FEW_LISTS = 10
+# How a corrected p is called beside p.
+CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
+
+# What a record has of a judge.
+_JUDGE_FIELDS = ("other_lists", "judge_mean", "judge_bias", "tuning", "worth")
+
+_TESTS = {
+    "permutation": "permutation test",
+    "bootstrap": "bootstrap test",
+    "t": "t test",
+    "tukey": "randomised Tukey HSD",
+    "mcnemar": "McNemar's test",
+}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Comparison:
+    """The difference between a baseline a and a system b over the same lists.
+
+    Attributes:
+        difference: The weighted mean of b − a.
+        low: The lower end of an interval of the difference, at `level`.
+        high: The upper end.
+        p: The probability of a difference of this size or more, in either direction or in
+            that of `alternative`, if it made no difference which system is which; with a
+            `margin`, of one as far within it, if b − a lay at the margin. Its smallest
+            value, 1 / (1 + `samples`), is an upper bound, and is printed as `p≤`.
+        p_corrected: p corrected for the number of comparisons in the call: if all
+            differences with a corrected p below 0.05 are called real, any of them is
+            false in 5 % of calls at most. With the correction "fdr", 5 % of those that
+            are called real are false, on average.
+        effect_size: Cohen's d of paired differences: their mean over their standard
+            deviation, both weighted; of clusters, where there are any. NaN for fewer than
+            two lists.
+        wins: Number of lists in which b is better; None for a metric such as
+            `num_retrieved`, of which neither direction is better.
+        ties: Number of lists in which both are equal up to rounding.
+        losses: Number of lists in which a is better, or None.
+        lists: Number of lists that counted.
+        n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists`
+            where all weights are equal, and fewer otherwise. With clusters, their number;
+            of ratios that weigh lists differently, the smaller of the two.
+        test: The test that p is from.
+        correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for that test,
+            whose p is its own correction.
+        alternative: What p and the interval are about: "two-sided", "greater" for b − a
+            above 0, or "less".
+        margin: The difference, in units of the metric, that p asks b − a to stay within;
+            None where p asks whether there is any difference.
+        samples: Number of random permutations or resamples that p is from; 0 where
+            all permutations were used, and for "t" and "mcnemar".
+        level: The probability with which the interval should cover the difference.
+        lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
+        clusters: Number of clusters that `lists` were joined to; None if each is its own.
+        judge: The same difference as `prediction_powered` has it: what the judge says by
+            itself, how far it is off, and how many labelled lists it is worth. `lists`,
+            `wins` and `n_eff` are those of people. None without a judge.
+        seeds: The scores of training seeds, where a or b is `Seeds`; see `SeedSummary`.
+        task: The key of the task, such as a collection; None without tasks.
+        baseline: The name of a, where all systems came in one dict; None otherwise.
+        system: The name of b, where systems have names; None otherwise.
+        metric: The name of the metric with its cutoff, such as "recall@5"; None for values
+            without a name.
+        cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
+            metric whose name has no cutoffs, the index of the column. None without cutoffs.
+        signature: The `Signature` of the metric, which evaluations know; None where the
+            values have none, or the two have different ones, and where `undefined` was
+            passed to `compare`. Not in the dict.
+        values: Those of all lists, which `Comparisons.lists` shows; not in the dict.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_corrected: float
+    effect_size: float
+    wins: int | None
+    ties: int
+    losses: int | None
+    lists: int
+    n_eff: float
+    test: str
+    correction: str
+    alternative: str
+    margin: float | None
+    samples: int
+    level: float
+    lower_is_better: bool | None
+    clusters: int | None = None
+    judge: PredictionPowered | None = None
+    seeds: SeedSummary | None = None
+    task: Hashable = None
+    baseline: Hashable = None
+    system: Hashable = None
+    metric: str | None = None
+    cutoff: int | str | None = None
+    signature: str | None = None
+    values: ListPairs | None = dataclasses.field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the attributes for JSON, with None for numbers that are not finite.
+
+        The names come first. `seeds` becomes a dict as well, and so does `judge`, without
+        what the comparison has already.
+        """
+        return {name: json_number(value) for name, value in record_of(self).items()}
+
+    def __repr__(self) -> str:
+        """The difference, its interval, p, and the numbers of lists."""
+        counts = [count_text(self.ties, "tie")]
+        if self.wins is not None and self.losses is not None:
+            wins = count_text(self.wins, "win")
+            losses = count_text(self.losses, "loss", "es")
+            counts = [f"{wins} {counts[0]} {losses}"]
+        # Without a direction there are no wins, and all that do not tie differ.
+        differing = self.lists - self.ties
+        if self.wins is not None and self.losses is not None:
+            differing = self.wins + self.losses
+        if self.ties and differing < FEW_LISTS:
+            counts.append(f"{differing} of {count_text(self.lists, 'list')} differ")
+        else:
+            counts.append(count_text(self.lists, "list"))
+        if self.clusters is not None:
+            counts.append(count_text(self.clusters, "cluster"))
+        if self.judge is not None:
+            counts += [f"{self.judge.other_lists} of the judge alone"]
+            counts += [f"worth {self.judge.worth:.3g}"]
+        # Equal weights give the number of lists but for rounding.
+        independent = self.lists if self.clusters is None else self.clusters
+        if self.n_eff < 0.995 * independent:
+            counts.append(f"n_eff {self.n_eff:.3g}")
+        if self.lower_is_better:
+            counts.append("lower is better")
+        if hypothesis := hypothesis_of(self):
+            counts.insert(0, f"p is for {hypothesis}")
+        # Adding 0 makes 0 of −0, which would be printed with its sign.
+        difference, low, high = (
+            x + 0.0 for x in (self.difference, self.low, self.high)
+        )
+        return (
+            f"Comparison({difference:+.3g} [{low:.3g}, {high:.3g}], "
+            f"{p_text(self)}, {', '.join(counts)})"
+        )
+
+
+def record_of(comparison: Comparison) -> dict[str, Any]:
+    """Returns the attributes as they are, names first."""
+    fields = dataclasses.asdict(dataclasses.replace(comparison, values=None))
+    del fields["values"], fields["signature"]
+    if comparison.judge is not None:
+        fields["judge"] = {name: fields["judge"][name] for name in _JUDGE_FIELDS}
+    return {name: fields.pop(name) for name in NAME_FIELDS} | fields
+
+
+def p_text(comparison: Comparison) -> str:
+    """p, and the corrected p if it differs: `p=0.012`, or `p≤1e-05 (Holm ≤2e-05)`."""
+    sign = "≤" if is_bound(comparison.p, comparison.samples) else "="
+    text = f"p{sign}{comparison.p:.2g}"
+    corrected = f"{comparison.p_corrected:.2g}"
+    if corrected != f"{comparison.p:.2g}":
+        name = CORRECTION_NAMES[comparison.correction]
+        text += f" ({name} {sign.strip('=')}{corrected})"
+    return text
+
+
+def method_of(comparison: Comparison) -> str:
+    """Names the test and the correction: `permutation test, Holm-corrected`."""
+    test = _TESTS[comparison.test]
+    if comparison.correction == comparison.test:  # Tukey's test needs no correction.
+        return test
+    return f"{test}, {CORRECTION_NAMES[comparison.correction]}-corrected"
+
+
+def hypothesis_of(comparison: Comparison) -> str:
+    """Returns what a small p speaks for, such as `above 0`; "" for any difference."""
+    # A margin turns "above 0" into "above −margin": b is not worse by that much.
+    margin = comparison.margin or 0
+    if comparison.alternative == "greater":
+        return f"above {0 - margin:g}"
+    if comparison.alternative == "less":
+        return f"below {margin:g}"
+    return f"within ±{margin:g}" if margin else ""
+
+
+def is_significant(comparison: Comparison) -> bool:
+    """Whether the corrected p is at most 1 − level."""
+    return comparison.p_corrected <= 1 - comparison.level
+
+
+def is_bound(p: float, samples: int) -> bool:
+    """Whether p is the smallest value that random samples can give."""
+    # p is a whole number over 1 + samples, and 1 is the smallest one.
+    return samples > 0 and p * (1 + samples) < 1.5
+
+
+class Comparisons(Sequence[Comparison]):
+    """The comparisons of a call of `compare`: one for each task, system, metric and cutoff.
+
+    It is a sequence, in the order of systems, then of tasks and metrics, then of cutoffs;
+    and it prints as the table that `table` makes of it.
+
+    >>> from jax_rank_metrics import compare
+    >>> old = {"mrr": [0.2, 0.5, 0.5, 0.1], "recall@1,5": [[0, 1], [0, 1], [1, 1], [0, 0]]}
+    >>> new = {"mrr": [0.4, 0.6, 0.5, 0.4], "recall@1,5": [[0, 1], [1, 1], [1, 1], [0, 1]]}
+    >>> comparisons = compare(old, {"new": new, "odd": old})
+    >>> len(comparisons), comparisons[0].system, comparisons[0].metric
+    (6, 'new', 'mrr')
+    >>> comparisons.select(system="new")["recall@5"].wins
+    1
+    >>> [x.cutoff for x in comparisons.select(system="odd", metric="recall")]
+    [1, 5]
+    """
+
+    def __init__(self, comparisons: Iterable[Comparison]) -> None:
+        self._comparisons = tuple(comparisons)
+
+    @overload
+    def __getitem__(self, index: int | str) -> Comparison: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Comparisons": ...
+    def __getitem__(self, index: int | str | slice) -> "Comparison | Comparisons":
+        """Returns the comparison at an index, or the only one that has a name.
+
+        A name is that of a metric, with its cutoff or without, a system, or a task.
+
+        Raises:
+            KeyError: if no comparison has the name, or several have.
+        """
+        if isinstance(index, slice):
+            return Comparisons(self._comparisons[index])
+        if not isinstance(index, str):
+            return self._comparisons[index]
+        # "recall" finds "recall@5", if that is the only cutoff.
+        matches = [x for x in self if index in (x.task, x.system, *_metric_names(x))]
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
+            raise KeyError(f"{index!r} names no comparison; there are {_listing(self)}")
+        raise KeyError(
+            f"{index!r} names {len(matches)} comparisons, {_listing(matches)}; select one "
+            "by task=, system=, metric= and cutoff="
+        )
+
+    def __len__(self) -> int:
+        """Returns the number of comparisons."""
+        return len(self._comparisons)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        """Yields the comparisons."""
+        return iter(self._comparisons)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold equal comparisons in one order."""
+        if not isinstance(other, Comparisons):
+            return NotImplemented
+        return self._comparisons == other._comparisons
+
+    # Equal by value, and so without a hash, as lists are.
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def only(self) -> Comparison:
+        """The single comparison that there is.
+
+        Raises:
+            ValueError: if there are several, or none.
+        """
+        if len(self) == 1:
+            return self._comparisons[0]
+        raise ValueError(
+            f"there are {len(self)} comparisons, {_listing(self)}; select one by task=, "
+            "system=, metric= and cutoff="
+        )
+
+    def select(
+        self,
+        *,
+        task: Hashable = None,
+        system: Hashable = None,
+        metric: str | None = None,
+        cutoff: int | str | None = None,
+        baseline: Hashable = None,
+    ) -> "Comparisons":
+        """Returns the comparisons that have all of these names, which may be none.
+
+        Args:
+            task: The key of the task; None is any.
+            system: The name of the compared system; None is any.
+            metric: The name of the metric, with its cutoff or without; None is any.
+            cutoff: The cutoff, such as 10; None is any.
+            baseline: The name of the system it is compared with, where all systems came in
+                one dict; None is any.
+        """
+        return Comparisons(
+            x
+            for x in self
+            # None was not asked for, and fits whatever the comparison is of.
+            if task in (None, x.task)
+            and system in (None, x.system)
+            and baseline in (None, x.baseline)
+            and metric in (None, *_metric_names(x))
+            and cutoff in (None, x.cutoff)
+        )
+
+    def lists(
+        self,
+        documents: Mapping[Any, Any] | None = None,
+        relevance_threshold: float | None = None,
+    ) -> "pd.DataFrame":
+        """Returns a pandas frame of the lists of each comparison, worst first.
+
+        It answers which lists decided, and with `documents` also why.
+
+        Args:
+            documents: What `join` returned for each system, by its name; systems must
+                have come in one dict. Where values have no ids, their lists must be
+                all queries of the documents, in order.
+            relevance_threshold: The lowest relevance of these; None is any above 0.
+
+        Returns:
+            A row for each comparison and each of its lists that counts, with the names of
+            the comparison, "list", the values "a" and "b", their "difference" b − a, and
+            "weight". What pulled b down most comes first, and what lifted it most last.
+            With documents, "missed" holds `(id, rank_a, rank_b)` for relevant ones that b
+            ranks lower than a does, and "gained" for those that it ranks higher. A rank is
+            None where the document was not retrieved. Documents that both rank below the
+            cutoff of the metric are left out.
+
+        Raises:
+            KeyError: if documents lack a system or a list.
+            ValueError: if values without ids are of fewer or more lists than documents.
+            ModuleNotFoundError: if pandas is not installed.
+
+        >>> from jax_rank_metrics import compare, join
+        >>> qrels = {"q1": {"x": 1}, "q2": {"y": 1}}
+        >>> old = join(qrels, {"q1": {"x": 2, "y": 1}, "q2": {"x": 2, "y": 1}})
+        >>> new = join(qrels, {"q1": {"y": 2, "z": 1}, "q2": {"x": 2, "y": 1}})
+        >>> runs = {"old": old, "new": new}
+        >>> comparisons = compare({name: x.measure("mrr@2") for name, x in runs.items()})
+        >>> frame = comparisons.lists(runs)
+        >>> print(frame[["list", "a", "b", "missed"]].to_string(index=False))
+        list   a   b           missed
+          q1 1.0 0.0 [(x, 1.0, None)]
+          q2 0.5 0.5               []
+        """
+        pandas = import_optional("pandas", "Comparisons.lists", "frames")
+        return pandas.DataFrame(self.list_rows(documents, relevance_threshold))
+
+    def list_rows(
+        self, documents: Mapping[Any, Any] | None, relevance_threshold: float | None
+    ) -> list[dict[str, Any]]:
+        """Returns the rows of `lists`, which need no pandas."""
+        rows: list[dict[str, Any]] = []
+        for x in self:
+            names = {field: getattr(x, field) for field in self.name_fields()}
+            of_x = x.values.rows(x, documents, relevance_threshold) if x.values else ()
+            rows += [names | row for row in of_x]
+        return rows
+
+    @property
+    def are_of_pairs(self) -> bool:
+        """Whether systems are compared with several baselines, as all pairs are."""
+        return len({x.baseline for x in self}) > 1
+
+    def name_fields(self) -> list[str]:
+        """The fields of names that any comparison has, but for cutoffs, in order.
+
+        The only baseline is not among them.
+        """
+        return [
+            field
+            for field in NAME_FIELDS
+            if any(getattr(x, field) is not None for x in self)
+            and field != "cutoff"
+            and (field != "baseline" or self.are_of_pairs)
+        ]
+
+    def sheet(self, digits: int) -> Sheet:
+        """Returns the contents of a table with a row for each comparison.
+
+        Args:
+            digits: Number of digits of the differences after the point.
+        """
+        columns = _columns(self, digits)
+        fields = self.name_fields()
+        return Sheet(
+            fields,
+            [("", heading) for heading in columns],
+            [[_text(getattr(x, field)) for field in fields] for x in self],
+            [[cell(x) for cell in columns.values()] for x in self],
+            _note(self),
+            "",
+            [x.to_dict() for x in self],
+        )
+
+    def __repr__(self) -> str:
+        """A table with a row for each comparison."""
+        return as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook."""
+        return as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
+
+
+def comparisons_in(results: object) -> Comparisons | None:
+    """Returns comparisons, a single one too, as `Comparisons`; None for anything else."""
+    if isinstance(results, Comparison):
+        return Comparisons([results])
+    return results if isinstance(results, Comparisons) else None
+
+
+def _metric_names(x: Comparison) -> tuple[str, ...]:
+    """The names of the metric: `("recall@5", "recall")`."""
+    return () if x.metric is None else (x.metric, without_cutoff(x.metric))
+
+
+def _listing(comparisons: Iterable[Comparison]) -> str:
+    """Lists what is compared: `'new' recall@5`."""
+    names = [
+        " ".join(
+            _text(name)
+            for name in (x.task, x.baseline, x.system, x.metric)
+            if name is not None
+        )
+        for x in comparisons
+    ]
+    return listing(names) or "none"
+
+
+def _text(name: Hashable) -> str:
+    return "" if name is None else str(name)
+
+
+def _columns(
+    comparisons: Sequence[Comparison], digits: int
+) -> dict[str, Callable[[Comparison], Cell | None]]:
+    """The cells of each column by its heading, without columns that would say nothing."""
+
+    def difference(x: Comparison) -> Cell:
+        return number_with_interval(x.difference, x.low, x.high, digits, "+")
+
+    def better_run(x: Comparison) -> Cell | None:
+        if x.seeds is None or x.seeds.b_beats_a is None:
+            return None
+        share, low, high = x.seeds.b_beats_a
+        return number_with_interval(share, low, high, 2)
+
+    def count(field: str) -> Callable[[Comparison], Cell | None]:
+        def cell(x: Comparison) -> Cell | None:
+            number = getattr(x, field)
+            return None if number is None else Cell(f"{number:d}")
+
+        return cell
+
+    # A column that has one value in all rows stands in the note instead.
+    columns: dict[str, Callable[[Comparison], Cell | None]] = {
+        "difference": difference,
+        "p": lambda x: Cell(p_number(x.p, x)),
+    }
+    if any(x.p_corrected != x.p for x in comparisons):
+        columns["corrected p"] = lambda x: Cell(p_number(x.p_corrected, x))
+    if any(x.seeds for x in comparisons):
+        columns["P(better)"] = better_run
+    columns["d"] = lambda x: Cell(fixed_point(x.effect_size, 2))
+    if any(x.wins is not None for x in comparisons):
+        columns |= {
+            "wins": count("wins"),
+            "ties": count("ties"),
+            "losses": count("losses"),
+        }
+    else:
+        # Without a direction, no list is a win or a loss.
+        columns["ties"] = count("ties")
+    if len({x.lists for x in comparisons}) > 1:
+        columns["lists"] = count("lists")
+    if any(x.judge for x in comparisons):
+        columns["worth"] = lambda x: (
+            x.judge and Cell(fixed_point(float(x.judge.worth), 1))
+        )
+    # Equal weights give the number of lists or clusters but for rounding.
+    if any(x.n_eff < 0.995 * (x.clusters or x.lists) for x in comparisons):
+        columns["n_eff"] = lambda x: Cell(fixed_point(x.n_eff, 1))
+    return columns
+
+
+def p_number(p: float, comparison: Comparison) -> str:
+    """Writes a p value: `0.012`, `3.1e-04`, or `≤ 1e-05` where p is an upper bound."""
+    if is_bound(comparison.p, comparison.samples):
+        return f"≤ {p:.2g}"
+    return f"{p:.3f}" if p >= 0.001 or p == 0 else f"{p:.1e}"
+
+
+def _note(comparisons: Sequence[Comparison]) -> str:
+    """Returns what all numbers have in common: the level, the test, the number of lists."""
+    # The keys of a dict keep their order, and name what several comparisons share once.
+    parts = {}
+    for x in comparisons:
+        hypothesis = hypothesis_of(x)
+        question = f"; p asks whether it is {hypothesis}" if hypothesis else ""
+        level = f"Difference with {100 * x.level:g} % interval"
+        parts[f"{level}{question}; {method_of(x)}"] = None
+    if len({x.lists for x in comparisons}) == 1:
+        parts[count_text(comparisons[0].lists, "list")] = None
+    judged = {x.judge.other_lists for x in comparisons if x.judge}
+    if judged:
+        numbers = " or ".join(map(str, sorted(judged)))
+        parts[f"{numbers} of the judge alone, worth is in lists of people"] = None
+    clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
+    if clusters:
+        parts[" or ".join(count_text(number, "cluster") for number in clusters)] = None
+    seeds = dict.fromkeys(
+        (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
+    )
+    for numbers in seeds:
+        # b comes first, as in b − a; a side without `Seeds` is a single model.
+        counts = " against ".join(str(number or 1) for number in numbers[::-1])
+        parts[f"{counts} training seeds, P(better) is of a run of one seed"] = None
+    return "; ".join([*parts, "d is Cohen's effect size"])

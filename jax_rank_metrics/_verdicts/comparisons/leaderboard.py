@@ -1,0 +1,589 @@
+"""Many systems in the order of their means over tasks, and how sure that order is."""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Key, Number, Undefined
+from jax_rank_metrics._names import directions, facts
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values.list_arrays import ROUNDING, differ
+from jax_rank_metrics._values.mean import Mean, kind_of_mean
+from jax_rank_metrics._values.state import stacked_shape
+from jax_rank_metrics._verdicts.comparisons import standings
+from jax_rank_metrics._verdicts.comparisons.standings import (
+    Leaderboard,
+    Stability,
+    drawn_errors,
+    means_of_halves,
+)
+from jax_rank_metrics._verdicts.inference.bootstrap import Bootstrap
+from jax_rank_metrics._verdicts.inference.p_values import holm, student_p, student_reach
+from jax_rank_metrics._verdicts.inference.randomised import (
+    pair_flip_test,
+    pair_swap_test,
+)
+from jax_rank_metrics._verdicts.inference.resample import seeds_of
+from jax_rank_metrics._verdicts.inference.weighted_means import (
+    Ratios,
+    WeightedMean,
+    deviations,
+    error_with_seeds,
+    seed_variance,
+)
+from jax_rank_metrics._verdicts.systems.list_values import (
+    ListValues,
+    common_undefined,
+    in_one_order,
+    listing,
+    weights_differ,
+)
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
+from jax_rank_metrics._verdicts.systems.systems import (
+    Keys,
+    Metrics,
+    Record,
+    Values,
+    by_system,
+    label_of,
+    lists_at_cutoff,
+    only_metric,
+    read,
+)
+
+PERMUTATIONS = 100_000  # at least
+
+
+class TaskMeans(NamedTuple):
+    """The means of all systems over the lists of a task, and how sure they are.
+
+    Shapes:
+        means: `[systems]`.
+        drawn: `[samples, systems]`, means as they may be over other lists; None for fewer
+            than two lists, which say nothing of others.
+        halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
+            and for fewer than two lists.
+        variances: `[systems, systems]`, the squared errors of differences of systems; on
+            the diagonal, those of the means.
+        freedoms: Their degrees of freedom; 0 for fewer than two lists.
+        lists: The number of lists that count.
+        rounding: Relative error below which two values are equal.
+        ratios: The values and weights of all lists, unless there are seeds; None for
+            states.
+    """
+
+    means: np.ndarray
+    drawn: np.ndarray | None
+    halves: np.ndarray | None
+    variances: np.ndarray
+    freedoms: np.ndarray
+    lists: int
+    rounding: float
+    ratios: Ratios | None = None
+
+
+def leaderboard(
+    systems: Values,
+    *,
+    metric: str | None = None,
+    ids: Mapping[Hashable, Any] | None = None,
+    samples: int = 10_000,
+    level: Number = 0.95,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+    lower: bool | str | Sequence[str] = (),
+    tasks_first: bool = False,
+) -> Leaderboard:
+    """Puts systems in the order of their means, and says how sure that order is.
+
+    All systems see the same lists, and what is hard for one is hard for others. So ranks,
+    the probability to be first and the probability that a system beats another come from
+    means that are drawn together: from a multivariate t distribution around the observed
+    means, with the covariance of systems over the lists and `n_eff` − 1 degrees of freedom.
+    They hold what is common to systems, as `compare` does, and the separate intervals of
+    means do not; where weights differ, they have the error of `compare`, too (HC3). Few
+    lists hardly show how far means vary, and the draws make up for it: of five systems on
+    three to 30 lists of equal weight, the intervals of ranks held the true rank in 93 % of
+    simulations or more. A single list says nothing of others: then each rank has the
+    interval [1, number of systems], and all systems are first with equal probability.
+
+    Means over tasks, such as several collections, count every task alike. Each task is
+    drawn by itself; the tasks stay as they are, so that nothing is said of further tasks.
+    Lists that come in clusters, as the sessions of a user do, are no independent draws:
+    join them first, by `PerList.cluster`.
+
+    Systems form a group that cannot be told apart where none of its pairs is significant:
+    by the permutation test of all pairs, whose p Holm's procedure corrects. Sharing a
+    group is no proof that two systems are equal.
+
+    It runs as it is called, not inside `jax.jit`. 50 systems of 10,000 lists take some
+    seconds on two cores, most of them for the permutations, which are at least 100,000.
+
+    Args:
+        systems: A dict of systems to the values of one metric at one cutoff, in any of the
+            forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
+            lists, with the same ids and key; or to dicts of tasks to either. A dict holds
+            metrics, not tasks, if it has the key `metric` or if all its keys are names of
+            metrics. Or `Systems` of any of these.
+        metric: The name of the metric, where there are several.
+        ids: How lists are paired where values have no ids. None pairs them by position;
+            a dict of systems to the ids of their lists, in any order, pairs them by these.
+            Over tasks, it is a dict of systems to dicts of tasks to ids.
+        samples: Number of draws of the means.
+        level: The probability with which an interval should cover its number, in (0, 1);
+            systems are told apart where a corrected p is at most 1 − `level`.
+        key: A PRNG key. None is `jax.random.key(0)`.
+        undefined: What a value counts as where the metric is undefined; see `compare`.
+            "skip" keeps the lists in which it is defined for all systems.
+        lower: True if lower means are better, or the name of the metric; see `compare`.
+        tasks_first: Whether the keys of tasks come before those of systems, as `table`
+            takes several collections: `{task: {system: values}}`.
+
+    Returns:
+        A `Leaderboard`, best system first. Systems whose means are equal keep the order of
+        the dict, and share the middle of their ranks. The interval of a mean is
+        Student's, and the interval of a rank holds the share `level` of its draws.
+        `Bootstrap` states no longer hold the values that permutations need, and systems
+        with `Seeds` cannot swap their values: p is then Student's. Ratios whose weights
+        differ swap both, which takes 10⁻⁹ seconds for each permutation, list and pair.
+        States have the covariance of their replicates, and no stability. With `Seeds`, an
+        independent t of the means of its seeds is added to each system's draws.
+
+    Raises:
+        ValueError: if there are fewer than two systems; if systems hold other metrics or
+            tasks, several metrics without `metric`, or several cutoffs; if lists cannot be
+            paired, see `compare`; if states of a task have different numbers of samples,
+            or only some systems are states; if neither direction of the metric is better;
+            if it is a geometric mean, such as "gm_map".
+        TypeError: if values are traced, or are no values of lists.
+
+    References:
+        Box & Tiao, Bayesian inference in statistical analysis, 1973 (multivariate t).
+        Holm, A simple sequentially rejective multiple test procedure, 1979.
+        Piepho, An algorithm for a letter-based representation of all-pairwise
+        comparisons, Journal of Computational and Graphical Statistics 2004.
+        Goldstein & Spiegelhalter, League tables and their limitations, Journal of the
+        Royal Statistical Society A 1996 (intervals of ranks).
+        Voorhees & Buckley, The effect of topic set size on retrieval experiment error,
+        SIGIR 2002 (agreement of halves).
+
+    >>> values = {"bm25": [0.2, 0.5, 0.5, 0.1, 0.3, 0.2, 0.4, 0.2],
+    ...           "dense": [0.3, 0.4, 0.6, 0.1, 0.4, 0.3, 0.4, 0.1],
+    ...           "both": [0.6, 0.8, 0.9, 0.5, 0.7, 0.7, 0.6, 0.8]}
+    >>> board = leaderboard(values)
+    >>> for system, mean, letters in zip(board.systems, board.means, board.letters):
+    ...     print(f"{system:5} {mean:.3f} {letters}")
+    both  0.700 a
+    dense 0.325 b
+    bm25  0.300 b
+    >>> f"{board.p_beats[1, 2]:.1f}"  # dense beats bm25
+    '0.8'
+    """
+    level = checked_level(level)
+    samples = inputs.positive_integer("samples", samples)
+    inputs.check_undefined(undefined)
+    name, tasks = _read_tasks(systems, metric, tasks_first)
+    path = [] if name is None else [name]
+    directions.check_lower(lower, path)
+    direction = directions.is_lower_better(path, lower)
+    if direction is None:
+        raise ValueError(f"neither direction of {name} is better; it has no order")
+    if name is not None and kind_of_mean(name) is not Mean:
+        raise ValueError(
+            f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
+            "values under another name, as of average_precision"
+        )
+    # Eight words of the key seed the generator of NumPy.
+    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
+    of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
+    records = [record for of_task in tasks.values() for record in of_task.values()]
+    lists = [
+        record.lists for record in records if not isinstance(record.source, Bootstrap)
+    ]
+    if undefined is None:
+        directions.warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
+    check_seed_counts(lists)
+    sign = -1 if direction else 1  # drawn means below are better when higher
+    means = np.mean([task.means for task in of_tasks], axis=0)
+    errors = _errors(of_tasks)
+    margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
+    p = _p_of_pairs(of_tasks, errors, key, level)
+    # Each pair is corrected once, and stands on both sides of the diagonal.
+    upper = np.triu_indices(len(means), 1)
+    p_corrected = np.ones_like(p)
+    p_corrected[upper] = holm(p[upper])
+    p_corrected = np.minimum(p_corrected, p_corrected.T)
+    # Without errors of all tasks, each order is as likely as any other.
+    count = len(means)
+    p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
+    rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
+    drawn = [task.drawn for task in of_tasks if task.drawn is not None]
+    if len(drawn) == len(of_tasks):
+        ranks, p_beats = standings.ranks_and_wins(sign * np.mean(drawn, axis=0))
+        p_first = standings.first_shares(ranks)
+        tails = ((1 - level) / 2, (1 + level) / 2)
+        rank_lows, rank_highs = (
+            np.quantile(ranks, tail, axis=0, method=method)
+            for tail, method in zip(tails, ("lower", "higher"), strict=True)
+        )
+    stability = Stability(math.nan, math.nan)
+    halves = [task.halves for task in of_tasks if task.halves is not None]
+    if len(halves) == len(of_tasks):
+        stability = standings.stability_of(sign * np.mean(halves, axis=0), rng)
+    # Sorting is stable: systems whose means are equal keep their order.
+    order = sorted(range(count), key=lambda system: -sign * means[system])
+    of_pairs = np.ix_(order, order)
+    names = [*next(iter(tasks.values()))]
+    return Leaderboard(
+        systems=tuple(names[system] for system in order),
+        means=means[order],
+        lows=(means - margin)[order],
+        highs=(means + margin)[order],
+        ranks=standings.ranks_and_wins(sign * means[None])[0][0][order],
+        rank_lows=rank_lows[order],
+        rank_highs=rank_highs[order],
+        p_first=p_first[order],
+        p_beats=p_beats[of_pairs],
+        p_corrected=p_corrected[of_pairs],
+        groups=_groups(p_corrected[of_pairs] <= 1 - level),
+        stability=stability,
+        metric=name,
+        tasks=tuple(task for task in tasks if task is not None),
+        lists=sum(task.lists for task in of_tasks),
+        samples=samples,
+        level=level,
+        lower_is_better=direction,
+    )
+
+
+@short_errors()
+def _read_tasks(
+    systems: Values, metric: str | None, tasks_first: bool
+) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
+    """Reads the values of one metric of all systems, by task.
+
+    Args:
+        systems: See `leaderboard`.
+        metric: The name of the metric to read, where there are several.
+        tasks_first: Whether the keys of tasks come before those of systems.
+
+    Returns:
+        The name of the metric; and the records of all systems in each task, which is None
+        without tasks.
+
+    Raises:
+        ValueError: if systems hold different tasks or metrics.
+    """
+    keys: Keys = ("task", "system", "metric") if tasks_first else ("system", "metric")
+    of_systems = by_system(read(systems, "systems", keys))
+    if len(of_systems) < 2:
+        raise ValueError("systems: pass a dict of at least two systems")
+    # A dict is a set that keeps the order in which names came.
+    names: dict[str | None, None] = {}
+    tasks: dict[Hashable, dict[Hashable, Record]] = {}
+    tasks_of: dict[Hashable, list[Hashable]] = {}
+    for system, records in of_systems.items():
+        are_tasks = not tasks_first and _are_of_tasks(records, metric)
+        by_task: dict[Hashable, dict[str | None, Record]] = {}
+        for path, record in records.items():
+            task, name = (path[0], None) if are_tasks else (record.task, record.metric)
+            by_task.setdefault(task, {})[name] = record
+        tasks_of[system] = [*by_task]
+        for task, of_metrics in by_task.items():
+            label = label_of("systems", (system,) if task is None else (system, task))
+            name = only_metric(of_metrics, label, metric)
+            tasks.setdefault(task, {})[system] = of_metrics[name]
+            # Values without a name have the one that was asked for.
+            names[name or metric] = None
+    (first, expected), *following = tasks_of.items()
+    for system, of_system in following:
+        if {*of_system} != {*expected}:
+            raise ValueError(
+                f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
+                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
+            )
+    if len(names) > 1:
+        raise ValueError(f"systems hold different metrics: {listing([*names])}")
+    return next(iter(names)), tasks
+
+
+def _are_of_tasks(records: Metrics, metric: str | None) -> bool:
+    """Whether single keys are of tasks, as in {"web": values}, and not of metrics.
+
+    They are of metrics if a frame says so, if one of them is `metric`, or if all are names
+    of metrics.
+    """
+    keys = [path[0] for path in records if len(path) == 1]
+    return len(keys) == len(records) and not (
+        metric in keys
+        or any(record.is_of_metric for record in records.values())
+        or all(map(facts.is_metric_name, keys))
+    )
+
+
+def _listed(tasks: list[Hashable]) -> str:
+    return "none" if None in tasks else listing(tasks)
+
+
+def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of means over tasks, and their degrees of freedom (Welch).
+
+    Both are `[systems, systems]`: of differences, and on the diagonal of means.
+    """
+    # Of T tasks, the mean has the sum of their variances over T².
+    variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2
+    freedoms = np.stack([task.freedoms for task in tasks])
+    total = variances.sum(0)
+    squares = (variances**2 / np.maximum(freedoms, 1e-9)).sum(0)
+    of_all = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), 0)
+    # At least those of the least sure task, also where nothing varies; one task without any
+    # leaves none.
+    smallest = freedoms.min(0)
+    return np.sqrt(total), np.maximum(of_all, smallest) * (smallest > 0)
+
+
+def _p_of_pairs(
+    tasks: list[TaskMeans],
+    errors: tuple[np.ndarray, np.ndarray],
+    key: Key | None,
+    level: float,
+) -> np.ndarray:
+    """P of the differences of all pairs of systems, `[systems, systems]`."""
+    ratios = [task.ratios for task in tasks if task.ratios is not None]
+    rounding = max(task.rounding for task in tasks)
+    # Four times as many as the smallest p needs to survive the correction.
+    pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
+    permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
+    key = random.key(0) if key is None else inputs.prng_key(key)
+    if len(ratios) < len(
+        tasks
+    ):  # seeds and states hold no values that could be swapped
+        means = np.mean([task.means for task in tasks], axis=0)
+        # [i, j] is the mean of j less that of i; of two sides, its sign does not matter.
+        differences = means - means[:, None]
+        size = np.maximum(np.abs(means), np.abs(means[:, None]))
+        differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
+        return student_p(differences, *errors)
+    if any(differ(x.weights, x.weights[:1]).any() for x in ratios):
+        return pair_swap_test(ratios, key, permutations)
+    # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
+    terms = [(x.values * x.weights / x.weights[0].sum()).T for x in ratios]
+    return pair_flip_test(np.concatenate(terms), rounding, key, permutations)
+
+
+def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """The longest runs of neighbours of which no two differ, as `(start, stop)`."""
+    groups: list[tuple[int, int]] = []
+    for start in range(len(differs)):
+        stop = start + 1
+        while stop < len(differs) and not differs[start:stop, stop].any():
+            stop += 1
+        # A run that ends with the one before it is a part of that.
+        if not groups or stop > groups[-1][1]:
+            groups.append((start, stop))
+    return tuple(groups)
+
+
+def means_of_tasks(
+    tasks: Mapping[Hashable, Mapping[Hashable, Record]],
+    ids: Mapping[Hashable, Any] | None,
+    undefined: Undefined | None,
+    samples: int,
+    rng: np.random.Generator,
+) -> list[TaskMeans]:
+    """Computes the means of all systems, and draws means over other lists of each task.
+
+    Args:
+        tasks: The values of all systems in each task.
+        ids: See `leaderboard`, also for the arguments below.
+        undefined: What undefined values count as.
+        samples: Number of draws.
+        rng: The source of the draws; tasks draw from it independently.
+    """
+    means = []
+    for task, records in tasks.items():
+        sources = [record.source for record in records.values()]
+        states = [source for source in sources if isinstance(source, Bootstrap)]
+        if ids is not None and (states or not isinstance(ids, Mapping)):
+            raise TypeError(
+                "ids: pass a dict of systems to the ids of lists, of values alone"
+            )
+        if 0 < len(states) < len(records):
+            raise ValueError(
+                "only some values are Bootstrap states; pass states for all systems and "
+                "tasks, or values of lists for all"
+            )
+        if states:
+            names = [record.name for record in records.values()]
+            means.append(_of_states(states, names, samples, rng))
+        else:
+            of_systems = [lists_at_cutoff(record) for record in records.values()]
+            ids_of_task = None if ids is None else _ids_of(ids, records, task)
+            try:
+                lists = in_one_order(of_systems, ids_of_task)
+            except ValueError as error:
+                if task is None:
+                    raise
+                raise ValueError(
+                    f"{error}; tasks_first=True reads {{task: {{system: values}}}}"
+                ) from error
+            means.append(_of_lists(lists, undefined, samples, rng))
+    return means
+
+
+def _ids_of(
+    ids: Mapping[Hashable, Any], names: Iterable[Hashable], task: Hashable
+) -> list[Any]:
+    """Returns the ids of the lists of every system in a task, or without tasks."""
+    try:
+        return [ids[name] if task is None else ids[name][task] for name in names]
+    except KeyError as error:
+        raise ValueError(f"ids hold no {error}; pass ids for all systems") from error
+    except (TypeError, IndexError) as error:
+        form = "{system: ids}" if task is None else "{system: {task: ids}}"
+        raise TypeError(f"ids: pass {form}, the ids of the lists of each") from error
+
+
+def _of_states(
+    states: list[Bootstrap], names: list[str], samples: int, rng: np.random.Generator
+) -> TaskMeans:
+    for name, state in zip(names, states, strict=True):
+        if stacked_shape(state):
+            raise ValueError(f"{name} is stacked; pass reduce of it")
+        if state.sums.high.ndim > 2:
+            raise ValueError(f"{name} has several cutoffs; measure one")
+        if not np.isfinite(state.compute()):
+            raise ValueError(f"the mean of {name} is {state.compute()}")
+    means = np.array([float(state.compute()) for state in states])
+    replicates = [np.asarray(state.replicates(), np.float64) for state in states]
+    counts = {len(x) for x in replicates}
+    if len(counts) > 1:
+        raise ValueError(
+            f"Bootstrap states have {listing(sorted(counts))} samples; make all of them "
+            "with the same ids, key and samples"
+        )
+    # Lists of one id are drawn together, and then count as one.
+    lists = min(int(state.lists) for state in states)
+    n_eff = min(lists, *map(_effective_draws, states))
+    freedom = max(n_eff - 1, 0)
+    table = np.stack(replicates, axis=1)
+    # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
+    scale = np.sqrt(n_eff / (freedom or 1) / len(table))
+    # [samples, systems], of which the products sum to the covariance of the means.
+    of_means = scale * (table - table.mean(0))
+    return _with_errors(means, of_means, freedom, samples, rng, lists)
+
+
+def _effective_draws(state: Bootstrap) -> float:
+    """Effective number of the lists, or clusters, that a `Bootstrap` draws apart.
+
+    Poisson draws n of mean and variance 1 make Σ w the mean of Σ n·w and Σ w² its
+    variance; so (Σ w)² / Σ w² shows in the resampled weights.
+    """
+    weights, *resampled = np.asarray(state.sums.round(), np.float64)[0]
+    variance = np.mean((np.array(resampled) - weights) ** 2)
+    return float(weights**2 / variance) if variance > 0 else 0.0
+
+
+def _of_lists(
+    values: list[ListValues],
+    undefined: Undefined | None,
+    samples: int,
+    rng: np.random.Generator,
+) -> TaskMeans:
+    sides, weights = _values_of_seeds(values, undefined)
+    if not (weights.sum(0) > 0).all():
+        raise ValueError(f"no list of {values[0].name} and of all other systems counts")
+    table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
+    rounding = max(x.rounding for x in values)
+    of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
+    # Systems are drawn together, and so as surely as the least sure of them.
+    freedom = float(of_lists.freedom.min())
+    of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
+    task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
+    has_seeds = any(x.has_seeds for x in values)
+    if has_seeds:
+        _add_seeds(task, sides, of_lists.share[:, 0], rng)
+    ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
+    return task._replace(
+        halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
+        ratios=None if has_seeds else ratios,
+        rounding=rounding,
+    )
+
+
+def _with_errors(
+    means: np.ndarray,
+    of_means: np.ndarray,
+    freedom: float,
+    samples: int,
+    rng: np.random.Generator,
+    lists: int,
+) -> TaskMeans:
+    """Returns means with the errors that their `deviations` give, `[rows, systems]`."""
+    # The variance of x − y is var x + var y − 2 cov(x, y).
+    covariance = of_means.T @ of_means
+    squares = np.diag(covariance)
+    of_pairs = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
+    variances = np.where(np.eye(len(means), dtype=bool), squares, of_pairs)
+    drawn = None
+    if freedom > 0:
+        drawn = means + drawn_errors(of_means, freedom, samples, rng)
+    freedoms = np.full_like(variances, freedom)
+    # That of states; values of lists put their own in its place.
+    return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
+
+
+def _values_of_seeds(
+    values: list[ListValues], undefined: Undefined | None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
+
+    A system without seeds has a single one. Weights are `[lists, 1]`, or
+    `[lists, systems]` where those of ratios differ.
+    """
+    first = values[0]
+    # Values that say what undefined ones count as decide for those that do not.
+    choice = undefined or common_undefined((x.name, x.undefined) for x in values)
+    are_unequal = any([weights_differ(first, x) for x in values])
+    if are_unequal and any(x.has_seeds for x in values):
+        raise ValueError("Seeds of ratios whose weights differ are not compared")
+    # Values have one cutoff, so that weights are `[lists, 1]` each.
+    weights = [np.maximum(x.weights, 0) for x in values]
+    weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
+    counts = (weights > 0).any(1)
+    sides = []
+    for x in values:
+        # [seeds, lists], at the only cutoff.
+        sides.append(x.filled(choice, must_be_finite=True)[0][..., 0])
+        # A list that is skipped for one system counts for none.
+        counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
+    return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
+
+
+def _add_seeds(
+    task: TaskMeans,
+    sides: list[np.ndarray],
+    share: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Adds to errors due to lists those due to the seeds of each system, in place."""
+    for system, values in enumerate(sides):
+        if task.drawn is not None and len(values) > 1:
+            error = np.sqrt(seed_variance(values @ share))
+            # Of t, since a few seeds hardly show how far seeds vary.
+            draws = rng.standard_t(len(values) - 1, len(task.drawn))
+            task.drawn[:, system] += error * draws
+    variances, freedoms = task.variances, task.freedoms
+    # The diagonal holds the errors of means, and all else those of differences.
+    for i, j in zip(*np.triu_indices(len(sides)), strict=True):
+        pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
+        error, freedom = error_with_seeds(
+            float(np.sqrt(variances[i, j])), float(freedoms[i, j]), pair, share
+        )
+        variances[[i, j], [j, i]], freedoms[[i, j], [j, i]] = error**2, freedom

@@ -1,0 +1,434 @@
+"""Differences become comparisons: the question, the tests, and p in its family.
+
+`Question` holds the options of a call, `Subject` says what a column of differences
+compares, `compared` makes a `Comparison` of each column, and `tested` runs one test.
+"""
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._ground.choices import Alternative, ComparisonTest, Correction
+from jax_rank_metrics._values.list_arrays import differ
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison
+from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
+from jax_rank_metrics._verdicts.inference import p_values
+from jax_rank_metrics._verdicts.inference.p_values import (
+    Outcome,
+    mcnemar_test,
+    student_p,
+    student_reach,
+)
+from jax_rank_metrics._verdicts.inference.randomised import (
+    sign_flip_test,
+    swap_test,
+    tukey_test,
+)
+from jax_rank_metrics._verdicts.inference.resample import FEW
+from jax_rank_metrics._verdicts.inference.studentised import (
+    judged_bootstrap,
+    probability_of_one_list,
+    resampled_p,
+    resampled_reach,
+    studentised_bootstrap,
+)
+from jax_rank_metrics._verdicts.inference.weighted_means import Summary
+from jax_rank_metrics._verdicts.systems.differences import Differences
+from jax_rank_metrics._verdicts.systems.seeds import summary_of
+
+# Effective numbers of lists below which resamples mislead where weights differ, and below
+# which they mean nothing.
+FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
+
+
+class Question(NamedTuple):
+    """The options of a call of `compare`, which hold for all of its comparisons."""
+
+    key: jax.Array
+    samples: int
+    level: float
+    test: ComparisonTest = "permutation"
+    correction: Correction = "holm"
+    alternative: Alternative = "two-sided"
+    margin: float | None = None
+    mid_p: bool = False
+
+    def check(self) -> None:
+        """Raises ValueError if an option has no meaning beside another."""
+        of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
+        # What was passed, and the tests that know it.
+        options = {
+            "correction='maxT'": (self.correction == "maxT", ("permutation",)),
+            "correction='fdr'": (self.correction == "fdr", of_pairs),
+            "mid_p": (self.mid_p, ("permutation", "mcnemar")),
+            "margin": (self.margin, ("permutation", "bootstrap", "t")),
+            f"alternative={self.alternative!r}": (
+                self.alternative != "two-sided",
+                of_pairs,
+            ),
+        }
+        for option, (is_passed, tests) in options.items():
+            if is_passed and self.test not in tests:
+                raise ValueError(
+                    f"test is {self.test!r}, which has no {option}; pass the test "
+                    f"{' or '.join(map(repr, tests))}, or leave it out"
+                )
+        if (
+            self.correction == "maxT"
+            and self.margin
+            and self.alternative == "two-sided"
+        ):
+            raise ValueError(
+                "correction is 'maxT', which takes no margin of two sides; pass 'holm', or "
+                "the alternative 'greater' or 'less'"
+            )
+
+    def hypotheses(self) -> list[tuple[float, Alternative]]:
+        """Lists what is to be refuted: a shift of differences, and the side that refutes.
+
+        Equivalence refutes two hypotheses, and its p is the larger of the two.
+        """
+        if self.margin is None:
+            return [(0.0, self.alternative)]
+        # That b − a is above −margin is shown by differences b − a + margin above 0.
+        sides: list[tuple[float, Alternative]] = [
+            (self.margin, "greater"),
+            (-self.margin, "less"),
+        ]
+        return [side for side in sides if self.alternative in ("two-sided", side[1])]
+
+
+class Subject(NamedTuple):
+    """The systems, the metric and the family of a comparison."""
+
+    direction: bool | None  # whether lower values are better; see `Comparison`
+    systems: tuple[int, int] = (0, 1)
+    metric: int = 0  # the number of the metric and the cutoff
+    in_family: bool = True
+    names: Mapping[str, Any] = {}  # of `NAME_FIELDS`
+
+
+def compared(
+    lists: Differences,
+    subjects: Sequence[Subject],
+    question: Question,
+    cluster_indices: np.ndarray | None = None,
+) -> list[Comparison]:
+    """Makes a `Comparison` for every column of differences.
+
+    Args:
+        lists: The differences.
+        subjects: What each comparison compares.
+        question: What is asked of all of them.
+        cluster_indices: `[lists]`, the number of each list's cluster; None if every list
+            is independent of the others.
+
+    Raises:
+        ValueError: if the differences are not fit for the test.
+    """
+    columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
+    tests = _tests_of(lists, question, cluster_indices is not None)
+    in_family = np.array([subject.in_family for subject in subjects], bool)
+    summary = columns.summary()
+    by_judge = None if columns.judged is None else columns.judged.means()
+    unit = "lists" if cluster_indices is None else "clusters"
+    _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
+    # p is that of a single comparison, and `reach` the half-width of its interval.
+    p, corrected = np.ones((2, len(subjects)))
+    reach = _student_reach(question, summary)
+    samples = np.zeros(len(subjects), int)
+    # With maxT, comparisons outside of the family are tested apart from it.
+    is_apart = ~in_family & (question.correction == "maxT")
+    # Comparisons of one group are tested under the same random patterns.
+    groups = list(
+        zip(tests.tolist(), is_apart.tolist(), columns.are_ratios, strict=True)
+    )
+    for group in sorted(set(groups)):
+        test, is_outside, _ = group
+        chosen = np.flatnonzero([x == group for x in groups])
+        outcome = tested(
+            question._replace(test=test),
+            columns.at(chosen),
+            Summary(*(x[chosen] for x in summary)),
+            [subjects[column] for column in chosen.tolist()],
+            not is_outside,
+        )
+        p[chosen], samples[chosen] = outcome.p, outcome.samples
+        if outcome.reach is not None:
+            reach[chosen] = outcome.reach
+        corrected[chosen] = outcome.p if outcome.p_max is None else outcome.p_max
+    correct = {
+        "holm": p_values.holm,
+        "fdr": p_values.false_discovery_rate,
+    }.get(question.correction)
+    if correct and question.test != "tukey":
+        corrected[in_family] = correct(p[in_family])
+    # A one-sided question leaves the end open that its answer does not depend on.
+    low, high = summary.mean - reach, summary.mean + reach
+    if question.alternative == "less":
+        low[:] = -math.inf
+    elif question.alternative == "greater":
+        high[:] = math.inf
+    _warn_of_few_samples(samples, in_family, question)
+    # Wins are of lists, also where clusters were compared.
+    counts, signs = lists.weights > 0, lists.signs
+    above, ties, below = (
+        np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
+    )
+    # [comparisons, 6], in the order of the first fields of a `Comparison`.
+    numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
+    values = *lists.sides, np.where(counts, lists.side_weights[0], 0)
+    cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
+    comparisons = []
+    for column, subject in enumerate(subjects):
+        # By whether lower is better: a list in which b is lower is then its win.
+        wins, losses = {
+            False: (above[column], below[column]),
+            True: (below[column], above[column]),
+            None: (None, None),
+        }[subject.direction]
+        comparisons.append(
+            Comparison(
+                *numbers[column].tolist(),
+                wins=wins,
+                ties=ties[column],
+                losses=losses,
+                lists=int(counts[:, column].sum()),
+                n_eff=float(summary.n_eff[column]),
+                test=str(tests[column]),
+                correction="tukey" if question.test == "tukey" else question.correction,
+                alternative=question.alternative,
+                margin=question.margin,
+                samples=int(samples[column]),
+                level=question.level,
+                lower_is_better=subject.direction,
+                clusters=None if cluster_indices is None else cluster_counts[column],
+                seeds=summary_of(
+                    lists.seeds[column],
+                    lists.weights[:, column],
+                    subject.direction,
+                    question.key,
+                    question.samples,
+                    question.level,
+                ),
+                judge=None if by_judge is None else by_judge.at(column),
+                values=ListPairs(lists.ids, *(x[:, column] for x in values)),
+                **subject.names,
+            )
+        )
+    return comparisons
+
+
+def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
+    """The test of each comparison: the one asked for, or the bootstrap for seeds."""
+    tests = []
+    for column, (seeds, is_ratio) in enumerate(
+        zip(lists.seeds, lists.are_ratios, strict=True)
+    ):
+        test = question.test
+        if lists.judged is not None and is_ratio:
+            raise ValueError(
+                "a and b are ratios that weigh the lists differently, which a judge cannot "
+                "help to compare; leave judge out"
+            )
+        if seeds or is_ratio:
+            reason = (
+                "values are Seeds"
+                if seeds
+                else "a and b are ratios that weigh the lists differently"
+            )
+            if test not in ("permutation", "bootstrap", "t"):
+                raise ValueError(
+                    f"test is {test!r}, but {reason}; pass 'permutation' or 't'"
+                )
+            for option, is_passed in (
+                ("correction is 'maxT'", question.correction == "maxT"),
+                ("mid_p is True", question.mid_p),
+            ):
+                if is_passed:
+                    raise ValueError(
+                        f"{option}, which flips signs of lists, but {reason}; leave it out"
+                    )
+            # Signs cannot be flipped where the lists of both sides hold several seeds.
+            test = "bootstrap" if seeds and test == "permutation" else test
+        if test == "mcnemar":
+            weights = lists.weights[:, column]
+            if not lists.is_binary[column]:
+                raise ValueError("test is 'mcnemar', but some values are not 0 or 1")
+            if has_clusters or len(set(weights[weights > 0].tolist())) > 1:
+                raise ValueError(
+                    "test is 'mcnemar', which counts lists: it takes no clusters, and no "
+                    "weights that differ; pass 'permutation'"
+                )
+        tests.append(test)
+    return np.array(tests)
+
+
+def _check_heavy_lists(
+    is_resampled: np.ndarray, columns: Differences, n_eff: np.ndarray, unit: str
+) -> None:
+    """Checks that no few lists have so much weight that resamples mislead.
+
+    Raises:
+        ValueError: if fewer than three lists count, of values that are no `Seeds`.
+    """
+    lists = np.sum(columns.weights > 0, axis=0)
+    is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
+    if not is_heavy.any():
+        return
+    has_seeds = np.array([len(x) > 0 for x in columns.seeds], bool)
+    message = (
+        "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
+        "resample: equal systems would differ too often; pass test={}"
+    )
+    # The message is about the worst of them.
+    column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
+    instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
+    message = message.format(lists[column], unit, n_eff[column], instead)
+    if (is_heavy & ~has_seeds & (n_eff < FEWEST_TO_RESAMPLE)).any():
+        raise ValueError(f"test is 'bootstrap', but {message}")
+    warnings.warn(message, stacklevel=4)
+
+
+def _warn_of_few_samples(
+    samples: np.ndarray, in_family: np.ndarray, question: Question
+) -> None:
+    """Warns where samples are too few for the correction to leave anything significant."""
+    # maxT and Tukey compare with a largest value, whose p is not multiplied.
+    is_multiplied = question.correction != "maxT" and question.test != "tukey"
+    comparisons = int(in_family.sum()) if is_multiplied else 1
+    floor = 1 / (1 + question.samples)
+    if (samples > 0).any() and floor * comparisons > 1 - question.level:
+        of_family = f" once corrected for {comparisons} comparisons"
+        # Ten times as many as let the least p just pass.
+        samples_needed = math.ceil(10 * comparisons / (1 - question.level))
+        warnings.warn(
+            f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
+            f"{1 - question.level:.2g}{of_family if comparisons > 1 else ''}: "
+            f"{question.samples} samples cannot resolve smaller p values; pass "
+            f"samples={samples_needed} or more",
+            stacklevel=4,
+        )
+
+
+def tested(
+    question: Question,
+    columns: Differences,
+    summary: Summary,
+    subjects: Sequence[Subject],
+    is_family: bool,
+) -> Outcome:
+    """Tests comparisons by one test.
+
+    Args:
+        question: What is asked, with the test to use.
+        columns: The differences, all of ratios whose weights differ, or none.
+        summary: Their means.
+        subjects: What each comparison compares.
+        is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
+    """
+    if question.test == "tukey":
+        return _tukey(columns, subjects, question)
+    if question.test == "bootstrap":
+        return _bootstrap(columns, summary, question)
+    options = question.key, question.samples
+    outcomes = []
+    for shift, side in question.hypotheses():
+        if question.test == "t":
+            mean = summary.mean + shift
+            outcome = Outcome(student_p(mean, summary.error, summary.freedom, side))
+        elif question.test == "mcnemar":
+            # A list that does not count is as one in which both systems agree.
+            changes = np.where(columns.weights > 0, columns.values, 0)
+            outcome = Outcome(mcnemar_test(changes, side, question.mid_p))
+        elif columns.are_ratios.any():
+            outcome = swap_test([*columns.ratios.values()], *options, side, shift)
+        else:
+            terms = columns.weights * (columns.values + shift)
+            with_max = is_family and question.correction == "maxT"
+            outcome = sign_flip_test(terms, *options, side, question.mid_p, with_max)
+        outcomes.append(outcome)
+    return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
+
+
+def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
+    return np.max(p, axis=0)
+
+
+def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Outcome:
+    """Tests means by resamples, which all hypotheses share."""
+    lists = np.sum(columns.weights > 0, axis=0)
+    # Differences that are all equal cannot be studentised. Only resamples that draw one
+    # list alone are no evidence for them.
+    smallest_p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
+    is_unknown = (summary.mean != 0) & (smallest_p > 1 - question.level)
+    reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
+    hypotheses = question.hypotheses()
+    p = np.ones((len(hypotheses), len(lists)))
+    for row, (shift, side) in enumerate(hypotheses):
+        mean = summary.mean + shift
+        is_evidence = {"greater": mean > 0, "less": mean < 0}.get(side, mean != 0)
+        p[row] = np.where(is_evidence & (lists > 1), smallest_p, 1)
+    is_known = (summary.error > 0) & np.isfinite(summary.error)
+    varied = np.flatnonzero((lists > 1) & is_known)
+    # Comparisons of one kind share their draws, and all comparisons do beside a judge.
+    kinds: list[Hashable] = [None] * len(varied)
+    if columns.judged is None:
+        # How many seeds each side has, and how many lists count, if they are few.
+        kinds = [
+            (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
+            for column in varied
+        ]
+    options = question.key, question.samples
+    for kind in set(kinds):
+        chosen = varied[[x == kind for x in kinds]]
+        drawn = columns.at(chosen)
+        if drawn.judged is not None:
+            resamples = judged_bootstrap(drawn.judged, *options)
+        else:
+            differences = [(x[None],) for x in drawn.values.T]
+            sides = drawn.seeds if drawn.seeds[0] else differences
+            resamples = studentised_bootstrap(sides, drawn.weights, *options)
+        p[:, chosen] = [resampled_p(resamples, *x) for x in hypotheses]
+        reach[chosen] = resampled_reach(resamples, question.level, question.alternative)
+    return Outcome(_of_all(p), question.samples, reach=reach)
+
+
+def _student_reach(question: Question, summary: Summary) -> np.ndarray:
+    """Computes how far Student's intervals reach."""
+    errors = summary.error, summary.freedom
+    return student_reach(*errors, question.level, question.alternative)
+
+
+def _tukey(
+    columns: Differences, subjects: Sequence[Subject], question: Question
+) -> Outcome:
+    """P values of pairs of systems, of each metric and cutoff by itself."""
+    p = np.ones(len(subjects))
+    samples = 0
+    for metric in {subject.metric for subject in subjects}:
+        members = [i for i, subject in enumerate(subjects) if subject.metric == metric]
+        weights = columns.weights[:, members]
+        if differ(weights, weights[:, :1]).any():
+            raise ValueError(
+                "test is 'tukey', which needs the same lists for all systems, and "
+                "undefined='skip' leaves out others for each pair; pass 'zero' or 'one'"
+            )
+        # Whatever the baseline has in a list, all systems have more or less by their
+        # difference from it.
+        of_systems = {0: np.zeros(len(weights))}
+        for i in members:
+            baseline, system = subjects[i].systems
+            if baseline == 0:
+                of_systems[system] = columns.values[:, i]
+        values = np.stack([of_systems[system] for system in range(len(of_systems))])
+        p_of_pairs, samples = tukey_test(
+            values, weights[:, 0], question.key, question.samples
+        )
+        p[members] = [p_of_pairs[subjects[i].systems] for i in members]
+    return Outcome(p, samples)

@@ -1,0 +1,361 @@
+"""Plans experiments: the difference that a test detects, and the lists that it takes."""
+
+import bisect
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.choices import Alternative
+from jax_rank_metrics._ground.types import Number
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._verdicts.inference.judges import JudgedLists, JudgedMoments
+from jax_rank_metrics._verdicts.inference.weighted_means import (
+    SeedVariance,
+    Summary,
+    shares_of,
+    total_error,
+)
+from jax_rank_metrics._verdicts.systems.list_values import ListValues, is_number
+from jax_rank_metrics._verdicts.systems.prediction_powered import (
+    judged_lists,
+    judged_records,
+)
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
+from jax_rank_metrics._verdicts.systems.systems import (
+    Nested,
+    Path,
+    Record,
+    Values,
+    nested,
+    read,
+)
+
+N = TypeVar("N", bound=int | float)
+# Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
+# this many lists, no test is worth planning.
+MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
+
+
+def minimum_detectable(
+    differences: Values,
+    power: Number = 0.8,
+    *,
+    level: Number = 0.95,
+    lists: int | None = None,
+    alternative: Alternative = "two-sided",
+) -> Nested[float | np.ndarray]:
+    """Returns the smallest true difference that a test detects with some probability.
+
+    A test that has no chance to detect a difference says nothing by failing to. From the
+    spread of the differences of a pilot, this is the size that the mean over all lists
+    there could be must have for Student's t test to reach a p below 1 − level in a share
+    `power` of experiments. The permutation test reaches nearly the same, but for values
+    that are hardly ever other than 0, and so does the bootstrap over 100 lists. With ten
+    lists or 30 that are mostly 0, the bootstrap detected it half as often as planned.
+
+    Of `Seeds`, the plan is one of as many seeds as the pilot has. More lists do not make up
+    for what a seed has in common in all of them.
+
+    Take only the spread from the differences, and never ask for the power of the very
+    difference that they show, which says no more than its p.
+
+    Args:
+        differences: b − a of each list of the pilot, as `paired` gives it: a `PerList`, or
+            anything else that `compare` takes as the values of a system.
+        power: The probability of detection, above 1 − level and below 1.
+        level: The level of the test, as in `compare`.
+        lists: Number of lists of the planned experiment; None is that of the pilot. Where
+            weights differ, n_eff lists count, and in the plan the same share of them; the
+            error is then that of `compare` (HC3).
+        alternative: "two-sided", or "greater" or "less" for one side, as in `compare`.
+
+    Returns:
+        The size of the difference, above 0: a float, an array of them where there are
+        several cutoffs, or dicts of these for several metrics. It is inf for fewer than
+        two lists, and for so few that t would have to exceed 50, as two at a level of 0.99;
+        and for a pilot whose differences are all equal, which does not show how far those
+        of other lists would vary.
+
+    Raises:
+        ValueError: if an option is out of its range, if a value is not finite, or if
+            `Seeds` have fewer than three seeds.
+        TypeError: if the differences are traced, are a pair of systems, or hold no per-list
+            values.
+
+    References:
+        Sakai, Statistical significance, power, and sample sizes: a systematic review of
+        SIGIR and TOIS, 2006-2015, SIGIR 2016; Topic set size design, Information Retrieval
+        Journal 2016.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> f"{minimum_detectable(pilot):.3f}, {minimum_detectable(pilot, lists=50):.3f}"
+    '0.117, 0.041'
+    """
+    _refuse_pair("differences", differences)
+    test = _Test.of(power, level, alternative)
+    planned = None if lists is None else inputs.positive_integer("lists", lists)
+
+    def smallest(pilot: _Pilot) -> float:
+        return test.detectable(*pilot.over(planned or pilot.lists))
+
+    return _for_each(_pilots_of(differences), smallest)
+
+
+def lists_needed(
+    differences: Values,
+    difference: Number,
+    power: Number = 0.8,
+    *,
+    level: Number = 0.95,
+    alternative: Alternative = "two-sided",
+    judge: Values | None = None,
+    others: int | None = None,
+) -> Nested[int | float | np.ndarray]:
+    """Returns how many lists it takes to detect a true difference of this size.
+
+    With a judge these are the lists that people have to label, beside others that only the
+    judge labels: the plan is that of `compare(…, judge=…)`.
+
+    Args:
+        differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
+        difference: The mean over all lists there could be: the smallest that would matter,
+            rather than that of the pilot. Its sign counts where the alternative has one.
+        judge: The same differences by a judge's labels, of the lists of the pilot and of
+            any others, both with the ids of lists as `prediction_powered` needs them.
+        others: Number of lists that only the judge will label.
+
+    Returns:
+        The number of lists: an int, or inf where none is enough, as for a difference of 0,
+        a pilot of fewer than two lists or of differences that are all equal, or seeds that
+        vary too much; an array of them where there are several cutoffs, or dicts of these
+        for several metrics.
+
+    Raises:
+        ValueError: if an option is out of its range, if a value is not finite, or if
+            `Seeds` have fewer than three seeds; with a judge, as `prediction_powered`, and
+            if `others` is missing, or passed without a judge.
+        TypeError: if the differences are traced, are a pair of systems, or hold no per-list
+            values.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> lists_needed(pilot, 0.05), lists_needed(pilot, 0.05, alternative="greater")
+    (35, 27)
+    """
+    _refuse_pair("differences", differences)
+    _refuse_pair("judge", judge)
+    test = _Test.of(power, level, alternative)
+    if not math.isfinite(difference):
+        raise ValueError(f"difference is {difference!r}; pass a finite number")
+    size = abs(difference) if test.is_two_sided else difference
+    size = -size if alternative == "less" else size
+    if (judge is None) != (others is None):
+        raise ValueError(
+            "judge and others belong together; pass both, or leave both out"
+        )
+
+    def smallest(pilot: _Pilot) -> float | int:
+        if not size > 0:
+            return math.inf
+
+        def is_enough(lists: int) -> bool:
+            return test.detectable(*pilot.over(lists)) <= size
+
+        # The detectable difference falls with the number of lists: double, then bisect.
+        enough = 2
+        while not is_enough(enough):
+            enough *= 2
+            if enough > MAX_LISTS:
+                return math.inf
+        candidates = range(enough // 2 + 1, enough)
+        return candidates.start + bisect.bisect_left(candidates, True, key=is_enough)
+
+    if others is None:
+        return _for_each(_pilots_of(differences), smallest)
+    other_lists = inputs.positive_integer("others", others)
+    judged = [
+        (x, _judged_pilots(judged_lists(x.lists, y.lists), other_lists))
+        for x, y in judged_records(differences, judge)
+    ]
+    return _for_each(judged, smallest)
+
+
+def power_at(
+    differences: Values, difference: Number, level: Number
+) -> Nested[float | np.ndarray]:
+    """Returns the power of a one-sided test of as many lists as the pilot has.
+
+    Args:
+        differences: See `minimum_detectable`.
+        difference: The true mean, above 0.
+        level: The level of the test.
+
+    Returns:
+        The probability that a mean of this size is detected; NaN where the pilot does not
+        show how far lists would vary.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> f"{power_at(pilot, minimum_detectable(pilot, alternative='greater'), 0.95):.3f}"
+    '0.800'
+    """
+    test = _Test(0.0, 1 - checked_level(level), False)
+
+    def power(pilot: _Pilot) -> float:
+        error, freedom = pilot.over(pilot.lists)
+        return test.power_at(difference / error, test.quantile(freedom), freedom)
+
+    return _for_each(_pilots_of(differences), power)
+
+
+class _Pilot(NamedTuple):
+    """The errors that a pilot foresees for a metric, at one cutoff.
+
+    Attributes:
+        lists: Number of its lists, those of people where there is a judge.
+        over: The standard error of the mean of so many lists, and its degrees of freedom:
+            inf and 0 where the pilot does not show how far lists would vary.
+    """
+
+    lists: int
+    over: Callable[[int], tuple[float, float]]
+
+
+class _Test(NamedTuple):
+    """A t test: the probability of a false alarm on each side that it looks at."""
+
+    power: float
+    tail: float
+    is_two_sided: bool
+
+    @classmethod
+    def of(cls, power: Number, level: Number, alternative: Alternative) -> "_Test":
+        inputs.option("alternative", alternative, Alternative)
+        is_two_sided, level = alternative == "two-sided", checked_level(level)
+        power = inputs.open_fraction("power", power)
+        if power <= 1 - level:
+            raise ValueError(
+                f"power is {power}; pass more than {1 - level:.2g}, the share of false "
+                "alarms"
+            )
+        return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)
+
+    def detectable(self, error: float, freedom: float) -> float:
+        """The mean that is detected where it has this error, and degrees of freedom."""
+        quantile = self.quantile(freedom)
+        if not quantile < MAX_QUANTILE:
+            return math.inf
+        # The power rises with the shift, from less than is asked for: double, then halve
+        # the interval until it is that of two neighbouring floats.
+        low, high = 0.0, quantile + 1
+        while self.power_at(high, quantile, freedom) < self.power:
+            low, high = high, 2 * high
+        while low < (middle := (low + high) / 2) < high:
+            is_enough = self.power_at(middle, quantile, freedom) >= self.power
+            low, high = (low, middle) if is_enough else (middle, high)
+        return high * error
+
+    def quantile(self, freedom: float) -> float:
+        """The t that is significant."""
+        from scipy.special import stdtrit  # takes a fifth of a second to import
+
+        return float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
+
+    def power_at(self, shift: float, quantile: float, freedom: float) -> float:
+        """The power where the mean is `shift` standard errors from 0."""
+        # `scipy.stats.nct` takes the same function, and seconds to import.
+        from scipy.special import nctdtr
+
+        # Around a true difference t is not Student's: it is noncentral, and not symmetric.
+        power = 1 - float(nctdtr(freedom, shift, quantile))
+        if self.is_two_sided:
+            # SciPy gives NaN for a tail too small for a float.
+            power += float(np.nan_to_num(nctdtr(freedom, shift, -quantile)))
+        return power
+
+
+def _refuse_pair(name: str, values: Values) -> None:
+    """Raises TypeError for two systems, which would be read as two lists of cutoffs."""
+    if not isinstance(values, list | tuple) or len(values) != 2:
+        return
+    if not any(map(is_number, values)):
+        raise TypeError(
+            f"{name} is a {type(values).__name__} of two systems; pass the difference of "
+            "each list: paired(a, b) of PerList, or b - a of arrays"
+        )
+
+
+def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
+    """Reads the pilot of every metric at every cutoff."""
+    records = read(differences, "differences", ("metric",))
+    # A warning is of the line that called the public function.
+    check_seed_counts((x.lists for x in records), stacklevel=4)
+    return [(x, _pilots(x.lists)) for x in records]
+
+
+def _for_each(
+    pilots: Iterable[tuple[Record, Sequence[_Pilot]]], result_of: Callable[[_Pilot], N]
+) -> Nested[N | np.ndarray]:
+    """Calls `result_of` for every metric and cutoff."""
+    results: dict[Path, N | np.ndarray] = {}
+    for record, of_cutoffs in pilots:
+        at_cutoffs = list(map(result_of, of_cutoffs))
+        has_cutoffs = record.lists.has_cutoffs
+        results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
+    return nested(results)
+
+
+def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
+    """Reads the pilot of people and a judge at every cutoff."""
+    errors, all_moments = lists.means().std_error, lists.moments()
+
+    def pilot(column: int) -> _Pilot:
+        moments = JudgedMoments(*(x[column] for x in all_moments))
+        count = int(lists.counts[column])
+        share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
+
+        def over(num_lists: int) -> tuple[float, float]:
+            n, n_judge = share * num_lists, share * other_lists
+            # A pilot without an error does not show how far other differences would vary.
+            if n <= 2 or not 0 < errors[column] < math.inf:
+                return math.inf, 0.0
+            tuning = moments.tuning(n, n_judge)
+            of_labelled = moments.human_variance - 2 * tuning * moments.covariance
+            of_labelled = of_labelled + tuning**2 * moments.judge_variance
+            # The pilot has spent a degree of freedom on its own λ.
+            of_labelled *= (moments.n_eff - 1) / (moments.n_eff - 2)
+            variance = of_labelled / n + tuning**2 * moments.variance_of_all / n_judge
+            return float(np.sqrt(np.maximum(variance, 0))), n - 2
+
+        return _Pilot(count, over)
+
+    return list(map(pilot, range(len(errors))))
+
+
+def _pilots(lists: ListValues) -> list[_Pilot]:
+    """Reads the pilot at every cutoff."""
+    of_seeds, weights = lists.filled(must_be_finite=True)
+    # [lists, cutoffs]: what seeds add to the error is estimated apart, below.
+    means = of_seeds.mean(0)
+    summary = Summary.of(means, weights, lists.rounding * np.abs(means))
+    # Differences that are all equal do not show how far others would vary, nor does one.
+    is_known = (summary.error > 0) & (summary.freedom > 0)
+
+    def pilot(column: int) -> _Pilot:
+        w, seeds = weights[:, column], []
+        if len(of_seeds) > 1:
+            seeds = [SeedVariance.of(of_seeds[..., column], shares_of(w))]
+        count = int((w > 0).sum())
+
+        def over(num_lists: int) -> tuple[float, float]:
+            ratio = num_lists / max(count, 1)
+            size = ratio * float(summary.n_eff[column])
+            if not (size > 1 and is_known[column]):
+                return math.inf, 0.0
+            error = float(summary.error[column]) / math.sqrt(ratio)
+            return total_error(error, size - 1, [x.over(ratio) for x in seeds])
+
+        return _Pilot(count, over)
+
+    return list(map(pilot, range(weights.shape[1])))

@@ -1,0 +1,370 @@
+"""Orders of systems: those of drawn means, how far two agree, and a `Leaderboard`.
+
+Means are drawn and ranked in NumPy, in float64.
+"""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._values.list_arrays import ROUNDING
+from jax_rank_metrics._verdicts.sheet import (
+    Cell,
+    Sheet,
+    as_text,
+    count_text,
+    fixed_point,
+    number_with_interval,
+    plain,
+)
+from jax_rank_metrics._verdicts.systems.list_values import listing
+
+SPLITS = 1000  # random splits of the lists in halves
+BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
+
+
+class Stability(NamedTuple):
+    """The agreement of two experiments, each with half of the lists.
+
+    The lists are split in random halves, which have no list in common, and each half puts
+    the systems in an order; systems that tie there are in random order. Both numbers are
+    means over 1,000 splits: 1 if the halves always agree, and 0 on average for systems that
+    are equal. They fall below 0 where observed means are nearly equal: what a system has
+    more of in one half, it then has less of in the other one. They are NaN for a single
+    list, and for `Bootstrap` states, which no longer hold values to split.
+
+    Attributes:
+        tau: Kendall's tau of the two orders.
+        tau_ap: The AP rank correlation of the two orders, in which errors at the top weigh
+            more; see `tau_ap`. Each order is the reference half of the time.
+    """
+
+    tau: float
+    tau_ap: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Leaderboard:
+    """Systems in the order of their means, and how sure that order is.
+
+    Arrays are NumPy's, and have an entry for every system, best first.
+
+    Attributes:
+        systems: The names of the systems.
+        means: The mean of each system, `[systems]`.
+        lows: The lower ends of intervals of the means, at `level`.
+        highs: The upper ends.
+        ranks: The rank of each mean, 1 for the best; equal means share the middle of their
+            ranks.
+        rank_lows: The best rank of each system in an interval of its drawn ranks.
+        rank_highs: The worst rank.
+        p_first: The share of draws in which each system is first; systems that are first
+            together share a draw, so that the shares sum to 1.
+        p_beats: `[systems, systems]`: the share of draws in which the mean of the system
+            of the row is better than that of the column, a tie counting ½.
+        p_corrected: `[systems, systems]`: p of the difference of each two systems,
+            corrected for the number of pairs by Holm's procedure; 1 on the diagonal.
+        groups: `(start, stop)` of every group of systems that cannot be told apart,
+            `systems[start:stop]`: the longest runs of neighbours without a pair whose
+            corrected p is at most 1 − `level`. Groups may overlap, and a system that
+            differs from both its neighbours is a group by itself.
+        stability: How far two experiments with half of the lists agree; see `Stability`.
+        metric: The name of the metric, or None for values without one.
+        tasks: The names of the tasks over which means are taken; empty for one set of
+            lists.
+        lists: Number of lists that counted, in all tasks.
+        samples: Number of draws of the means.
+        level: The probability with which an interval should cover its number.
+        lower_is_better: Whether lower means are better.
+    """
+
+    systems: tuple[Hashable, ...]
+    means: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    ranks: np.ndarray
+    rank_lows: np.ndarray
+    rank_highs: np.ndarray
+    p_first: np.ndarray
+    p_beats: np.ndarray
+    p_corrected: np.ndarray
+    groups: tuple[tuple[int, int], ...]
+    stability: Stability
+    metric: str | None
+    tasks: tuple[Hashable, ...]
+    lists: int
+    samples: int
+    level: float
+    lower_is_better: bool
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The groups of each system as letters: systems that share one do not differ.
+
+        Further groups than 26 are named aa, ab, …, and then commas part their names.
+        """
+        # "ab" is two groups up to z, and one of them beyond.
+        comma = "," if len(self.groups) > 26 else ""
+        return tuple(
+            comma.join(
+                _letters_of(group)
+                for group, (start, stop) in enumerate(self.groups)
+                if start <= index < stop
+            )
+            for index in range(len(self.systems))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the attributes and the letters for JSON, with None for NaN and infinity.
+
+        Arrays become lists, the names of systems and tasks stay as they are, and
+        `stability` becomes a dict.
+        """
+        attributes = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
+        attributes["letters"] = self.letters
+        return {name: plain(value) for name, value in attributes.items()}
+
+    def _sheet(self, digits: int) -> Sheet:
+        """Returns the contents of a table with a row for each system.
+
+        Args:
+            digits: Number of digits of the means after the point.
+        """
+        columns = {
+            "rank": self.ranks,
+            "rank_low": self.rank_lows,
+            "rank_high": self.rank_highs,
+            "system": self.systems,
+            "mean": self.means,
+            "low": self.lows,
+            "high": self.highs,
+            "p_first": self.p_first,
+            "group": self.letters,
+        }
+        for index, opponent in enumerate(self.systems):
+            columns[f"p_beats {opponent}"] = self.p_beats[:, index]
+            columns[f"p_corrected {opponent}"] = self.p_corrected[:, index]
+        # One record for each system: `{"rank": 1, …, "p_beats new": 0.5}`.
+        rows = zip(*columns.values(), strict=True)
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        # Ranks may be halves: two systems that are first together have the rank 1.5.
+        cells = [
+            [
+                Cell(f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")),
+                number_with_interval(x["mean"], x["low"], x["high"], digits),
+                Cell(fixed_point(x["p_first"], 2)),
+            ]
+            for x in records
+        ]
+        return Sheet(
+            ["system", "group"],
+            [("", heading) for heading in ("rank", self.metric or "mean", "first")],
+            [[str(x["system"]), x["group"]] for x in records],
+            cells,
+            self._note(),
+            "",
+            records,
+            self.to_dict(),
+        )
+
+    def _note(self) -> str:
+        """Returns what a table of the systems needs to be understood."""
+        tasks = f" of {count_text(len(self.tasks), 'task')}" if self.tasks else ""
+        better = "; lower is better" if self.lower_is_better else ""
+        # A single list, and states, have no halves to compare.
+        halves = ""
+        if not math.isnan(self.stability.tau):
+            halves = (
+                f"; halves of the lists agree by a tau of {self.stability.tau:.2f} and a "
+                f"tau_ap of {self.stability.tau_ap:.2f}"
+            )
+        return (
+            f"{100 * self.level:g} % intervals of means and ranks; "
+            f"{count_text(self.lists, 'list')}{tasks}, "
+            f"{count_text(self.samples, 'draw')} of the means; systems that share a letter "
+            f"cannot be told apart{better}{halves}"
+        )
+
+    def __repr__(self) -> str:
+        """The table of the systems as text."""
+        return as_text(self._sheet(3))
+
+
+def _letters_of(group: int) -> str:
+    """The name of a group: a, b, …, z, aa, ab, …"""
+    name = ""
+    group += 1
+    while group:
+        # Letters are digits from 1 to 26, without a zero.
+        group, letter = divmod(group - 1, 26)
+        name = chr(ord("a") + letter) + name
+    return name
+
+
+def drawn_errors(
+    deviations: np.ndarray, freedom: float, samples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws the errors of means from a multivariate t distribution, `[samples, systems]`.
+
+    How far the lists spread is known no better than `freedom` says. It is drawn once for
+    all systems, which see the same lists.
+
+    Args:
+        deviations: `[rows, systems]`, whose products over the rows sum to the covariance
+            of the means, as of `deviations`.
+        freedom: Degrees of freedom, above 0.
+        samples: Number of draws.
+        rng: The source of the draws.
+    """
+    # RᵀR is the covariance of the means, which would lose half of the digits.
+    root = np.linalg.qr(deviations, mode="r")
+    spread = np.maximum(rng.chisquare(freedom, samples), np.finfo(np.float64).tiny)
+    normal = rng.standard_normal((samples, len(root)))
+    return normal @ root * np.sqrt(freedom / spread)[:, None]
+
+
+def means_of_halves(
+    values: np.ndarray, weights: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Weighted means of two random halves of the lists, without a list in common.
+
+    Of an odd number of lists, one is left out.
+
+    Args:
+        values: `[lists, systems]`.
+        weights: `[lists, systems]`, or `[lists, 1]` for all systems.
+        rng: The source of the splits.
+
+    Returns:
+        `[splits, 2, systems]`; NaN where a half has no weight.
+    """
+    lists, weight_columns = weights.shape
+    columns = np.concatenate([weights, weights * values], axis=1)
+    sums = np.zeros((SPLITS, 2, columns.shape[1]))
+    rows = max(BLOCK // lists, 1)
+    for start in range(0, SPLITS, rows):
+        count = min(rows, SPLITS - start)
+        # The first half of a random order and its last one have no list in common.
+        order = rng.permuted(np.tile(np.arange(lists), (count, 1)), axis=1)
+        for side, is_in in enumerate((order < lists // 2, order >= -(-lists // 2))):
+            sums[start : start + count, side] = is_in.astype(np.float64) @ columns
+    totals, sums = np.split(sums, [weight_columns], axis=2)
+    return np.where(totals > 0, sums / np.where(totals > 0, totals, 1), np.nan)
+
+
+def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rank of every system in every draw, and how often it beats each of them.
+
+    Args:
+        means: `[samples, systems]`, of which higher ones are better.
+
+    Returns:
+        Ranks `[samples, systems]` from 1, where equal means share the middle of their
+        ranks; and shares `[systems, systems]` of the samples in which the mean of the row
+        is better than that of the column, a tie counting ½.
+    """
+    ranks = np.empty_like(means)
+    wins = np.empty((means.shape[1],) * 2)
+    for system in range(means.shape[1]):
+        difference = means[:, [system]] - means
+        size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
+        points = np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
+        wins[system] = points.mean(0)
+        # A system ties with itself: ½ of a point that it never wins.
+        ranks[:, system] = means.shape[1] + 0.5 - points.sum(1)
+    return ranks, wins
+
+
+def first_shares(ranks: np.ndarray) -> np.ndarray:
+    """The share of samples in which each system is first, `[systems]`; they sum to 1."""
+    is_first = ranks == ranks.min(1, keepdims=True)
+    return (is_first / is_first.sum(1, keepdims=True)).mean(0)
+
+
+def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
+    """The mean agreement of the orders that two halves of the lists give.
+
+    Args:
+        halves: `[splits, 2, systems]`, means of which higher ones are better. Splits that
+            hold NaN are left out.
+        rng: Puts systems that tie in a half in random order.
+    """
+    halves = halves[np.isfinite(halves).all((1, 2))]
+    if not len(halves):
+        return Stability(np.nan, np.nan)
+    unit = ROUNDING * max(np.abs(halves).max(), np.finfo(np.float64).tiny)
+    points, noise = np.round(halves / unit), rng.random(halves.shape)
+    splits, _, systems = halves.shape
+    disagreements, shares = np.zeros(splits), np.zeros(splits)
+    for system in range(systems):
+        score, tie_break = points[..., [system]], noise[..., [system]]
+        above = (points > score) | ((points == score) & (noise > tie_break))
+        counts, of_both = above.sum(2), above.all(1).sum(1)
+        disagreements += counts[:, 0] - of_both
+        # The share of what an order has above the system that the other one has, too.
+        share = np.where(counts > 0, of_both[:, None] / np.maximum(counts, 1), 0)
+        shares += share.mean(1)
+    tau = 1 - 4 * disagreements / (systems * (systems - 1))
+    tau_ap = 2 * shares / (systems - 1) - 1
+    return Stability(float(tau.mean()), float(tau_ap.mean()))
+
+
+def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
+    """The AP rank correlation of an order of systems with a reference order.
+
+    .. math:: τ_{ap} = 2 / (n − 1) · Σ_{i=2}^n C_i / (i − 1) − 1
+
+    C_i is the number of systems above rank i of `order` that the reference, too, has above
+    the system at rank i. It is 1 for the same order and −1 for the reversed one, as
+    Kendall's tau is, and 0 on average for a random order. But an error at the top costs
+    more than one at the bottom: at rank 2, a single pair decides a term.
+
+    Like average precision it is asymmetric: the ranks are those of `order`, and `reference`
+    says what is right. There are no ties: decide which of two equal systems comes first.
+
+    Args:
+        order: Names or ids of systems, best first.
+        reference: The same systems, in the order that is taken to be right.
+
+    Raises:
+        ValueError: if either repeats a system, or if they hold different systems or fewer
+            than two.
+
+    References:
+        Yilmaz, Aslam & Robertson, A new rank correlation coefficient for information
+        retrieval, SIGIR 2008.
+
+    >>> f"{tau_ap('bacd', 'abcd'):.3f}", f"{tau_ap('abdc', 'abcd'):.3f}"
+    ('0.333', '0.778')
+    """
+    systems, reference = list(order), list(reference)
+    rank_of = {system: rank for rank, system in enumerate(reference)}
+    for name, ids in (("order", systems), ("reference", reference)):
+        if len(set(ids)) < len(ids):
+            repeated = [x for x in dict.fromkeys(ids) if ids.count(x) > 1]
+            raise ValueError(
+                f"{name} holds {listing(repeated)} more than once; pass each system once"
+            )
+    known = set(systems)
+    unmatched = [x for x in systems if x not in rank_of]
+    unmatched += [x for x in reference if x not in known]
+    if unmatched:
+        raise ValueError(
+            f"order and reference differ: only one of them holds {listing(unmatched)}; "
+            "pass two orders of the same systems"
+        )
+    if len(systems) < 2:
+        raise ValueError("order holds fewer than two systems, which have no order")
+    ranks = [rank_of[system] for system in systems]
+    # The first system has none above it, and no term.
+    shares = [
+        sum(above < rank for above in ranks[:index]) / index
+        for index, rank in enumerate(ranks)
+        if index
+    ]
+    return 2 * sum(shares) / len(shares) - 1

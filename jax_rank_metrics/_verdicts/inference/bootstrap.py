@@ -1,0 +1,287 @@
+"""A state of resampled means: the Poisson bootstrap."""
+
+import math
+import warnings
+from functools import partial
+from typing import Any, TypeVar, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.core import Tracer
+
+from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground.arithmetic import ratio, widen
+from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground.types import Key, ListIds, Number, Undefined
+from jax_rank_metrics._values import intervals, moments
+from jax_rank_metrics._values.double_floats import FloatPair, canonical
+from jax_rank_metrics._values.list_arrays import list_shape_of
+from jax_rank_metrics._values.merging import check_leaves, in_order, leaves_of
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import State, stacked_shape
+from jax_rank_metrics._verdicts.inference.resample import resampled, seeds_of
+
+K = TypeVar("K")
+_WHOLE = 1e-6  # how far rounding may move a ratio of weights
+
+
+@pytree()
+class Bootstrap(State):
+    """A weighted mean over lists, and the same mean of many resamples of them.
+
+    In each resample a list counts n times, n being a Poisson variable of mean 1: nearly
+    as often as it is drawn when as many lists are drawn as there are. Unlike that number,
+    n depends on the list alone: on the key, the id of the list and the number of the
+    resample. So sums over the lists of a batch merge with those of other batches, and a
+    list has the same draws in every batch, on every host and for every metric and system.
+
+    Merges, reduces and all_reduces as `Mean`. Merge states of one key, and count every
+    list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one.
+
+    Shapes:
+        sums: `[2, 1 + samples, *k]`, Σ n·weight and Σ n·weight·value; the first of the
+            resamples is the lists themselves, n = 1.
+        counts: `[2]` int32, `lists` and `undefined`.
+
+    For an interval of anything computed from several means, of two metrics or two systems,
+    compute it from their replicates:
+
+        np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
+
+    The bootstrap of a difference alone is shorter by `bootstrap(paired(a, b), ids)`.
+
+    References:
+        Hanley & MacGibbon, Creating non-parametric bootstrap samples using Poisson
+        frequencies, 2006.
+        Chamandy, Muralidharan, Najmi & Naidu, Estimating uncertainty for massive data
+        streams, 2012.
+    """
+
+    sums: FloatPair
+    counts: jax.Array
+    _must_share = "the same cutoffs and samples"
+
+    def compute(self) -> jax.Array:
+        """The weighted mean of the lists as they are, `[*k]`; 0 where nothing counted."""
+        return _means(canonical(self))[self._at(0)]
+
+    def replicates(self) -> jax.Array:
+        """The weighted mean of every resample, `[samples, *k]`.
+
+        A resample may be empty, as that of ten lists is about once in 20,000 times; its
+        mean is then that of the lists as they are.
+        """
+        return _means(canonical(self))[self._at(slice(1, None))]
+
+    def std_error(self) -> jax.Array:
+        """Standard deviation of the replicates, `[*k]`.
+
+        It is inf for fewer than two lists, and where the mean is infinite.
+        """
+        return _std_error(canonical(self))
+
+    def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
+        """Lower and upper bound of a percentile interval, each `[*k]`.
+
+        It is −inf to inf for fewer than two lists, and where the mean is infinite. It takes
+        some hundreds of samples at a level of 0.95, and more at a higher one, since only
+        the few replicates beyond each bound determine it. For fewer than some 50 lists it
+        covers the mean too rarely; see `Mean.confidence_interval`.
+
+        Args:
+            level: The probability with which the interval should cover the mean, in (0, 1).
+
+        Raises:
+            TypeError: if the level is no number, or is known only inside `jax.jit`.
+            ValueError: if the level is not between 0 and 1.
+        """
+        level = intervals.checked_level(level)
+        return _percentiles(canonical(self), level)
+
+    def _at(self, samples: int | slice) -> tuple[int | slice, ...]:
+        """Index of samples in `[*stacked, 1 + samples, *k]`."""
+        return (*(slice(None),) * len(self._stacked), samples)
+
+
+@overload
+def bootstrap(
+    lists: PerList,
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> Bootstrap: ...
+@overload
+def bootstrap(
+    lists: dict[K, PerList],
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> dict[K, Bootstrap]: ...
+@overload
+def bootstrap(
+    lists: object,
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> object: ...
+def bootstrap(
+    lists: object,
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> object:
+    """Resampled means of per-list values, as a state that merges with others.
+
+    For percentile intervals of means, and of differences, ratios and anything else that is
+    computed from several means, over lists that are never in one place; see `Bootstrap`.
+    Pure and jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples on two
+    cores, little more for more metrics, and some 10 MiB beside its result, however many
+    lists there are.
+
+    Args:
+        lists: A `PerList`, or any pytree of them, as `measure` gives.
+        ids: `[*lists]` strings, or integers of up to 64 bits, that stand for the same
+            list everywhere, as a query id does or its number in the file. Never number the
+            lists of each batch from 0: equal ids have equal draws, whatever their dtype,
+            and the lists of two batches would then rise and fall together. Where lists
+            come in clusters, as the sessions of a user do, pass the id of the cluster, so
+            that its lists are drawn together, in whichever batches they are. Inside
+            `jax.jit` there are no strings, and without x64 no 64-bit integers: pass
+            int32, or the pairs `[*lists, 2]` that `hash_ids` makes outside.
+        samples: Number of resamples.
+        key: A PRNG key, the same on every host and for every system that is compared;
+            None is `jax.random.key(0)`.
+        undefined: See `PerList.mean`.
+
+    Returns:
+        The same pytree, with a `Bootstrap` for each `PerList`.
+
+    Raises:
+        ValueError: if `ids` has another shape than the lists; if `samples` is below 1;
+            if an id has more than 64 bits.
+        TypeError: if a leaf is no `PerList`; if ids are neither integers nor strings.
+
+    References:
+        Oza & Russell, Online bagging and boosting, AISTATS 2001.
+
+    >>> lists = PerList(jnp.array([1.0, 0.0, 1.0, 1.0]), jnp.ones(4), jnp.ones(4, bool))
+    >>> state = bootstrap(lists, jnp.arange(4))
+    >>> low, high = state.confidence_interval(0.9)
+    >>> f"{state.compute():.2f}", bool(low < 0.75 < high), state.replicates().shape
+    ('0.75', True, (1000,))
+    """
+    inputs.check_undefined(undefined)
+    check_leaves(lists, PerList, "lists")
+    seeds = seeds_of(key, inputs.positive_integer("samples", samples))
+    # Ids of 64 bits are pairs of words, `[*lists, 2]`.
+    words, is_hashed = inputs.list_ids(ids), False
+    for metric in leaves_of(lists):
+        is_hashed = words.shape == (*list_shape_of(metric), 2)
+        if not is_hashed:
+            inputs.same_shape("ids", words, "the lists", list_shape_of(metric))
+    words = words.reshape(-1, 2) if is_hashed else words.ravel()
+    _warn_of_equal_ids(ids, words)
+    leaves, tree = jax.tree.flatten(
+        canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
+    )
+    if not leaves:
+        return lists  # of no metric there is no state, as in `mean`
+    states = _bootstrap(leaves, words, seeds, undefined)
+    return in_order(lists, jax.tree.unflatten(tree, states))
+
+
+def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
+    """Warns where this host knows that all lists share one id."""
+    if isinstance(words, Tracer) or not words.is_fully_addressable:
+        return
+    numbers = np.asarray(words)
+    if len(numbers) > 1 and (numbers == numbers[0]).all():
+        warnings.warn(
+            f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
+            "so that resamples of these hardly differ; pass an id for each list",
+            stacklevel=3,
+        )
+
+
+@partial(jax.jit, static_argnums=3)
+def _bootstrap(
+    lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
+) -> list[Bootstrap]:
+    lists, ids = shards.gathered((lists, ids))  # JAX does not draw from parts
+    # For each metric, Σ weight and Σ weight·value at every cutoff.
+    columns, counts = [], []
+    for metric in lists:
+        transforms = [moments.as_passed]
+        choice = metric.undefined if undefined is None else undefined
+        value, weight, flags = moments.columns_of([metric], choice, transforms)
+        columns += [weight, weight * value]
+        counts.append(moments.counts_of_lists(metric, flags))
+    # One matrix for all metrics, which share their draws.
+    values = lax.stop_gradient(jnp.concatenate(columns, -1))
+    values = values.reshape(len(ids), values.shape[-1])
+    sums = resampled(values, ids, seeds)
+    # Each metric takes back its own columns: two for every cutoff.
+    states, start = [], 0
+    for metric, count in zip(lists, counts, strict=True):
+        k = moments.cutoff_shape_of(metric)
+        end = start + 2 * math.prod(k)
+
+        def sums_of_metric(
+            x: jax.Array, start: int = start, end: int = end, k: tuple[int, ...] = k
+        ) -> jax.Array:
+            x = x[:, start:end].reshape(-1, 2, *k)  # [1 + samples, 2, *k]
+            return jnp.moveaxis(x, 1, 0)
+
+        states.append(Bootstrap(jax.tree.map(sums_of_metric, sums), count))
+        start = end
+    return states
+
+
+@jax.jit
+def _means(state: Bootstrap) -> jax.Array:
+    """The mean of the lists and of every resample, `[*stacked, 1 + samples, *k]`."""
+    axis = len(stacked_shape(state))
+    rounded = state.sums.round()
+    weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
+    means = ratio(weighted_value, weight)
+    # The first of the samples is the lists as they are; an empty resample has their mean.
+    plain = jnp.take(means, jnp.array([0]), axis=axis)
+    return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
+
+
+@jax.jit
+def _std_error(state: Bootstrap) -> jax.Array:
+    error = jnp.std(state.replicates(), axis=len(stacked_shape(state)))
+    return jnp.where(_has_error(state), error, jnp.inf)
+
+
+@jax.jit
+def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]:
+    replicates = state.replicates()
+    tails = jnp.asarray([(1 - level) / 2, (1 + level) / 2], replicates.dtype)
+    low, high = jnp.quantile(replicates, tails, axis=len(stacked_shape(state)))
+    has_error = _has_error(state)
+    return jnp.where(has_error, low, -jnp.inf), jnp.where(has_error, high, jnp.inf)
+
+
+def _has_error(state: Bootstrap) -> jax.Array:
+    """Whether there are at least two lists and the mean is not infinite, `[*k]` bool."""
+    # The products of an infinite value with draws of 0 make replicates NaN.
+    mean, axis = state.compute(), len(stacked_shape(state))
+    # The state does not count the lists of each cutoff. Of a single list, every resample
+    # has a whole multiple of the weight; of two, about half of them do.
+    weight = jnp.take(state.sums.round(), 0, axis=axis)
+    multiples = ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
+    is_whole = jnp.abs(multiples - jnp.round(multiples)) <= _WHOLE
+    has_spread = widen(state.lists > 1, mean) & ~jnp.all(is_whole, axis=axis)
+    return has_spread & ~jnp.isinf(mean)

@@ -1,0 +1,272 @@
+"""Means from few labels of people and many of a judge, such as a language model."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._ground.types import Number
+from jax_rank_metrics._values.clusters import join_clusters
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values.state import numbers_text
+from jax_rank_metrics._verdicts.inference.p_values import student_reach
+from jax_rank_metrics._verdicts.inference.weighted_means import (
+    Summary,
+    WeightedMean,
+    deviations,
+)
+from jax_rank_metrics._verdicts.sheet import count_text
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class PredictionPowered:
+    """A mean over lists that people have labelled, and over more that a judge has.
+
+    Numbers are floats, or arrays `[cutoffs]` of a metric at several cutoffs.
+
+    Attributes:
+        mean: The estimate of the mean of people's values over all lists.
+        std_error: Its standard error; inf for two labelled lists or fewer.
+        judge_mean: The mean of the judge's values, over all of its lists.
+        judge_bias: How far the judge is above people, on average over labelled lists.
+        judge_bias_error: The standard error of `judge_bias`.
+        tuning: λ in [0, 1], how much the judge's values count. 0 leaves people alone.
+        worth: How many lists labelled by people alone would have this standard error. It
+            is a little below their number where the judge is of no help. Of clusters, where
+            there are any.
+        n_eff: Effective number of labelled lists or clusters, (Σ weight)² / Σ weight².
+        lists: Number of labelled lists that counted.
+        other_lists: Number of lists that only the judge has labelled.
+        undefined: Number of labelled lists in which the metric is undefined.
+    """
+
+    mean: Any
+    std_error: Any
+    judge_mean: Any
+    judge_bias: Any
+    judge_bias_error: Any
+    tuning: Any
+    worth: Any
+    n_eff: Any
+    lists: Any
+    other_lists: Any
+    undefined: int = 0
+
+    def confidence_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
+        """Returns the ends of an interval of the mean: Student's t with n_eff − 2 freedom.
+
+        Args:
+            level: The probability with which it should cover the mean, in (0, 1).
+        """
+        return _interval(self.mean, self.std_error, self.n_eff - 2, level)
+
+    def judge_bias_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
+        """Returns the ends of an interval of the judge's bias: Student's paired t.
+
+        Args:
+            level: The probability with which it should cover the bias, in (0, 1).
+        """
+        freedom = self.n_eff - 1
+        return _interval(self.judge_bias, self.judge_bias_error, freedom, level)
+
+    @property
+    def has_cutoffs(self) -> bool:
+        """Whether numbers are arrays of several cutoffs."""
+        return np.ndim(self.mean) > 0
+
+    def at(self, index: int) -> "PredictionPowered":
+        """Returns the estimate at one of several cutoffs, in Python numbers."""
+        fields = {name: x[index].item() for name, x in vars(self).items() if np.ndim(x)}
+        return dataclasses.replace(self, **fields)
+
+    def at_cutoffs(self) -> list["PredictionPowered"]:
+        """Returns the estimate at each cutoff; the only one of a metric without cutoffs."""
+        count = len(self.mean) if self.has_cutoffs else 1
+        return [self.at(index) for index in range(count)]
+
+    def __float__(self) -> float:
+        """The mean; TypeError of several cutoffs."""
+        return float(self.mean)
+
+    def __format__(self, spec: str) -> str:
+        """The mean as a float; the repr without a format."""
+        return format(float(self), spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        """The mean and its error, the numbers of lists, and what they are worth."""
+        mean, error = (numbers_text(np.asarray(x)) for x in (self.mean, self.std_error))
+        worth = ", ".join(f"{x:.3g}" for x in np.atleast_1d(self.worth))
+        return (
+            f"PredictionPowered({mean} ± {error}, {count_text(self.lists, 'list')}, "
+            f"{self.other_lists} of the judge alone, worth {worth})"
+        )
+
+
+def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, Any]:
+    degrees = np.asarray(freedom, float)
+    reach = student_reach(np.asarray(error), degrees, checked_level(level))
+    low, high = mean - reach, mean + reach
+    return (low, high) if np.ndim(mean) else (float(low), float(high))
+
+
+class JudgedLists(NamedTuple):
+    """Values of people and of a judge, in rows that are lists or clusters of lists.
+
+    A row holds a labelled list, another one, or, of a cluster, the means of both. What a
+    row lacks has the weight 0.
+
+    Shapes:
+        human: `[rows, columns]`, the values of people.
+        judge: `[rows, columns]`, those of the judge in the labelled lists.
+        weights: `[rows, columns]`, of the labelled lists.
+        other_judge: `[rows, columns]`, the values of the judge in the other lists.
+        other_weights: `[rows, columns]`, of these.
+        noise: `[columns]`, how far rounding may move a value.
+        counts: `[columns]`, the number of labelled lists that count.
+        other_counts: `[columns]`, that of the other lists.
+    """
+
+    human: np.ndarray
+    judge: np.ndarray
+    weights: np.ndarray
+    other_judge: np.ndarray
+    other_weights: np.ndarray
+    noise: np.ndarray
+    counts: np.ndarray
+    other_counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        human: tuple[np.ndarray, np.ndarray],
+        judge: tuple[np.ndarray, np.ndarray],
+        noise: np.ndarray,
+        indices: np.ndarray,
+        cluster_indices: np.ndarray | None = None,
+    ) -> "JudgedLists":
+        """Makes rows of all lists of the judge.
+
+        Args:
+            human: Values and weights, `[labelled, columns]` each.
+            judge: Values and weights, `[lists, columns]` each; a labelled list counts if
+                both of its weights are above 0.
+            noise: `[columns]`.
+            indices: `[labelled]`, the number of each labelled list among the judge's.
+            cluster_indices: `[lists]`, the cluster of each list; None for none.
+        """
+        of_judge, judge_weights = judge
+        values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
+        values[indices] = human[0]
+        weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
+        # A list that people have looked at is no other list, even if it does not count.
+        other_weights = judge_weights.copy()
+        other_weights[indices] = 0
+        parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
+        counts = [(w > 0).sum(0) for w in (weights, other_weights)]
+        if cluster_indices is not None:
+            count = int(cluster_indices.max(initial=-1)) + 1
+            parts = [join_clusters(*x, cluster_indices, count) for x in parts]
+        (values, _), labelled, unlabelled = parts
+        return cls._make([values, *labelled, *unlabelled, noise, *counts])
+
+    def at(self, columns: np.ndarray) -> "JudgedLists":
+        """Selects columns, by their indices."""
+        return self._make(x[..., columns] for x in self)
+
+    def moments(self) -> "JudgedMoments":
+        """Computes the moments from which λ and errors are made."""
+        human = WeightedMean.of(self.human, self.weights, self.noise)
+        judge = WeightedMean.of(self.judge, self.weights, self.noise)
+        all_lists = WeightedMean.of(
+            np.concatenate([self.judge, self.other_judge]),
+            np.concatenate([self.weights, self.other_weights]),
+            self.noise,
+        )
+        # Divisors are n − 1, in effective lists.
+        share = (
+            human.share * human.n_eff / np.where(human.freedom > 0, human.freedom, 1)
+        )
+        return JudgedMoments(
+            (share * human.residuals**2).sum(0),
+            (share * human.residuals * judge.residuals).sum(0),
+            (share * judge.residuals**2).sum(0),
+            np.where(all_lists.freedom > 0, all_lists.spread**2, 0),
+            all_lists.mean,
+            human.n_eff,
+        )
+
+    def means(self) -> PredictionPowered:
+        """Computes the means of all columns; arrays are `[columns]`."""
+        moments = self.moments()
+        others_mean = WeightedMean.of(self.other_judge, self.other_weights, self.noise)
+        tuning = moments.tuning(moments.n_eff, others_mean.n_eff)
+        values = self.human - tuning * self.judge
+        residual = WeightedMean.of(values, self.weights, self.noise)
+        # λ costs the residual a degree of freedom more: n − 2 in place of n − 1.
+        freedom = np.maximum(residual.freedom - 1, 0)
+        scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
+        pulls, other_pulls = (
+            deviations(x.changes, x.n_eff, x.freedom) for x in (residual, others_mean)
+        )
+        # A cluster may be in both parts, whose deviations then rise and fall together.
+        error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))
+        error = np.where(freedom > 0, error, np.inf)
+        alone = Summary.of(self.human, self.weights, self.noise).error
+        bias = Summary.of(self.judge - self.human, self.weights, self.noise)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(alone == error, 1, alone / error)
+        return PredictionPowered(
+            mean=residual.mean + tuning * others_mean.mean,
+            std_error=error,
+            judge_mean=moments.mean_of_all,
+            judge_bias=bias.mean,
+            judge_bias_error=bias.error,
+            tuning=tuning,
+            worth=np.where(freedom > 0, (self.weights > 0).sum(0) * ratio**2, 0),
+            n_eff=moments.n_eff,
+            lists=self.counts,
+            other_lists=self.other_counts,
+        )
+
+    def summary(self) -> Summary:
+        """Summarises the means; the effect is in standard deviations of people."""
+        means, variance = self.means(), self.moments().human_variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(means.mean == 0, 0, means.mean / np.sqrt(variance))
+        effect = np.where(self.counts > 1, effect, np.nan)
+        freedom = np.maximum(means.n_eff - 2, 0)
+        return Summary(means.mean, means.std_error, freedom, effect, means.n_eff)
+
+
+class JudgedMoments(NamedTuple):
+    """Weighted moments of the values of people and judge, `[columns]` each.
+
+    Attributes:
+        human_variance: Of people.
+        covariance: Of people and judge in the labelled lists.
+        judge_variance: Of the judge in the labelled lists.
+        variance_of_all: Of the judge in all of its lists.
+        mean_of_all: The mean of the judge in all of its lists.
+        n_eff: The effective number of labelled lists.
+    """
+
+    human_variance: np.ndarray
+    covariance: np.ndarray
+    judge_variance: np.ndarray
+    variance_of_all: np.ndarray
+    mean_of_all: np.ndarray
+    n_eff: np.ndarray
+
+    def tuning(
+        self, labelled: np.ndarray | float, unlabelled: np.ndarray | float
+    ) -> np.ndarray:
+        """Computes λ, the share of the judge, for effective numbers of lists.
+
+        It is that of the smallest error, and 0 where the judge says nothing: it has no
+        other list, or equal values in all, or goes against people.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tuning = (
+                self.covariance / (1 + labelled / unlabelled) / self.variance_of_all
+            )
+        return np.clip(np.nan_to_num(tuning, posinf=0, neginf=0), 0, 1)

@@ -1,0 +1,653 @@
+"""Randomisation tests: systems that might as well have changed places in each list.
+
+A pattern puts the systems of every list in some order. If all systems were equal, no
+pattern would be less likely than that of the data, and p is the share of patterns whose
+statistic is at least as far out. Two systems that are swapped in a list flip the sign of
+its difference: so Fisher's test is that of two systems, and Tukey's that of several. Where
+two ratios weigh the lists differently, lists have no differences, and the value and the
+weight of one system change places with those of the other. Where there are few patterns,
+all of them are tried.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, random
+
+from jax_rank_metrics._ground.arithmetic import mix
+from jax_rank_metrics._ground.choices import Alternative
+from jax_rank_metrics._ground.one_off import one_off_jit
+from jax_rank_metrics._values.list_arrays import ROUNDING
+from jax_rank_metrics._verdicts.inference.p_values import Outcome
+from jax_rank_metrics._verdicts.inference.resample import (
+    BITS,
+    count_reached,
+    random_orders,
+    random_swaps,
+)
+from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
+
+ROWS = 1024  # lists that are rearranged at once
+VALUES = 2**20  # rearranged values that exist at once: 4 MiB of floats
+# t of single floats is that of doubles to this share of 1 + |t|, and a larger t than this
+# may come from an error that is rounding alone.
+SLACK, LARGEST = 1e-5, 1e5
+Numbers = np.ndarray | jax.Array
+# Draws patterns of data, of a key and their number, and returns what `Reached` takes.
+Draw = Callable[[Any, jax.Array, int], Any]
+# Says which patterns reach which thresholds, `[patterns, …]` bool, in `numpy` or
+# `jax.numpy`; the thresholds are the first argument after what was drawn.
+Reached = Callable[..., Numbers]
+# Numerators and weights, `[systems, lists]` each, of every task.
+Terms = Sequence[tuple[Any, Any]]
+
+
+def sign_flip_test(
+    terms: np.ndarray,
+    key: jax.Array,
+    samples: int,
+    alternative: Alternative = "two-sided",
+    mid_p: bool = False,
+    with_max: bool = False,
+) -> Outcome:
+    """P values of the sums of `terms` under random changes of their signs.
+
+    If it made no difference which system is which, each list's term might as well have
+    had the other sign. p is the share of sign patterns under which the sum is at least as
+    far from 0 as the observed sum.
+
+    The largest t of several comparisons corrects p for their number, and loses less than
+    Holm where comparisons are alike: p_max of the comparison with the largest t is the
+    share of patterns in which the largest t of all is at least as large. The next is
+    compared with the largest t of all but the first, and so on; no p_max is below that of
+    a larger t. A flip leaves Σx² as it is, so that the t of a flipped sum S* grows with
+    S* / √Σx² alone, and that is what is compared. (Where comparisons have different
+    numbers of lists, t would also depend on them. The ratio does not, so that
+    comparisons of few lists do not set the largest one.)
+
+    Args:
+        terms: `[lists, comparisons]` float64, the weighted difference of each list.
+        key: A typed PRNG key.
+        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead where
+            they are no more than this, n being the lists with a term other than 0.
+        alternative: On which side of 0 sums are far from it: either for "two-sided", above
+            for "greater", below for "less".
+        mid_p: Whether patterns of a sum as far from 0 as the observed one count half.
+            Such a p errs less on the safe side where few patterns differ in their sums,
+            but may be too small.
+        with_max: Whether to compute p_max.
+
+    Returns:
+        The p values, and the number of random patterns: 0 where all were used. The
+        pattern that changes no sign counts as one more sample, never as half a one, so
+        that p is at least 1 / (1 + samples). p is 1 where all terms are 0.
+
+    References:
+        Westfall & Young, Resampling-based multiple testing, 1993, algorithm 4.1.
+        Boytsov, Belova & Westfall, Deciding on an adjustment for multiplicity in IR
+        experiments, SIGIR 2013.
+    """
+    terms = -terms if alternative == "less" else terms
+    largest = np.abs(terms).max(0, initial=0)
+    # No share depends on the unit, but float32 sums do: they may over- or underflow.
+    terms = terms / np.maximum(largest, np.finfo(np.float64).tiny)
+    terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
+    two_sided = np.array(alternative == "two-sided")
+    sums = np.abs(terms.sum(0)) if two_sided else terms.sum(0)
+    slack = ROUNDING * np.abs(terms).sum(0)
+    thresholds, scaling = [_thresholds(sums, slack, mid_p)], ()
+    order = np.arange(len(sums))
+    if with_max:
+        scales = 1 / np.sqrt(np.where(largest > 0, (terms**2).sum(0), 1))
+        ratios = scales * sums
+        order = np.array(sorted(order, key=lambda column: -ratios[column]))
+        scaling = order, scales[order]
+        ratio_slack = (scales * slack).max(initial=0)
+        thresholds.append(_thresholds(ratios[order], ratio_slack, mid_p))
+    arguments = np.stack(thresholds), two_sided, *scaling
+    shares, drawn = _shares(_flips, _reached_by_sums, terms, arguments, key, samples)
+    # [thresholds, comparisons]: of two thresholds each counts half.
+    p, p_max = shares[0].mean(0), None
+    if with_max:
+        p_max = np.empty_like(p)
+        # From the largest t on: no p_max may be below that of a larger t.
+        p_max[order] = np.maximum.accumulate(shares[1].mean(0))
+        p_max = np.maximum(p_max, p)
+    return Outcome(p, drawn, p_max)
+
+
+def pair_flip_test(
+    terms: np.ndarray, rounding: float, key: jax.Array, samples: int
+) -> np.ndarray:
+    """P values of the differences of all pairs of systems, as of `sign_flip_test`.
+
+    A flipped sum of the differences of two systems is the difference of their flipped
+    sums. So the time goes with the number of systems, and hardly with that of pairs.
+
+    Args:
+        terms: `[lists, systems]`, the weighted value of each list.
+        rounding: Relative error below which two values are equal.
+        key: A typed PRNG key.
+        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead where
+            they are no more than this, n being the lists in which systems differ.
+
+    Returns:
+        `[systems, systems]`, symmetric; 1 on the diagonal.
+    """
+    largest = np.abs(terms).max(initial=0)
+    terms = terms / max(largest, np.finfo(np.float64).tiny)
+    # Differences from the first system hold all that counts, and are small.
+    columns = _differences(terms, 0, rounding)
+    columns = columns[(columns != 0).any(1)]
+    norms = np.sqrt((columns**2).sum(0))
+    thresholds = np.empty((len(norms),) * 2)
+    for system in range(len(norms)):
+        differences = _differences(terms, system, rounding)
+        # Sums of systems are larger than those of their differences, and so are errors.
+        sizes = np.abs(differences).sum(0) + norms[system] + norms
+        thresholds[system] = np.abs(differences.sum(0)) - ROUNDING * sizes
+    shares, _ = _shares(_flips, _reached_by_pairs, columns, (thresholds,), key, samples)
+    # Each pair is counted from both of its systems, whose slack may round differently.
+    return np.maximum(shares, shares.T)
+
+
+def tukey_test(
+    values: np.ndarray, weights: np.ndarray, key: jax.Array, samples: int
+) -> tuple[np.ndarray, int]:
+    """P values of all differences of means, corrected for their number.
+
+    If all systems were equal, the values of a list might as well have been those of any
+    other order of the systems. p of two systems is the share of random orders, drawn
+    anew in each list, under which the largest mean of any system is at least as far above
+    the smallest as the means of the two are apart.
+
+    Args:
+        values: `[systems, lists]`.
+        weights: `[lists]`; lists without a weight above 0 do not count.
+        key: A typed PRNG key.
+        samples: Number of permutations to draw. All of them are used instead where they
+            are no more than this: (number of systems)! to the power of n, n being the
+            number of lists in which systems differ.
+
+    Returns:
+        p `[systems, systems]`, 1 on the diagonal, and the number of random permutations,
+        0 where all were used. The observed order counts as one more random one, so that p
+        is at least 1 / (1 + samples).
+
+    Time grows with the square of the number of systems: about 10⁻⁹ seconds for each
+    permutation, list and pair of systems, so that 100,000 permutations of 8 systems and
+    1,000 lists take five.
+
+    References:
+        Carterette, Multiple testing in statistical analysis of systems-based information
+        retrieval experiments, ACM TOIS 2012.
+    """
+    # Whatever all systems share cancels in differences.
+    terms = np.where(weights > 0, weights * (values - values.mean(0)), 0).T
+    terms = terms / np.maximum(np.abs(terms).max(initial=0), np.finfo(np.float64).tiny)
+    terms = terms[(terms != 0).any(1)]
+    sums = terms.sum(0)
+    # No sum is less exact than this, whichever term each list adds to it.
+    slack = ROUNDING * np.abs(terms).max(1, initial=0).sum()
+    thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
+    # Of two systems, −x and x change places, and so their signs.
+    draw = _orders if len(values) > 2 else _flips
+    return _shares(draw, _reached_by_range, terms, (thresholds,), key, samples)
+
+
+def swap_test(
+    comparisons: Sequence[Ratios],
+    key: jax.Array,
+    samples: int,
+    alternative: Alternative = "two-sided",
+    shift: float = 0.0,
+) -> Outcome:
+    """P values of differences of ratios; see `pair_swap_test`.
+
+    Args:
+        comparisons: The two ratios of each comparison, over lists that all share.
+        key: A typed PRNG key.
+        samples: Number of patterns to draw.
+        alternative: On which side of 0 differences are far from it.
+        shift: What to add to the values of b.
+
+    Returns:
+        p, and the number of random patterns, `[comparisons]` each.
+    """
+    numerators, weights = (
+        np.concatenate(x)
+        for x in zip(*(_terms([x], shift)[0] for x in comparisons), strict=True)
+    )
+    pairs = np.arange(2 * len(comparisons)).reshape(-1, 2)
+    return _swaps_of_pairs([(numerators, weights)], pairs, key, samples, alternative)
+
+
+def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.ndarray:
+    """P values of the differences of all pairs of systems, in the mean over tasks.
+
+    If it made no difference which of two systems is which, each list's values and weights
+    might as well have been swapped. p is the share of patterns of swaps under which t, the
+    difference of the ratios over its standard error, is at least as far from 0 as the
+    observed one. All 2ⁿ patterns are used where they are no more than the samples, n being
+    the number of lists in which anything differs.
+
+    Divided by its error, the difference keeps its level where one system weighs lists many
+    times as much as the other. (Undivided, equal ratios differ in 20 to 50 % of data sets
+    whose denominators differ by a factor of ten or thirty.) The error is that of the
+    delete-one jackknife, over tasks the root of the sum of squares. A pattern that leaves
+    a system without any weight counts as extreme.
+
+    Time grows with the number of pairs: about 10⁻⁹ seconds for each pattern, list and
+    pair, so that 100,000 patterns of 1,000 lists take a tenth of a second for each.
+
+    Args:
+        tasks: The ratios of all systems in each task.
+        key: A typed PRNG key.
+        samples: Number of patterns to draw.
+
+    Returns:
+        `[systems, systems]`, symmetric; 1 on the diagonal.
+
+    References:
+        Janssen, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
+        Behrens–Fisher problem, Statistics & Probability Letters 1997.
+    """
+    systems = len(tasks[0].values)
+    pairs = np.argwhere(np.triu(np.ones((systems, systems), bool), 1))
+    p = np.ones((systems, systems))
+    p[tuple(pairs.T)] = _swaps_of_pairs(_terms(tasks), pairs, key, samples).p
+    return np.minimum(p, p.T)
+
+
+def _thresholds(sums: np.ndarray, slack: np.ndarray, mid_p: bool) -> np.ndarray:
+    """Sums from which on a pattern counts, `[thresholds, comparisons]`.
+
+    Without mid-p there is one threshold. Of two, each counts half, so that a pattern
+    between them counts half. Sums of nothing but zeros have no slack, and count whole.
+    """
+    return np.stack([sums - slack, sums + slack][: 2 if mid_p else 1])
+
+
+def _differences(terms: np.ndarray, system: int, rounding: float) -> np.ndarray:
+    """The differences of all systems from this one, `[lists, systems]`; 0 for a tie."""
+    differences = terms - terms[:, [system]]
+    size = np.maximum(np.abs(terms), np.abs(terms[:, [system]]))
+    return np.where(np.abs(differences) <= rounding * size, 0, differences)
+
+
+def _reached_by_sums(
+    xp: ModuleType,
+    sums: Numbers,
+    thresholds: Numbers,
+    two_sided: Numbers,
+    *scaling: Numbers,
+) -> Numbers:
+    """Which sums reach thresholds, `[patterns, kinds, thresholds, comparisons]`.
+
+    There is one kind of sums, `[kinds, thresholds, comparisons]` of thresholds, or, with an
+    order of comparisons and the scale of each, a second one: the largest of each scaled sum
+    and all that come after it. If it is two-sided, sums are distances from 0.
+    """
+    sums = xp.where(two_sided, xp.abs(sums), sums)
+    statistics = [sums]
+    if scaling:
+        order, scales = scaling
+        scaled = sums[:, order] * scales[None].astype(sums.dtype)
+        if isinstance(scaled, jax.Array):
+            statistics.append(lax.cummax(scaled, axis=1, reverse=True))
+        else:
+            largest = np.maximum.accumulate(scaled[:, ::-1], axis=1)
+            statistics.append(largest[:, ::-1])
+    return xp.stack(statistics, axis=1)[:, :, None] >= thresholds[None]
+
+
+def _reached_by_pairs(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
+    """Which sums of systems are as far apart, `[patterns, systems, systems]`."""
+    return xp.abs(sums[:, :, None] - sums[:, None, :]) >= thresholds[None]
+
+
+def _reached_by_range(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
+    """Whether the largest and the smallest sum are, `[patterns, systems, systems]`."""
+    ranges = xp.max(sums, axis=1) - xp.min(sums, axis=1)
+    return ranges[:, None, None] >= thresholds[None]
+
+
+def _shares(
+    draw: Draw,
+    reached: Reached,
+    terms: np.ndarray,
+    arguments: tuple[Any, ...],
+    key: jax.Array,
+    samples: int,
+) -> tuple[np.ndarray, int]:
+    """Shares of patterns whose sums over lists reach thresholds.
+
+    Args:
+        draw: `_flips` or `_orders`.
+        reached: Which sums reach which thresholds.
+        terms: `[lists, columns]`, at most 1 in size.
+        arguments: What `reached` takes beside sums; the thresholds come first.
+        key: A typed PRNG key.
+        samples: Number of random patterns.
+
+    Returns:
+        The shares, shaped as the thresholds, and the number of random patterns: 0 where
+        all patterns are no more than the samples, and are used.
+    """
+    lists, columns = terms.shape
+    are_flips = draw is _flips
+    ways = 2 if are_flips else math.factorial(columns)  # to rearrange a list
+    total = ways ** min(lists, 64)  # of more lists, there are always too many
+    if total <= samples:
+        size = max(VALUES // max(arguments[0].size, columns), 1)
+        parts = _all_sums(terms, are_flips, size)
+        return sum(reached(np, x, *arguments).sum(0) for x in parts) / total, 0
+    # Powers of two, so that data of many sizes share few programs.
+    rows = min(1 << (lists - 1).bit_length(), ROWS)
+    # A block has rearranged values `[patterns, rows]`, of each system if not of flips.
+    values = rows if are_flips else rows * columns
+    patterns = VALUES // max(values, columns)
+    chunks = np.pad(terms, ((0, -lists % rows), (0, 0))).reshape(-1, rows, columns)
+    shares = _random_shares(draw, reached, chunks, arguments, key, samples, patterns)
+    return shares, samples
+
+
+def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndarray]:
+    """Yields sums under all patterns, `[patterns, columns]`, at most `size` at a time."""
+    columns = terms.shape[1]
+
+    def sums_of(terms: np.ndarray) -> np.ndarray:
+        sums = np.zeros((1, columns))
+        for x in terms:
+            orders = itertools.permutations(range(0 if are_flips else columns))
+            ways = [x, -x] if are_flips else [x[[*order]] for order in orders]
+            sums = np.concatenate([sums + rearranged for rearranged in ways])
+        return sums
+
+    # Sums over the first lists and over the rest are made list by list; those of all lists
+    # are their pairs, one addition each.
+    first = int(math.log(size, 2 if are_flips else math.factorial(columns)))
+    of_first, of_rest = sums_of(terms[:first]), sums_of(terms[first:])
+    width = max(size // len(of_first), 1)
+    for start in range(0, len(of_rest), width):
+        sums = of_rest[start : start + width, None] + of_first
+        yield sums.reshape(-1, columns)
+
+
+def _random_shares(
+    draw: Draw,
+    reached: Reached,
+    data: Any,
+    arguments: tuple[Any, ...],
+    key: jax.Array,
+    samples: int,
+    patterns: int,
+) -> np.ndarray:
+    """Shares of random patterns that reach thresholds, in single floats.
+
+    Args:
+        draw: Draws a block of patterns.
+        reached: Which of them reach which thresholds.
+        data: What `draw` takes.
+        arguments: What `reached` takes beside what was drawn; the thresholds come first.
+        key: A typed PRNG key.
+        samples: Number of patterns.
+        patterns: About how many of them fit a block.
+    """
+    data, arguments = jax.tree.map(
+        lambda x: x.astype(np.float32) if x.dtype == np.float64 else x,
+        (data, arguments),
+    )
+    # Whole words of random bits: each bit of a word is for another pattern.
+    patterns = BITS * max(patterns // BITS, 1)
+    counts = _count()(data, arguments, key, draw, reached, samples, patterns)
+    # The data are one more pattern, so that p is never 0.
+    return (1 + np.asarray(counts)) / (1 + samples)
+
+
+def _count_random(
+    data: Any,
+    arguments: tuple[Any, ...],
+    key: jax.Array,
+    draw: Draw,
+    reached: Reached,
+    samples: int,
+    patterns: int,
+) -> jax.Array:
+    """Number of random patterns that reach each threshold; see `_random_shares`."""
+
+    def reached_by_block(key: jax.Array) -> jax.Array:
+        return jnp.asarray(reached(jnp, draw(data, key, patterns), *arguments))
+
+    return count_reached(reached_by_block, key, samples)
+
+
+_count = one_off_jit(_count_random, ("draw", "reached", "samples", "patterns"), level=2)
+
+
+def random_sums(
+    chunks: jax.Array, key: jax.Array, patterns: int, draw: Draw
+) -> jax.Array:
+    """Sums over all lists under random patterns, `[patterns, columns]`.
+
+    Args:
+        chunks: `[chunks, rows, columns]`, the terms of all lists.
+        key: A typed PRNG key.
+        patterns: Number of patterns.
+        draw: Sums over the lists of a chunk: `flipped_sums` or `permuted_sums`.
+    """
+    count, _, columns = chunks.shape
+
+    def add_chunk(
+        sums: jax.Array, chunk: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, None]:
+        index, terms = chunk
+        return sums + draw(terms, random.fold_in(key, index), patterns), None
+
+    start = jnp.zeros((patterns, columns), chunks.dtype)
+    return lax.scan(add_chunk, start, (jnp.arange(count, dtype=jnp.uint32), chunks))[0]
+
+
+def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Array]:
+    return tasks, random_swaps(key, patterns, sum(x.shape[1] for x, _ in tasks))
+
+
+def flipped_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
+    """Sums of terms whose signs are flipped at random, `[patterns, columns]`."""
+    swaps = random_swaps(key, patterns, len(terms))
+    signs = jnp.where(swaps, -1, 1).astype(terms.dtype)
+    # Random signs keep the sums small, so that plain float32 sums lose nothing.
+    return jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST)
+
+
+def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
+    """Sums of terms whose systems are permuted at random, `[patterns, systems]`."""
+    lists, systems = terms.shape
+    words = random_orders(key, patterns, lists)
+    index = jnp.arange(systems, dtype=jnp.int32)[:, None, None]
+
+    # Fisher & Yates draw, of the values that remain, one for each system in turn, and
+    # put the last one that remains in the place of it.
+    def draw(
+        state: tuple[jax.Array, jax.Array], remaining: jax.Array
+    ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+        values, words = state
+        words = mix(words)
+        # 24 bits are exact in a float, and the product rounds to less than `remaining`.
+        share = (words >> 8).astype(jnp.float32) * 2.0**-24
+        drawn = (share * remaining.astype(jnp.float32)).astype(jnp.int32)
+        is_drawn = index == drawn[None]
+        total = jnp.sum(jnp.where(is_drawn, values, 0), axis=(0, 2))
+        last = lax.dynamic_index_in_dim(values, remaining - 1, keepdims=True)
+        return (jnp.where(is_drawn, last, values), words), total
+
+    values = jnp.broadcast_to(terms.T[:, None, :], (systems, *words.shape))
+    remaining = jnp.arange(systems, 0, -1, dtype=jnp.int32)
+    return lax.scan(draw, (values, words), remaining)[1].T
+
+
+_flips = functools.partial(random_sums, draw=flipped_sums)
+_orders = functools.partial(random_sums, draw=permuted_sums)
+
+
+def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
+    """Numerators less the common ratio of all systems, and weights, both near 1.
+
+    The test does not depend on what all ratios have in common, nor on units; single floats
+    do.
+    """
+    terms, largest = [], 0.0
+    for values, weights, rounding in tasks:
+        # The first system is the baseline, which no margin shifts.
+        values = values + shift * (np.arange(len(values)) > 0)[:, None]
+        weights = weights / max(weights.max(initial=0), np.finfo(np.float64).tiny)
+        common = (weights * values).sum() / max(weights.sum(), 1)
+        distances = values - common
+        distances[np.abs(distances) <= rounding * np.abs(values)] = 0
+        terms.append((weights * distances, weights))
+        largest = max(largest, np.abs(terms[-1][0]).max(initial=0))
+    return [(x / (largest or 1.0), weights) for x, weights in terms]
+
+
+def _swaps_of_pairs(
+    tasks: Terms,
+    pairs: np.ndarray,
+    key: jax.Array,
+    samples: int,
+    alternative: Alternative = "two-sided",
+) -> Outcome:
+    """P of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
+    sign = -1 if alternative == "less" else 1
+    tasks = [(sign * x, weights) for x, weights in tasks]
+    two_sided = np.array(alternative == "two-sided")
+    p, drawn = np.ones(len(pairs)), np.zeros(len(pairs), int)
+    thresholds = np.zeros(len(pairs))
+    for index, (a, b) in enumerate(pairs):
+        sides = [tuple(x[[a, b]] for x in task) for task in tasks]
+        differs = np.concatenate(
+            [np.any([x[0] != x[1] for x in task], axis=0) for task in sides]
+        )
+        count = min(int(differs.sum()), 64)  # of more lists, there are always too many
+        plain = np.zeros((1, len(differs)), bool)
+        difference, error, _ = _swapped(np, sides, plain)
+        t = (difference / np.maximum(error, np.finfo(np.float64).tiny))[0]
+        t = float(np.clip(abs(t) if two_sided else t, -LARGEST, LARGEST))
+        thresholds[index] = t - SLACK * (1 + abs(t))
+        if 2**count > samples:
+            drawn[index] = samples
+        else:
+            p[index] = _share_of_all(sides, differs, thresholds[index], two_sided)
+    if (chosen := np.flatnonzero(drawn)).size:
+        arguments = thresholds[chosen], pairs[chosen], two_sided
+        patterns = min(VALUES // sum(x.shape[1] for x, _ in tasks), samples)
+        p[chosen] = _random_shares(
+            _swaps, _reached_by_swaps, tasks, arguments, key, samples, patterns
+        )
+    return Outcome(p, drawn)
+
+
+def _share_of_all(
+    sides: Terms, differs: np.ndarray, threshold: float, two_sided: Numbers
+) -> float:
+    """The share of all swaps of the lists in which sides differ that reach a threshold."""
+    # A few patterns at a time, so that memory does not grow with the lists.
+    count, width = int(differs.sum()), max(VALUES // max(len(differs), 1), 1)
+    # Lists in which nothing differs stay as they are in all patterns.
+    reached = 0
+    for start in range(0, 2**count, width):
+        patterns = np.arange(start, min(start + width, 2**count))
+        swaps = np.zeros((len(patterns), len(differs)), bool)
+        # Each bit of the number of a pattern says whether it swaps a list.
+        swaps[:, differs] = patterns[:, None] >> np.arange(count) & 1
+        reached += int(_reached(np, sides, swaps, threshold, two_sided).sum())
+    return reached / 2**count
+
+
+def _swapped(
+    xp: ModuleType, sides: Terms, swaps: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The differences of two ratios whose lists are swapped, `[patterns]` each.
+
+    Args:
+        xp: `numpy` or `jax.numpy`.
+        sides: Numerators and weights of a and b, `[2, lists]`, of each task.
+        swaps: `[patterns, all lists]` bool, the lists in which a and b are swapped.
+
+    Returns:
+        The mean difference over tasks, its error, both times the number of tasks, and
+        whether a system is left without weight.
+    """
+    differences = squares = xp.zeros(len(swaps), sides[0][0].dtype)
+    empty, start = xp.zeros(len(swaps), bool), 0
+    for numerators, weights in sides:
+        lists = numerators.shape[1]
+        # Each task has lists of its own, side by side in a pattern.
+        of_task = swaps[:, start : start + lists]
+        start += lists
+        columns = xp.concatenate([numerators, weights]).T
+        swapped = of_task.astype(columns.dtype)
+        # Sums of weights add no numbers of two signs, so that small ones are exact.
+        moved, kept = _matmul(xp, swapped, columns), _matmul(xp, 1 - swapped, columns)
+        # `change` becomes that of b less that of a.
+        change, means = 0.0, []
+        for system, opponent in ((0, 1), (1, 0)):
+            total = kept[:, 2 + system] + moved[:, 2 + opponent]
+            empty = empty | (total <= 0)
+            total = xp.where(total > 0, total, 1)
+            means.append((kept[:, system] + moved[:, opponent]) / total)
+            x, w = (
+                xp.where(of_task, of_systems[opponent][None], of_systems[system][None])
+                for of_systems in (numerators, weights)
+            )
+            # A list that has all the weight keeps it: without it there is no ratio.
+            remaining = total[:, None] - w
+            bound = ROUNDING * total[:, None]
+            remaining = xp.where(remaining > bound, remaining, total[:, None])
+            change = (x - means[-1][:, None] * w) / remaining - change
+        differences = differences + means[1] - means[0]
+        squares = squares + _matmul(xp, change * change, xp.ones_like(columns[:, 0]))
+    return differences, xp.sqrt(squares), empty
+
+
+def _matmul(xp: ModuleType, x: Numbers, y: Numbers) -> Numbers:
+    if xp is np:
+        return x @ y
+    return jnp.matmul(x, y, precision=lax.Precision.HIGHEST)
+
+
+def _reached(
+    xp: ModuleType,
+    sides: Terms,
+    swaps: Numbers,
+    threshold: Numbers | float,
+    two_sided: Numbers,
+) -> Numbers:
+    """Whether t of swapped lists is at least the threshold, `[patterns]`."""
+    difference, error, empty = _swapped(xp, sides, swaps)
+    difference = xp.where(two_sided, xp.abs(difference), difference)
+    return empty | (difference >= threshold * error)
+
+
+def _reached_by_swaps(
+    xp: ModuleType,
+    drawn: tuple[Terms, jax.Array],
+    thresholds: jax.Array,
+    pairs: jax.Array,
+    two_sided: jax.Array,
+) -> jax.Array:
+    """Which swaps of all lists reach the threshold of each pair, `[patterns, pairs]`."""
+    tasks, swaps = drawn
+
+    def reached_by_pair(pair: tuple[jax.Array, jax.Array]) -> jax.Array:
+        systems, threshold = pair
+        sides = [tuple(x[systems] for x in task) for task in tasks]
+        return jnp.asarray(_reached(xp, sides, swaps, threshold, two_sided))
+
+    return lax.map(reached_by_pair, (pairs, thresholds)).T

@@ -1,0 +1,205 @@
+"""The one source of random draws: of lists, seeds, sign flips and permutations.
+
+Resamples of lists. A key becomes seeds, one for all lists and one for each resample
+(`seeds_of`). The word of a list in a resample is a hash of the list and these two seeds
+(`words_of`), so that a list has the same draws in every batch, on every host and for every
+system. Read as a number of the Poisson distribution, or as the number of a list, it draws
+lists.
+
+Patterns of systems that change places. No two batches need the same ones, so each block of
+patterns has a key of its own (`count_reached`), from which come the bits that swap two
+systems (`random_swaps`) or the words that permute several (`random_orders`). For few
+lists, a hash is no substitute: its bits are not independent enough for sums of 14 signs.
+
+Neither is ever stored for all samples: memory does not grow with their number.
+"""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, random
+
+from jax_rank_metrics._ground import inputs, meshes
+from jax_rank_metrics._ground.arithmetic import mix
+from jax_rank_metrics._ground.types import Key
+from jax_rank_metrics._values.double_floats import FloatPair
+
+# Draws that exist at once, and resamples among them: 4 MiB of counts, as floats.
+DRAWS, RESAMPLES = 2**20, 2**10
+FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
+BITS = 32  # patterns for which a word says whether two systems are swapped
+
+# P(n ≤ j) of a Poisson variable n of mean 1, in units of 2⁻³²: n is the number of these
+# thresholds that a uniform word of 32 bits reaches. It is never more than 12, which is
+# less likely than 2⁻³².
+_AT_MOST = np.cumsum([math.exp(-1) / math.factorial(j) for j in range(12)])
+THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
+
+
+def seeds_of(key: Key | None, samples: int) -> jax.Array:
+    """Draws random uint32 words `[1 + samples]`: a shared seed, then one per resample.
+
+    Without a key they are those of `jax.random.key(0)`.
+    """
+    key = random.key(0) if key is None else inputs.prng_key(key)
+    return random.bits(key, (1 + samples,), jnp.uint32)
+
+
+def in_blocks(x: jax.Array, width: int) -> jax.Array:
+    """Cuts the first axis in blocks, `[blocks, width, …]`; zeros fill up the last one."""
+    padding = ((0, -len(x) % width), *((0, 0),) * (x.ndim - 1))
+    return jnp.pad(x, padding).reshape(-1, width, *x.shape[1:])
+
+
+def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
+    """Random words of lists in resamples, `[lists, samples]` uint32.
+
+    Args:
+        ids: `[lists]` int32, or `[lists, 2]` as of `hash_ids`.
+        shared_seed: The first of `seeds_of`.
+        seeds: `[samples]`, those of these resamples.
+    """
+    low, high = (ids, None) if ids.ndim == 1 else (ids[:, 0], ids[:, 1])
+    words = mix(low.astype(jnp.uint32) ^ shared_seed)
+    if high is not None:  # the draws are those of one word where the id fits it
+        fits = high == low >> 31
+        words = jnp.where(fits, words, mix(words ^ high.astype(jnp.uint32)))
+    return mix(words[:, None] + seeds[None, :])
+
+
+def poisson_draws(
+    ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array
+) -> jax.Array:
+    """Poisson variables of mean 1, `[lists, samples]` int32; arguments as of `words_of`."""
+    words = words_of(ids, shared_seed, seeds)
+    reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
+    return sum(reached, jnp.zeros_like(reached[0]))
+
+
+def multinomial_draws(
+    lists: int, shared_seed: jax.Array, seeds: jax.Array
+) -> jax.Array:
+    """Number of times that each list is drawn in n draws of n, `[lists, samples]`."""
+    ids = jnp.arange(lists, dtype=jnp.int32)
+    drawn = words_of(ids, shared_seed, seeds) % jnp.uint32(lists)  # [draws, samples]
+    is_drawn = drawn[None] == ids[:, None, None].astype(jnp.uint32)
+    return jnp.sum(is_drawn, axis=1, dtype=jnp.int32)
+
+
+def draws_of_lists(lists: int, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
+    """Counts how often each list is drawn, `[lists, samples]`, as `words_of` documents."""
+    if lists <= FEW:
+        # Poisson draws, whose number varies, would leave out too many lists.
+        return multinomial_draws(lists, shared_seed, seeds)
+    return poisson_draws(jnp.arange(lists, dtype=jnp.int32), shared_seed, seeds)
+
+
+def draws_of_seeds(seed_count: int, samples: int, key: jax.Array) -> np.ndarray:
+    """Counts how often each seed is drawn, in draws of all seeds, `[samples, seeds]`."""
+    if seed_count == 1:  # a fixed system needs no program
+        return np.ones((samples, 1), int)
+    draws = np.asarray(random.randint(key, (samples, seed_count), 0, seed_count))
+    # Each resample counts in bins of its own.
+    bins = draws + seed_count * np.arange(samples)[:, None]
+    return np.bincount(bins.ravel(), minlength=bins.size).reshape(bins.shape)
+
+
+def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
+    """Σ n·values over lists, for the Poisson draws n of every resample.
+
+    Args:
+        values: `[lists, columns]`.
+        ids: `[lists]` int32, on which the draws of a list depend, or `[lists, 2]` as of
+            `hash_ids`.
+        seeds: `[1 + samples]`, as of `seeds_of`.
+
+    Returns:
+        `[1 + samples, columns]`; the first row is the plain sums, n = 1.
+    """
+    (lists, columns), samples = values.shape, len(seeds) - 1
+    width = min(samples, RESAMPLES)
+    rows = max(min(DRAWS // width, lists), 1)
+    # Padding has the id 0, and adds zeros.
+    blocks_of_lists = in_blocks(values, rows), in_blocks(ids, rows)
+    start = jnp.zeros((1 + width, columns), values.dtype)
+    start = meshes.match_varying(FloatPair.of(start), blocks_of_lists)
+
+    def sums_of_block(block_seeds: jax.Array) -> FloatPair:
+        def add_lists(
+            total: FloatPair, block: tuple[jax.Array, jax.Array]
+        ) -> tuple[FloatPair, None]:
+            values, ids = block
+            n = poisson_draws(ids, seeds[0], block_seeds).astype(values.dtype)
+            n = jnp.concatenate([jnp.ones((rows, 1), n.dtype), n], axis=-1)
+            # A block has so few lists that plain sums lose nothing; blocks add in pairs.
+            sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
+            return total + FloatPair.of(sums), None
+
+        return lax.scan(add_lists, start, blocks_of_lists)[0]
+
+    sums = lax.map(sums_of_block, in_blocks(seeds[1:], width))
+
+    def join_blocks(x: jax.Array) -> jax.Array:  # [blocks, 1 + width, columns]
+        resamples = x[:, 1:].reshape(-1, columns)[:samples]
+        return jnp.concatenate([x[0, :1], resamples])
+
+    return jax.tree.map(join_blocks, sums)
+
+
+def sums_of_resamples(
+    values: jax.Array, shared_seed: jax.Array, seeds: jax.Array
+) -> jax.Array:
+    """Sums over the lists that each resample draws, `[samples, columns]`.
+
+    Args:
+        values: `[lists, columns]`.
+        shared_seed: The first of `seeds_of`.
+        seeds: `[samples]`, those of these resamples.
+    """
+    lists = len(values)
+    if lists <= FEW:
+        n = draws_of_lists(lists, shared_seed, seeds).astype(values.dtype)
+        return jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
+    ids = jnp.arange(lists, dtype=jnp.int32)
+    return resampled(values, ids, jnp.append(shared_seed, seeds)).round()[1:]
+
+
+def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
+    """Whether two systems are swapped, `[patterns, lists]` bool; a multiple of `BITS`."""
+    words = random.bits(key, (patterns // BITS, lists), jnp.uint32)
+    bit = jnp.arange(BITS, dtype=jnp.uint32)[:, None, None]
+    return (words[None] >> bit & 1).astype(bool).reshape(patterns, lists)
+
+
+def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
+    """Words `[patterns, lists]` uint32, which hashed in turn permute many systems."""
+    list_key, pattern_key = random.split(key)
+    of_lists = random.bits(list_key, (lists,), jnp.uint32)
+    of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)
+    return mix(of_lists[None, :] + of_patterns[:, None])
+
+
+def count_reached(
+    reached: Callable[[jax.Array], jax.Array], key: jax.Array, samples: int
+) -> jax.Array:
+    """Counts the random patterns that reach thresholds, shaped as these.
+
+    Args:
+        reached: A function of the key of a block, which returns what each pattern of the
+            block reaches, `[patterns, …]` bool.
+        key: A typed PRNG key.
+        samples: Number of patterns; the last block is cut to it.
+    """
+    patterns, *shape = jax.eval_shape(reached, key).shape
+
+    def add_block(counts: jax.Array, block: jax.Array) -> tuple[jax.Array, None]:
+        is_sample = block * patterns + jnp.arange(patterns) < samples
+        is_sample = is_sample.reshape(-1, *(1,) * len(shape))
+        counted = reached(random.fold_in(key, block)) & is_sample
+        return counts + jnp.sum(counted, axis=0, dtype=jnp.int32), None
+
+    start = jnp.zeros(shape, jnp.int32)
+    return lax.scan(add_block, start, jnp.arange(-(-samples // patterns)))[0]

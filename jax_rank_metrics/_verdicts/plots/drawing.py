@@ -1,0 +1,156 @@
+"""Parts that the plots share: looks of runs, legends and labels.
+
+The constrained layout of matplotlib makes room for all that stands outside the axes. Only
+two things are decided here: long text is broken after a fixed number of letters, and
+labels are left out or turned where matplotlib says that they overlap.
+"""
+
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from jax_rank_metrics._ground.optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+    from matplotlib.typing import ColorType
+
+
+# Okabe and Ito, Color universal design, 2008.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
+DASHES = ("-", "--", "-.", ":")
+SIZE = 5  # of markers, in points
+LETTERS = 28  # in a line beside the data: two lines for a name of fifty
+LABEL_LETTERS = 40  # in a line of the label of an axis
+
+
+def look(index: int) -> dict[str, Any]:
+    """The options of the line of a run with markers, by the index of the run.
+
+    Each of twelve runs has a marker of its own, which print and eyes without colours can
+    tell apart. After every six runs the colours repeat, with other dashes, and markers are
+    hollow in every other six: no two of 24 runs share both colour and dashes.
+    """
+    colour = COLOURS[index % len(COLOURS)]
+    return {
+        "color": colour,
+        # Six colours and four dashes meet again after twelve runs; then dashes shift.
+        "ls": DASHES[(index + index // len(MARKERS)) % len(DASHES)],
+        "lw": 1.3,
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": SIZE,
+        "markerfacecolor": colour if index // len(COLOURS) % 2 == 0 else "none",
+    }
+
+
+def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
+    """The `Axes` to draw on: the current one unless one is passed.
+
+    A figure of subplots without a layout engine gets the constrained one, which makes room
+    for what stands outside the axes.
+
+    Args:
+        ax: The `Axes`, or None.
+        height: The height in inches of a figure that has no axes yet.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "jrm.plots", "plots")
+    if ax is None and height is not None and not pyplot.gcf().axes:
+        pyplot.gcf().set_figheight(height)
+    drawn: Axes = pyplot.gca() if ax is None else ax
+    figure = root_figure(drawn)
+    # The user has placed axes that are in no grid, and no engine may move them.
+    has_grid = all(x.get_subplotspec() is not None for x in figure.axes)
+    if has_grid and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    return drawn
+
+
+def root_figure(ax: "Axes") -> "Figure":
+    """The whole figure, also of an `Axes` in a subfigure."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def foreground(ax: "Axes") -> "ColorType":
+    """The colour of the frame: black, or white in a dark style."""
+    return ax.spines["bottom"].get_edgecolor()
+
+
+def wrapped(text: str, letters: int = LETTERS) -> str:
+    """Breaks each line of a text that is longer than this many letters.
+
+    Names come from outside: what matplotlib would read as mathematics is text.
+    """
+    lines = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+    return lines.replace("$", r"\$")
+
+
+def label(name: str) -> str | None:
+    """Returns the label of a line: legends leave out those that begin with _."""
+    return f" {name}" if name.startswith("_") else name or None
+
+
+def legend(ax: "Axes", *, is_below: bool = False) -> None:
+    """Adds a legend outside the axes, if anything has a label.
+
+    The constrained layout counts it as a part of the axes, and makes room for it.
+
+    Args:
+        ax: The `Axes`, whose x axis is labelled already.
+        is_below: Whether it stands below the x axis, for rows that are wide or have text at
+            the right.
+    """
+    handles, labels = ax.get_legend_handles_labels()
+    if not labels:
+        return
+    corner = ax.transAxes
+    if is_below:
+        from matplotlib.transforms import offset_copy
+
+        # The labels of the axis keep their height when the layout moves the axes.
+        box = ax.xaxis.get_tightbbox()
+        height = 0.0 if box is None else ax.bbox.y0 - box.y0
+        # From pixels to points, of which an inch has 72; below the axis is negative.
+        points = -72 * height / root_figure(ax).dpi
+        corner = offset_copy(corner, root_figure(ax), 0, points, units="points")
+    ax.legend(
+        handles,
+        list(map(wrapped, labels)),
+        loc="upper left",
+        bbox_to_anchor=(0, 0) if is_below else (1, 1),
+        bbox_transform=corner,
+        frameon=False,
+        fontsize="small",
+        labelspacing=0.3,
+    )
+
+
+def label_axes(ax: "Axes", x: str, y: str) -> None:
+    """Labels both axes, in lines that are not longer than the figure."""
+    ax.set_xlabel(wrapped(x, LABEL_LETTERS), wrap=True)
+    ax.set_ylabel(wrapped(y, LABEL_LETTERS), wrap=True)
+
+
+def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:
+    """Whether each text keeps its distance from all before it that do so too.
+
+    Args:
+        ax: The `Axes`, with everything drawn.
+        texts: The texts, the most important first.
+        width: The width that a text needs, in its own: 1 where they may touch. Axes that
+            are drawn later, beside these, may take a part of their width.
+    """
+    root_figure(ax).draw_without_rendering()  # so that texts have their places
+    boxes: list[Bbox] = []
+    are_apart = []
+    for text in texts:
+        box = text.get_window_extent().expanded(width, 1)
+        are_apart.append(not box.count_overlaps(boxes))
+        if are_apart[-1]:
+            boxes.append(box)
+    return are_apart

@@ -1,0 +1,220 @@
+"""Plots of per-list values: their distribution, and differences of two systems."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._ground.types import Number
+from jax_rank_metrics._names.directions import is_lower_better
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison, p_text
+from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
+from jax_rank_metrics._verdicts.plots import drawing
+from jax_rank_metrics._verdicts.sheet import count_text, fixed_point
+from jax_rank_metrics._verdicts.systems.differences import Differences
+from jax_rank_metrics._verdicts.systems.list_values import ListValues, in_one_order
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
+from jax_rank_metrics._verdicts.systems.systems import (
+    Keys,
+    Record,
+    Systems,
+    Values,
+    by_system,
+    is_nested,
+    lists_at_cutoff,
+    only_metric,
+    read,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def differences(
+    a: Values,
+    b: Values | None = None,
+    *,
+    names: tuple[str, str] | None = None,
+    metric: str | None = None,
+    lower: bool = False,
+    ids: tuple[Any, Any] | None = None,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """The difference b − a of every list, the largest first, and their mean.
+
+    The mean has the interval and the p of `compare` by its permutation test. Undefined
+    values count as `PerList.undefined` says, 0 by default. Of `Seeds`, the values are means
+    over seeds, and interval and p are about the training procedures, as in `compare`.
+
+    Args:
+        a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
+            of which `metric` names one.
+        b: The values of a second system for the same lists. None takes both from a, a
+            dict of two systems.
+        names: The names of the two systems. None is their names in the dict, or else
+            ("a", "b").
+        metric: The name of the metric, such as "arp@10". It says which direction is
+            better; without a name, the legend says only which system is higher.
+        lower: Whether lower values are better, of a metric of your own.
+        ids: How lists are paired, as for `compare`.
+        level: The probability with which the band should cover the mean difference.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if either holds no per-list values, as a `Comparison`, which `forest`
+            draws.
+        ValueError: if there is no b, and a is no dict of two systems; if lists cannot be
+            paired or differ in weight, as those of ratios do, if values have several
+            cutoffs, or if no list counts; if `Seeds` have fewer than three seeds.
+    """
+    if isinstance(a, Comparison):
+        raise TypeError(
+            "a is a Comparison, which no longer holds the values of lists; pass the values "
+            "of both systems, or the comparison to plots.forest"
+        )
+    if b is None:
+        holds_systems = isinstance(a, Systems) or is_nested(a)
+        records_of_a = read(a, "a", ("system", "metric")) if holds_systems else []
+        by_name = by_system(records_of_a)
+        if len(by_name) != 2:
+            raise ValueError("b is missing; pass b, or a dict of two systems as a")
+        first, second = map(str, by_name)
+        names = names or (first, second)
+        records = [list(x.values()) for x in by_name.values()]
+    else:
+        records = [read(a, "a", ("metric",)), read(b, "b", ("metric",))]
+    names = names or ("a", "b")
+    of_a, of_b = (
+        _lists_of_metric(x, name, metric)
+        for x, name in zip(records, ("a", "b"), strict=True)
+    )
+    check_seed_counts((of_a, of_b))
+    list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
+    if list_differences.are_ratios.any():
+        raise ValueError(
+            "a and b are ratios whose weights differ, so that their difference is no mean "
+            "over lists; pass compare(a, b) to plots.forest"
+        )
+    counts = list_differences.weights[:, 0] > 0
+    if not counts.any():
+        raise ValueError("a and b have no list that counts")
+    direction = is_lower_better((metric,), lower)
+    question = Question(random.key(0), 100_000, checked_level(level))
+    (comparison,) = compared(list_differences, [Subject(direction)], question)
+    ax = drawing.axes(ax)
+    heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
+    edges = np.arange(heights.size + 1)  # between the bars, one for each list
+    word = "better" if direction is not None and (metric or lower) else "higher"
+    # b − a above 0 is a win of a where lower is better.
+    first_wins = heights > 0 if direction and word == "better" else heights < 0
+    bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
+    for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
+        # One outline for all bars: files of vectors would hold each bar of thousands.
+        ax.stairs(
+            np.where(side, heights, 0),
+            edges,
+            fill=True,
+            color=colour,
+            label=drawing.label(f"{name} {word}: {count_text(side.sum(), 'list')}"),
+        )
+    # Bars of height 0 cannot be seen, and are counted in the legend.
+    ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
+    ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
+    mean, low, high = comparison.difference, comparison.low, comparison.high
+    label = f"mean {fixed_point(mean, 3, sign='+')}, {p_text(comparison)}"
+    ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
+    if np.isfinite(low):  # A single list has no interval.
+        ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
+        label = f"{100 * level:g} % interval\n[{ends}]"
+        shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}
+        ax.axhspan(low, high, label=label, **shade)
+    else:
+        ax.plot([], [], " ", label="no interval")
+    ax.set_xlim(0, max(heights.size, 1))
+    difference = f"{names[1]} − {names[0]}"
+    y_label = difference + (f", {metric}" if metric else "")
+    drawing.label_axes(ax, "lists, by difference", y_label)
+    drawing.legend(ax, is_below=True)
+    return ax
+
+
+def distribution(
+    lists: Values, *, metric: str | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """The share of lists up to each value, a step line for each run.
+
+    Lists where the metric is undefined are left out, and the plot says how many. Lists
+    that do not count are left out too; the remaining lists count equally, whatever their
+    weight.
+
+    Args:
+        lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
+            to them. Where they hold several metrics, `metric` names one.
+        metric: The name of the metric to show.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything but per-list values, such as states.
+        ValueError: if there are several cutoffs, or a run has no value to show.
+    """
+    ax = drawing.axes(ax)
+    # {"mrr": values} is a run called "mrr", unless this is the metric asked for.
+    is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
+    holds_runs = is_nested(lists) and not is_one
+    keys: Keys = ("system", "metric") if holds_runs else ("metric",)
+    runs = by_system(read(lists, "lists", keys))
+    values_of_run, counts_of_run = {}, {}
+    for system, of_system in runs.items():
+        run = "" if system is None else str(system)
+        name = repr(run) if run else "lists"
+        values = _lists_of_metric(of_system.values(), name, metric)
+        # With "skip", one undefined seed leaves a list out; else only all of them do.
+        defined = (values.is_known() & values.defined.any(0))[:, 0]
+        array = values.values.mean(0)[:, 0]
+        weights = values.weights[:, 0]
+        has_weight = weights > 0
+        values_of_run[run] = array[has_weight & defined]
+        if not values_of_run[run].size:
+            raise ValueError(f"run {run!r} has no list with a value to show")
+        undefined = int((has_weight & ~defined).sum())
+        counts_of_run[run] = count_text(values_of_run[run].size, "list")
+        counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
+    # Counts that all runs share are written once, below the axis.
+    all_equal = len(set(counts_of_run.values())) == 1
+    for index, run in enumerate(values_of_run):
+        label = run if all_equal else f"{run}: {counts_of_run[run]}"
+        # Markers at a tenth of the width, those of each run at other places.
+        spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
+        style = drawing.look(index)
+        ax.ecdf(
+            values_of_run[run], label=drawing.label(label), markevery=spacing, **style
+        )
+    ax.set_yticks(np.linspace(0, 1, 5))
+    counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
+    x_label = f"{metric or 'value'} of a list{counts}"
+    drawing.label_axes(ax, x_label, "share of lists up to it")
+    drawing.legend(ax)
+    return ax
+
+
+def _lists_of_metric(
+    records: Iterable[Record], name: str, metric: str | None
+) -> ListValues:
+    """Returns the values of one metric of a system, at its only cutoff.
+
+    Args:
+        records: The records of the system.
+        name: What errors call the system.
+        metric: The name of the metric, where there are several.
+
+    Raises:
+        ValueError: if there is no such metric, or several, or several cutoffs.
+    """
+    records = list(records)
+    by_metric = {x.metric: x for x in records if x.is_on_this_host}
+    # States alone are left to the error that says what to pass instead.
+    by_metric = by_metric or {x.metric: x for x in records}
+    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])

@@ -1,0 +1,445 @@
+"""Plots of means: at cutoffs, over the steps of a training, and of groups of lists."""
+
+import itertools
+import math
+import numbers
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.types import IntervalMethod, Number
+from jax_rank_metrics._names.cutoff_names import cutoff_names, cutoff_of
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.on_host import Estimate
+from jax_rank_metrics._verdicts.plots import drawing
+from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.systems.systems import Values, is_nested
+from jax_rank_metrics._verdicts.tables.estimates import (
+    Estimates,
+    estimates,
+    estimates_of,
+    read_collections,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+MARKERS = 25  # of a line whose every point has one
+
+
+def at_cutoffs(
+    results: Values,
+    metric: str | None = None,
+    *,
+    ks: Sequence[int] | None = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """A metric at its cutoffs: for each run, a line and the band of its interval.
+
+    The axis of cutoffs is logarithmic.
+
+    Args:
+        results: As for `table`.
+        metric: Its name before the @, such as "recall". The cutoffs are read from the
+            names in the results: "recall@1,5" and "recall@10" make a single line. Names of
+            trec_eval have cutoffs, too: "ndcg_cut" is the metric of "ndcg_cut_10". None is
+            the only metric that has cutoffs.
+        ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
+            whose values in the table are "mine[0]" and "mine[1]".
+        level: The probability with which the bands should cover the mean, in (0, 1).
+        method: How intervals are made, see `Mean.confidence_interval`.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        ValueError: if the results do not hold the metric at a cutoff, or hold several
+            metrics with cutoffs and `metric` names none.
+    """
+    ax = drawing.axes(ax)
+    means = estimates(results, level, method)
+    metric = _only_metric_of(means) if metric is None else metric
+    runs = _lines(means, metric, ks or ())
+    _draw_lines(ax, runs)
+    cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
+    ax.set_xscale("log")
+    # From the largest, since `fits` below keeps those that come first.
+    ax.set_xticks(sorted(cutoffs, reverse=True))
+    ax.set_xticks([], minor=True)  # which would be ranks that are no cutoffs
+    ax.xaxis.set_major_formatter("{x:g}")
+    drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
+    drawing.legend(ax)
+    # Of panels that share the axis, all but one have no labels.
+    if labels := ax.get_xticklabels():
+        # Of cutoffs that lie close together, the largest keeps its tick.
+        are_apart = drawing.fits(ax, labels, 1.6)
+        ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
+    return ax
+
+
+def _lines(
+    means: Estimates, metric: str, ks: Sequence[int] = ()
+) -> dict[str, dict[int, Estimate]]:
+    """The means of a metric for each run, by ascending cutoff.
+
+    Runs without the metric at a cutoff are left out.
+
+    Raises:
+        ValueError: if no run has it.
+    """
+    # Of "mine[0]", "mine[1]", …, which tell no cutoffs.
+    k_of = dict(zip(cutoff_names(metric, len(ks)), ks, strict=True))
+    by_run = {}
+    for run, by_name in means.items():
+        by_cutoff = {}
+        for name, estimate in by_name.items():
+            head, k = cutoff_of(name) or (metric, k_of.get(name))
+            if head == metric and k is not None:
+                by_cutoff[k] = estimate
+        if by_cutoff:
+            # Results may name 10 before 5, and a line goes from left to right.
+            by_run[str(run)] = dict(sorted(by_cutoff.items()))
+    if not by_run:
+        raise ValueError(
+            f"results hold no {metric!r} at a cutoff; pass the name before the @, such as "
+            "'recall' for 'recall@1,5,10', or ks for a name of your own"
+        )
+    return by_run
+
+
+def _only_metric_of(means: Estimates) -> str:
+    """The name before the @ of the only metric that has cutoffs.
+
+    Raises:
+        ValueError: if there is none, or if there are several.
+    """
+    names = [name for by_name in means.values() for name in by_name]
+    heads = list(dict.fromkeys(x[0] for name in names if (x := cutoff_of(name))))
+    if len(heads) != 1:
+        raise ValueError(
+            f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
+            "name of one before the @"
+        )
+    return heads[0]
+
+
+def curve(
+    runs: Values,
+    metric: str,
+    *,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """A metric over the steps of a training: for each run, a line and its band.
+
+    The band is the interval of the mean over lists; another training may move the line by
+    more. `Seeds` at a step are several trainings, and their band covers both. Steps without
+    lists, as the states of `empty`, and steps and runs without the metric are left out.
+
+    Args:
+        runs: A dict of steps to their results, which are as those of a run in `table`, such
+            as the states of `evaluate`; or a dict of runs to such dicts. Steps are numbers
+            of any unit, in any order: batches, epochs or hours.
+        metric: Its name, with its cutoff where it has any: "recall@5" of "recall@1,5".
+        level: The probability with which the bands should cover the mean, in (0, 1).
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything else, or steps that are no numbers.
+        ValueError: if it is empty, or no step has lists and the metric.
+    """
+    by_run: dict[str, dict[float, Estimate]] = {}
+    metrics: dict[str, None] = {}  # of all steps, in order
+    for run, records in read_collections(runs, "runs").items():
+        title = "" if run is None else str(run)
+        for step, by_metric in _by_step(title, estimates_of(records, level)):
+            metrics |= dict.fromkeys(by_metric)
+            if metric in by_metric and by_metric[metric].lists > 0:
+                by_run.setdefault(title, {})[step] = by_metric[metric]
+    if metric not in metrics:
+        raise ValueError(
+            f"runs hold no {metric!r}, but {', '.join(metrics)}; pass the name of one"
+        )
+    if not by_run:
+        raise ValueError(f"runs hold no list for {metric!r}; pass states of some lists")
+    ax = drawing.axes(ax)
+    _draw_lines(ax, by_run)
+    drawing.label_axes(ax, f"step (bands: {100 * level:g} % intervals)", metric)
+    if all(step == int(step) for by_step in by_run.values() for step in by_step):
+        from matplotlib.ticker import MaxNLocator
+
+        # Nothing is between two epochs. Axes that are logarithmic have no such option.
+        locator = ax.xaxis.get_major_locator()
+        if isinstance(locator, MaxNLocator):
+            locator.set_params(integer=True)
+    drawing.legend(ax)
+    return ax
+
+
+def _by_step(
+    run: str, estimates: Mapping[Hashable, dict[str, Estimate]]
+) -> list[tuple[float, dict[str, Estimate]]]:
+    """The estimates of the metrics of a run by step, in ascending order.
+
+    Raises:
+        TypeError: if a step is no finite number, or has no dict of metrics.
+    """
+    name = f"runs[{run!r}]" if run else "runs"
+    by_step = []
+    for step, by_metric in estimates.items():
+        if step == "":  # states without the names of their metrics, or without steps
+            step = next(iter(by_metric))
+        is_number = isinstance(step, numbers.Real) and not isinstance(step, bool)
+        number = float(step) if isinstance(step, numbers.Real) else math.nan
+        if not is_number or not math.isfinite(number):
+            raise TypeError(
+                f"{name}: step {step!r} is no finite number; pass a dict of steps to the "
+                "states of each, by metric, or a dict of runs to such dicts"
+            )
+        by_step.append((number, by_metric))
+    return sorted(by_step, key=lambda pair: pair[0])
+
+
+def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
+    """Draws the means of each run as a line, and their intervals as a band.
+
+    Args:
+        ax: The `Axes`.
+        runs: The estimates of each run by x, in ascending order.
+    """
+    for index, (run, by_x) in enumerate(runs.items()):
+        x, look = np.array(list(by_x)), drawing.look(index)
+        means, low, high = np.array([point[:3] for point in by_x.values()], float).T
+        # A single list has no interval, and an infinite band would hide the plot.
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
+        if len(x) > MARKERS:
+            # Ten or so, those of each run at other points. By index: a line that is jagged
+            # would have many more, if they stood at distances along it.
+            stride = math.ceil(len(x) / 10)
+            look["markevery"] = (index * stride // len(runs), stride)
+        ax.plot(x, means, label=drawing.label(label), **look)
+        # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
+        padded = np.pad(is_finite, 1)
+        is_alone = is_finite & ~padded[:-2] & ~padded[2:]
+        if is_alone.any():
+            ends = low[is_alone], high[is_alone]
+            ax.vlines(x[is_alone], *ends, color=look["color"], lw=1.3)
+        has_width = is_finite & ~is_alone
+        if has_width.any():
+            # The bands of many runs lie on top of each other.
+            alpha = min(0.2, 0.6 / len(runs))
+            band: dict[str, Any] = {"where": has_width, "alpha": alpha, "lw": 0}
+            ax.fill_between(x, low, high, color=look["color"], **band)
+
+
+def precision_recall(
+    results: Values,
+    precision: str = "precision",
+    recall: str = "recall",
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Mean precision against mean recall at the same cutoffs, a line for each run.
+
+    Points are the means over lists at each cutoff. They are not interpolated. The cutoffs
+    are written beside them where they fit, from the first run to the last.
+
+    Args:
+        results: As for `table`.
+        precision: The name of precision in results, before the @: "precision" or "p".
+        recall: The same for recall.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        ValueError: if a run has no cutoff at which it holds both.
+    """
+    ax = drawing.axes(ax)
+    means = estimates(results, 0.95)
+    by_run, recalls = _lines(means, precision), _lines(means, recall)
+    labels = []
+    for index, (run, precisions) in enumerate(by_run.items()):
+        ks = [k for k in precisions if k in recalls.get(run, {})]
+        if not ks:
+            raise ValueError(
+                f"run {run!r} has no cutoff of both {precision!r} and {recall!r}; pass "
+                "both at the same cutoffs"
+            )
+        points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
+        ax.plot(
+            *zip(*points, strict=True), label=drawing.label(run), **drawing.look(index)
+        )
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": "x-small"}
+        labels += [
+            ax.annotate(f"{k}", point, (4, 4), **style)
+            for k, point in zip(ks, points, strict=True)
+        ]
+    ax.margins(0.1)  # room for the cutoffs
+    drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
+    drawing.legend(ax)
+    # Last, since the legend takes room from the axes and moves points together.
+    for label, is_apart in zip(labels, drawing.fits(ax, labels, 1.2), strict=True):
+        if not is_apart:
+            label.remove()
+    return ax
+
+
+def by_group(
+    states: Any,
+    names: Sequence[str] | None = None,
+    *,
+    metric: str | None = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Means of groups of lists with their intervals, the runs side by side.
+
+    A group without an interval, such as a single list, has a hollow marker on a dotted
+    line: its mean may be anywhere.
+
+    Args:
+        states: The result of `PerList.by`, or of `UserEvaluation.by`; or a dict of runs to
+            such results.
+        names: The names of the groups; None takes the keys of `UserEvaluation.by`, and
+            counts the groups of `PerList.by` from 0.
+        metric: The metric to show, such as "ndcg@10", where groups hold several.
+        level: The probability with which the intervals should cover the mean, in (0, 1).
+        method: How intervals are made, see `Mean.confidence_interval`.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything but states.
+        ValueError: if states are not stacked along one axis, have several cutoffs, or
+            differ in the number of groups; if groups do not hold the metric, or hold
+            several and `metric` names none.
+    """
+    runs = states if _holds_runs(states) else {"": states}
+    if not runs:
+        raise ValueError("by_group: states holds no group; pass at least one")
+    groups_of = {
+        run: _groups(source, metric, level, method) for run, source in runs.items()
+    }
+    first = next(iter(groups_of.values()))
+    for run, groups in groups_of.items():
+        if len(groups) != len(names or groups) or list(groups) != list(first):
+            raise ValueError(
+                f"by_group: run {run!r} has {len(groups)} groups, and the "
+                f"{'names' if names else 'first run'} {len(names or first)}; pass the "
+                "same groups for all"
+            )
+    ax = drawing.axes(ax)
+    width = 0.6 / len(runs)
+    has_unknown = False
+    for index, (run, groups) in enumerate(groups_of.items()):
+        # Three runs stand 0.2 to the left of a group, in its middle and 0.2 to the right.
+        x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
+        mean, low, high = np.array([x[:3] for x in groups.values()], float).T
+        has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
+        margins = np.stack([mean - low, high - mean])  # [2, groups]
+        is_known = has_lists & np.isfinite(margins).all(axis=0)
+        is_unknown = has_lists & ~is_known
+        look = drawing.look(index)
+        style = {"color": look["color"], "marker": look["marker"], "ms": drawing.SIZE}
+        ax.errorbar(
+            x[is_known],
+            mean[is_known],
+            yerr=margins[:, is_known],
+            ls="",
+            capsize=3 if len(runs) * len(groups) <= 20 else 0,
+            label=drawing.label(run),
+            **style,
+        )
+        for center in x[is_unknown]:
+            ax.axvline(center, color=look["color"], ls=":", lw=1, alpha=0.6)
+        hollow = {"ls": "", "mfc": ax.get_facecolor()}
+        ax.plot(x[is_unknown], mean[is_unknown], **style, **hollow)
+        has_unknown |= bool(is_unknown.any())
+    if has_unknown:
+        # An error bar, since the legend takes lines before the error bars of the runs.
+        style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
+        ax.errorbar([], [], fmt="o", label="no interval", **style)
+    sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
+    # A group has one label, which can tell a single number of lists.
+    are_equal = all(counts == sizes[0] for counts in sizes)
+    counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
+    ax.set_xlim(-0.5, len(first) - 0.5)
+    drawing.label_axes(ax, "", f"mean and {100 * level:g} % interval")
+    drawing.legend(ax)
+    _label_groups(ax, list(names or first), counts)
+    return ax
+
+
+def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> None:
+    """Labels the groups on the x axis: upright where each name has its room, else turned.
+
+    Args:
+        ax: The `Axes`, with everything else drawn.
+        names: The names of the groups.
+        counts: Their numbers of lists, "" where they are not shown.
+    """
+    labelled = list(zip(names, counts, strict=True))
+    upright = [f"{drawing.wrapped(x, 12)}\n{count}".strip() for x, count in labelled]
+    ax.set_xticks(range(len(names)), upright, fontsize="small")
+    if not all(drawing.fits(ax, ax.get_xticklabels(), 1.5)):
+        # A count stays in one line.
+        labelled = [(name, count.replace(" ", "\u00a0")) for name, count in labelled]
+        turned = [drawing.wrapped(", ".join(filter(None, x)), 20) for x in labelled]
+        ax.set_xticks(range(len(names)), turned, rotation=90)
+
+
+def _holds_runs(states: Any) -> bool:
+    """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
+    if not is_nested(states):
+        return False
+    # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
+    first = next(iter(states.values()), None)
+    if not isinstance(first, Mapping):
+        return True
+    return isinstance(next(iter(first.values()), None), Mapping)
+
+
+def _groups(
+    source: Any, metric: str | None, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """The estimate of each group by its name, or by its number where it has none."""
+    if not is_nested(source):
+        return _stacked_groups(source, level, method)
+    groups = {}
+    by_group = estimates({str(x): y for x, y in source.items()}, level, method)
+    for name, by_metric in by_group.items():
+        if len(by_metric) > 1 and metric not in by_metric or not by_metric:
+            raise ValueError(
+                f"by_group: group {name!r} holds {', '.join(by_metric)}; pass metric=, "
+                "the name of one"
+            )
+        groups[name] = by_metric[metric or next(iter(by_metric))]
+    return groups
+
+
+def _stacked_groups(
+    state: Any, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """Reads the estimates from states that `PerList.by` stacked."""
+    if not isinstance(state, Mean):
+        raise TypeError(
+            f"by_group: got {inputs.kind_of(state)}; pass the result of PerList.by"
+        )
+    if jnp.ndim(state.counts) != 2 or jnp.ndim(state.sums.high) != 2:
+        raise ValueError(
+            "by_group needs states of one cutoff, stacked along one axis of groups; "
+            "pass the result of PerList.by"
+        )
+    state = jax.device_get(state)
+    # Each group takes the place of a run, whose only metric is "mean".
+    groups = {
+        str(group): {"mean": jax.tree.map(lambda x, group=group: x[group], state)}
+        for group in range(len(state.counts))
+    }
+    by_group = estimates(groups, level, method)
+    return {str(group): x["mean"] for group, x in by_group.items()}

@@ -1,0 +1,313 @@
+"""The difference of two systems in every list: `jrm.paired`, and columns in NumPy.
+
+`paired` runs inside `jax.jit`, and returns a `PerList`; `Differences` are what comparisons
+are made of, and may hold ratios, seeds and the values of a judge.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.arithmetic import widen
+from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._values.clusters import join_clusters
+from jax_rank_metrics._values.double_floats import canonical
+from jax_rank_metrics._values.list_arrays import check_same_weights
+from jax_rank_metrics._values.merging import check_leaves, in_order
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._verdicts.inference.judges import JudgedLists
+from jax_rank_metrics._verdicts.inference.weighted_means import (
+    Ratios,
+    Summary,
+    pseudo_values,
+)
+from jax_rank_metrics._verdicts.systems.list_values import (
+    ListValues,
+    common_undefined,
+    weights_differ,
+)
+
+T = TypeVar("T")
+
+
+def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
+    """The difference b − a of every list: above 0 where b has the higher value.
+
+    Its mean merges as that of any metric does, and is a paired test that gathers no
+    lists: over batches, devices and hosts, only sums move. The interval of the difference
+    is narrower than the separate intervals of a and b suggest, since lists that are hard
+    for one system are hard for the other; see `compare`, which also takes ratios that
+    weigh the lists differently (`PerList.over`). Those have no difference list by list.
+
+    Args:
+        a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
+        b: The same of another system, for the same lists in the same order.
+        undefined: What a value counts as where the metric is undefined: "zero", "one",
+            or "skip", which keeps the lists in which both are defined. None is the
+            `undefined` of a and b, which must be the same.
+
+    Returns:
+        The same pytree. Values are `[*lists, …]` as those of a and b, and defined in every
+        list, since undefined ones have been filled in; weights are those of a, and 0 where
+        "skip" leaves a list out.
+
+    Raises:
+        ValueError: if structures or shapes differ; if `undefined` is none of these; if a
+            list has different weights in a and in b. Where weights are traced by
+            `jax.jit`, or lie on other hosts, those of a are used unchecked.
+        TypeError: if a leaf is no `PerList`.
+
+    >>> from jax_rank_metrics import hit_rate
+    >>> labels = jnp.array([[1, 0], [1, 0], [0, 1]])
+    >>> a = hit_rate.per_list(labels, jnp.array([[1, 2], [1, 2], [1, 2]]), k=1)
+    >>> b = hit_rate.per_list(labels, jnp.array([[2, 1], [1, 2], [1, 2]]), k=1)
+    >>> lists = paired(a, b)
+    >>> lists.values.tolist(), f"{lists.mean().compute():+.2f}"
+    ([1.0, 0.0, 0.0], '+0.33')
+    """
+    inputs.check_undefined(undefined)
+    check_leaves(a, PerList, "a")
+    check_leaves(b, PerList, "b")
+    # A PerList is a pytree itself, of whose leaves no difference is taken.
+    is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
+    structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
+    if structures[0] != structures[1]:
+        raise ValueError(
+            f"a and b differ in structure: {structures[0]} and {structures[1]}; pass "
+            "values of the same metrics"
+        )
+
+    def difference(a: PerList, b: PerList) -> PerList:
+        _check_weights(a, b)
+        choice = undefined or common_undefined([("a", a.undefined), ("b", b.undefined)])
+        return _difference(a, b, choice)
+
+    differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
+    return in_order(a, differences)
+
+
+def _difference(a: PerList, b: PerList, undefined: Undefined | None) -> PerList:
+    dtype = inputs.float_dtype(a.values, b.values)
+    # With "skip", a fill is a placeholder: such a list has no weight below.
+    fill = float(undefined == "one")
+    values = [jnp.where(widen(x.defined, x.values), x.values, fill) for x in (a, b)]
+    counts = a.weights > 0
+    if undefined == "skip":
+        counts = counts & a.defined & b.defined
+    weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
+    difference = values[1].astype(dtype) - values[0].astype(dtype)
+    difference = jnp.where(widen(counts, difference), difference, 0)
+    # The choice is made: the mean of differences asks for no other one.
+    defined = jnp.ones_like(counts)
+    return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
+
+
+def _check_weights(a: PerList, b: PerList) -> None:
+    for field in ("values", "weights"):
+        shapes = [jnp.shape(getattr(x, field)) for x in (a, b)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"a and b differ in the shape of their {field}: {shapes[0]} and "
+                f"{shapes[1]}; pass values of the same lists and cutoffs"
+            )
+    check_same_weights(a, b, ("a", "b"))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Differences:
+    """a and b in every list, in a column for each comparison: of a metric at a cutoff.
+
+    Where two ratios weigh the lists differently, `values` are pseudo-values of equal
+    weight; see `pseudo_values`.
+
+    Shapes:
+        sides: `[2, lists, columns]`, the values of a and b, means over seeds; equal where
+            rounding alone may explain a difference. Those of clusters, once joined.
+        side_weights: `[2, lists, columns]`, 0 for lists that do not count.
+        noise: `[lists, columns]`, how far rounding may move each difference.
+        rounding: `[columns]`, the relative error below which values are equal.
+        are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
+        seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
+        judged: The same differences beside those of a judge; None without a judge.
+        ids: The id of each list, before they are joined to clusters; None without ids.
+    """
+
+    sides: np.ndarray
+    side_weights: np.ndarray
+    noise: np.ndarray
+    rounding: np.ndarray
+    are_ratios: np.ndarray
+    seeds: tuple[tuple[np.ndarray, ...], ...]
+    judged: JudgedLists | None = None
+    ids: Sequence[Hashable] | None = None
+
+    @classmethod
+    def of_pairs(
+        cls,
+        lists: Sequence[ListValues],
+        undefined: Undefined | None,
+    ) -> "Differences":
+        """The differences of pairs of systems, side by side, of every list and cutoff.
+
+        Args:
+            lists: The values `[a, b, a, b, …]`, with the same lists in one order.
+            undefined: As for `compare`: None is the choice that a or b was measured with,
+                or "zero" if neither has one.
+
+        Raises:
+            ValueError: if cutoffs or weights of a and b differ; if they were measured with
+                different choices of `undefined`; if a value that counts is not finite, or a
+                weight is infinite.
+        """
+        # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
+        sides, side_weights = [], []
+        rounding, are_ratios, seeds = [], [], []
+        for a, b in zip(lists[::2], lists[1::2], strict=True):
+            if (
+                a.weights.shape[1] != b.weights.shape[1]
+                or a.has_cutoffs != b.has_cutoffs
+            ):
+                raise ValueError(f"{a.name} and {b.name} have different cutoffs")
+            choice = undefined or common_undefined(
+                (x.name, x.undefined) for x in (a, b)
+            )
+            is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
+            # With "skip", a list that is undefined for one side counts for neither.
+            is_known = a.is_known(choice) & b.is_known(choice)
+            seeds_a, weights_a = a.filled(choice, is_known, must_be_finite=True)
+            seeds_b, weights_b = b.filled(choice, is_known, must_be_finite=True)
+            # Wins and effects are those of means over seeds.
+            sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
+            side_weights.append(
+                np.stack([weights_a, weights_b if is_ratio else weights_a])
+            )
+            for column in range(weights_a.shape[1]):
+                rounding.append(max(a.rounding, b.rounding))
+                are_ratios.append(is_ratio)
+                of_column = seeds_a[..., column], seeds_b[..., column]
+                seeds.append(of_column if have_seeds else ())
+        values, weights = (np.concatenate(x, axis=2) for x in (sides, side_weights))
+        # A side without any weight has no ratio, and then no list counts.
+        weights = np.where((weights > 0).any(1).all(0), weights, 0)
+        noise = np.array(rounding) * np.abs(values).max(0)
+        return cls(
+            _without_noise(values, noise),
+            weights,
+            noise,
+            np.array(rounding),
+            np.array(are_ratios),
+            tuple(seeds),
+            ids=lists[0].ids,
+        )
+
+    def at(self, columns: np.ndarray) -> "Differences":
+        """Selects columns, by their indices."""
+        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
+        arrays: dict[str, Any] = {x: vars(self)[x][..., columns] for x in fields}
+        seeds = tuple(self.seeds[i] for i in columns.tolist())
+        judged = None if self.judged is None else self.judged.at(columns)
+        return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
+
+    @functools.cached_property
+    def ratios(self) -> dict[int, Ratios]:
+        """The ratios of a and b, of each column where their weights differ."""
+        return {
+            i: Ratios(
+                self.sides[..., i], self.side_weights[..., i], float(self.rounding[i])
+            )
+            for i in np.flatnonzero(self.are_ratios).tolist()
+        }
+
+    @functools.cached_property
+    def _columns(self) -> tuple[np.ndarray, np.ndarray]:
+        values, weights = self.sides[1] - self.sides[0], self.side_weights[0].copy()
+        for i, x in self.ratios.items():
+            values[:, i], weights[:, i] = pseudo_values(x)
+        return values, weights
+
+    @property
+    def values(self) -> np.ndarray:
+        """B − a, `[lists, columns]`; 0 for a tie."""
+        return self._columns[0]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of differences, `[lists, columns]`."""
+        return self._columns[1]
+
+    @property
+    def signs(self) -> np.ndarray:
+        """1 where b is higher, −1 where a is, 0 for a tie; NaN where either counts not."""
+        signs = np.sign(self.sides[1] - self.sides[0])
+        return np.where((self.side_weights > 0).all(0), signs, np.nan)
+
+    @property
+    def is_binary(self) -> np.ndarray:
+        """Whether all values of both systems are 0 or 1, `[columns]`."""
+        return ((self.sides == 0) | (self.sides == 1)).all((0, 1))
+
+    def summary(self) -> Summary:
+        """Computes the mean difference of each column, and how sure it is."""
+        if self.judged is not None:
+            return self.judged.summary()
+        columns = self.values, self.weights, self.noise
+        return Summary.of(*columns, self.seeds, self.ratios)
+
+    def by_cluster(self, cluster_indices: np.ndarray) -> "Differences":
+        """Joins the lists of each cluster to their weighted mean, with summed weight.
+
+        Args:
+            cluster_indices: `[lists]`, 0, 1, …
+        """
+        count = int(cluster_indices.max(initial=-1)) + 1
+
+        def joined(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return join_clusters(x, weights, cluster_indices, count)
+
+        sides = map(joined, self.sides, self.side_weights)
+        values, weights = (np.stack(x) for x in zip(*sides, strict=True))
+        noise, _ = joined(self.noise, self.side_weights[0])
+        seeds = tuple(
+            tuple(joined(x.T, np.tile(w[:, None], len(x)))[0].T for x in of_column)
+            for w, of_column in zip(self.side_weights[0].T, self.seeds, strict=True)
+        )
+        # Differences may cancel within a cluster, up to rounding.
+        values = _without_noise(values, noise)
+        return dataclasses.replace(
+            self, sides=values, side_weights=weights, noise=noise, seeds=seeds
+        )
+
+
+def _weigh_differently(a: ListValues, b: ListValues) -> bool:
+    """Whether these are two ratios that weigh the lists differently.
+
+    Raises:
+        ValueError: if a weight is infinite; if other values have other weights; if such
+            ratios have several seeds.
+    """
+    is_infinite = np.isposinf(np.maximum(a.weights, b.weights))
+    if is_infinite.any():
+        index, _ = inputs.first_index(is_infinite)
+        raise ValueError(
+            f"list {a.id_of(index)!r} has an infinite weight in {a.name} or {b.name}; pass "
+            "finite weights"
+        )
+    are_ratios = weights_differ(a, b)
+    if are_ratios and (a.has_seeds or b.has_seeds):
+        raise ValueError(
+            f"{a.name} and {b.name} are ratios that weigh the lists differently, which "
+            "cannot be compared over seeds; pass the ratios of a single seed"
+        )
+    return are_ratios
+
+
+def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Makes b equal to a where their difference may be rounding, and is no evidence."""
+    a, b = sides
+    return np.stack([a, np.where(np.abs(b - a) <= noise, a, b)])

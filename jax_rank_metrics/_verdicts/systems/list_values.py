@@ -1,0 +1,339 @@
+"""The values of one metric for every list, in NumPy, and what functions ask of them."""
+
+import collections
+import dataclasses
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from typing import Any, SupportsFloat, TypeGuard
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._values.clusters import cluster_numbers
+from jax_rank_metrics._values.list_arrays import ROUNDING, differ
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import State
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.inference.weighted_means import shares_of
+
+SUMMARIES = (State, PredictionPowered)  # hold no values of lists
+FIX = "pass a PerList, or an array with a value for every list"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ListValues:
+    """The values of one metric of a system, for every training seed and list.
+
+    Shapes:
+        values: `[seeds, lists, cutoffs]` float64; one seed for a single model, and one
+            cutoff for values without.
+        weights: `[lists, cutoffs]` float64, of all seeds.
+        defined: `[seeds, lists, cutoffs]` bool.
+    """
+
+    name: str  # as error messages call it
+    values: np.ndarray
+    weights: np.ndarray
+    defined: np.ndarray
+    has_cutoffs: bool
+    dtype: np.dtype  # that the values had before they were read
+    ids: list[Any] | None = None  # None where lists are known by their position alone
+    undefined: Undefined | None = None  # the choice that the values were measured with
+    is_ratio: bool = False
+    is_share: bool = False
+    has_seeds: bool = False
+
+    @property
+    def rounding(self) -> float:
+        """Relative error below which two values are equal."""
+        # Values that are not of 64 bits were sums in float32.
+        return 1e-14 if self.dtype.itemsize == 8 else ROUNDING
+
+    @property
+    def list_count(self) -> int:
+        """Number of lists."""
+        return len(self.weights)
+
+    def is_known(self, undefined: Undefined | None = None) -> np.ndarray:
+        """Whether each list may count, `[lists, cutoffs]`: with "skip", if it is defined.
+
+        Args:
+            undefined: The choice; None is the one that the values were measured with.
+        """
+        choice = undefined or self.undefined
+        # Seeds share their lists: one that is undefined for any seed is skipped for all.
+        return np.logical_or(self.defined.all(0), choice != "skip")
+
+    def filled(
+        self,
+        undefined: Undefined | None = None,
+        mask: np.ndarray | bool = True,
+        must_be_finite: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns values in which undefined ones are 0 or 1, and the weights of lists.
+
+        Values and weights are 0 where a list does not count.
+
+        Args:
+            undefined: As for `is_known`; values that do not say take "zero".
+            mask: `[lists, cutoffs]`, further lists that do not count.
+            must_be_finite: Whether to raise ValueError if a value that counts is not.
+        """
+        # "skip" fills with 0, which nothing reads: such lists do not count below.
+        fill = float((undefined or self.undefined) == "one")
+        # A list counts in all seeds or in none, so that weights have no axis of seeds.
+        counts = (self.weights > 0) & self.is_known(undefined) & mask
+        values = np.where(counts, np.where(self.defined, self.values, fill), 0)
+        if must_be_finite:
+            self._check_finite(values)
+        return values, np.where(counts, self.weights, 0)
+
+    @short_errors()
+    def _check_finite(self, values: np.ndarray) -> None:
+        """Raises ValueError with the lists in which one of `values` is not finite."""
+        is_finite = np.isfinite(values).all(2)
+        if not is_finite.all():
+            seed, index = inputs.first_index(~is_finite)
+            lists = [self.id_of(i) for i in np.flatnonzero(~is_finite.all(0)).tolist()]
+            raise ValueError(
+                f"{self.name} holds {'values that are' if lists[1:] else 'a value that is'}"
+                f" not finite, at list{'s' if lists[1:] else ''} {listing(lists)}: "
+                f"{values[seed, index].tolist()}; NaN among scores and gains that overflow "
+                "make nan; pass finite values, or a PerList in which they are undefined"
+            )
+
+    def scores(self, undefined: Undefined | None = None) -> np.ndarray:
+        """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
+        values, weights = self.filled(undefined)
+        return np.einsum("slk,lk->ks", values, shares_of(weights))
+
+    def zero_counts(self) -> tuple[int, int]:
+        """Numbers of lists that are undefined and count as 0, and of all that count."""
+        if self.undefined in ("one", "skip"):
+            return 0, 0
+        counts = self.weights > 0
+        # Undefined for every seed, at some cutoff.
+        is_zero = counts & ~self.defined.any(0)
+        return int(is_zero.any(1).sum()), int(counts.any(1).sum())
+
+    def id_of(self, index: int) -> Hashable:
+        """Returns the id of a list, or its position where it has none."""
+        return index if self.ids is None else self.ids[index]
+
+    def per_list(self) -> PerList:
+        """Returns the values of the first seed as they were read, with NumPy arrays."""
+        return PerList(
+            self.values[0],  # type: ignore[arg-type]
+            self.weights,  # type: ignore[arg-type]
+            self.defined[0],  # type: ignore[arg-type]
+            self.undefined or "zero",
+            cutoff_weights=True,
+            is_share=self.is_share,
+        )
+
+    def indices_in(
+        self, lists: "ListValues", cure: str = "pass the lists that both have"
+    ) -> np.ndarray:
+        """Finds each list by its id among those of other values, `[lists]`.
+
+        Raises:
+            ValueError: if they lack a list; the message ends with the cure.
+        """
+        index_of = {name: index for index, name in enumerate(lists.ids or [])}
+        ids = self.ids or []
+        if missing := [name for name in ids if name not in index_of]:
+            raise ValueError(
+                f"ids: of the lists in {self.name}, {len(missing)} are not in "
+                f"{lists.name}: {listing(missing)}; {cure}"
+            )
+        return np.array([index_of[name] for name in ids], np.int64)
+
+    def cluster_indices(self, clusters: Any) -> np.ndarray:
+        """Numbers the cluster of each list, `[lists]`, in the order of first appearance.
+
+        Args:
+            clusters: The id of a cluster for each list, in the order of lists; or a
+                mapping or a Series from ids of lists to ids of clusters.
+
+        Raises:
+            TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
+            ValueError: if there is not one for each list, or if one is missing.
+        """
+        # Numbers of lists are ids where values have none, also in a Series.
+        if inputs.is_series(clusters) or inputs.is_frame(clusters):
+            names, of_names = inputs.labels_and_values("clusters", clusters)
+            names = checked_ids("clusters", names, len(of_names))
+            clusters = dict(zip(names, of_names.tolist(), strict=True))
+        ids = [self.id_of(index) for index in range(self.list_count)]
+        if isinstance(clusters, Mapping):
+            missing = [name for name in ids if name not in clusters]
+            if missing:
+                raise ValueError(
+                    f"clusters: {len(missing)} lists have none: {listing(missing)}; pass "
+                    "the cluster of every list, by its id or as an array in the order of "
+                    "lists"
+                )
+            clusters = [clusters[name] for name in ids]
+        elif isinstance(clusters, str) or not isinstance(clusters, Sized):
+            raise TypeError(
+                f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
+                "dict of list ids to these"
+            )
+        return cluster_numbers("clusters", clusters, (len(ids),))[0]
+
+
+@short_errors()
+def in_one_order(
+    lists: Sequence[ListValues], ids: Sequence[Any] | None = None
+) -> list[ListValues]:
+    """Puts lists in the order of the first values: by their ids, or by their position.
+
+    Args:
+        lists: The values of several systems or metrics.
+        ids: The ids of the lists of each of them, which have none of their own.
+
+    Raises:
+        ValueError: if only some have ids; if there are no ids and they differ in the
+            number of lists; if `ids` are passed for values that have ids; if they are of
+            different lists.
+        TypeError: if `ids` are no sequences.
+    """
+    first = lists[0]
+    named = [x for x in lists if x.ids is not None]
+    unnamed = [x for x in lists if x.ids is None]
+    if ids is not None:
+        if named:
+            raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
+        lists = [
+            dataclasses.replace(x, ids=checked_ids(x.name, of_x, x.list_count))
+            for x, of_x in zip(lists, ids, strict=True)
+        ]
+        first = lists[0]
+    elif named and unnamed:
+        raise ValueError(
+            f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
+            "which lists belong together; pass both as a Series or a dict of ids to "
+            "values, or both as arrays, with ids="
+        )
+    elif unequal := [x for x in unnamed if x.list_count != first.list_count]:
+        raise ValueError(
+            f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
+            f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
+            "or values of the same lists"
+        )
+    in_order = {x: x for x in lists}  # values that come again are put in order once
+    for x in in_order:
+        if x.ids != first.ids:
+            order = first.indices_in(x)
+            x.indices_in(first)  # which raises if there are further lists
+            in_order[x] = dataclasses.replace(
+                x,
+                values=x.values[:, order],
+                weights=x.weights[order],
+                defined=x.defined[:, order],
+                ids=first.ids,
+            )
+    return [in_order[x] for x in lists]
+
+
+def common_undefined(
+    choices: Iterable[tuple[str, Undefined | None]],
+) -> Undefined | None:
+    """The `undefined` that all values were measured with; None, as "zero", if none says.
+
+    Args:
+        choices: What errors call the values, and the choice that they were measured with.
+            None, as of arrays that define all values, agrees with any choice.
+
+    Raises:
+        ValueError: if they differ.
+    """
+    measured: list[tuple[str, Undefined]] = [(x, y) for x, y in choices if y]
+    for name, choice in measured:
+        if choice != measured[0][1]:
+            raise ValueError(
+                f"{measured[0][0]} was measured with undefined={measured[0][1]!r} and "
+                f"{name} with {choice!r}; pass undefined= to count both in one way"
+            )
+    return measured[0][1] if measured else None
+
+
+def weights_differ(a: ListValues, b: ListValues) -> bool:
+    """Whether two ratios weigh their lists differently, which are in one order.
+
+    Raises:
+        ValueError: if other values do.
+    """
+    # [lists, cutoffs]; what is not above 0 is equal.
+    are_unequal = differ(a.weights, b.weights)
+    if are_unequal.any() and not (a.is_ratio and b.is_ratio):
+        index = inputs.first_index(are_unequal)
+        raise ValueError(
+            f"list {a.id_of(index[0])!r} has weight {a.weights[index]:g} in {a.name} and "
+            f"{b.weights[index]:g} in {b.name}; pass lists of the same weights"
+        )
+    return bool(are_unequal.any())
+
+
+def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether `tree` is a dict of list ids to numbers."""
+    return (
+        isinstance(tree, Mapping) and bool(tree) and all(map(is_number, tree.values()))
+    )
+
+
+def is_number(value: object) -> bool:
+    """Whether this is one number, of Python, NumPy or another array library."""
+    if isinstance(value, numbers.Real | np.generic):
+        return True
+    # Scalars of other array libraries; a state has a float, too, but is no number.
+    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, SUMMARIES)
+    return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
+
+
+def listing(names: Sequence[Any]) -> str:
+    """Lists up to five names for an error message, and marks further names by an ellipsis.
+
+    >>> listing(["q1", 7]), listing(range(9))
+    ("'q1', 7", '0, 1, 2, 3, 4, …')
+    """
+    ellipsis = ", …" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + ellipsis
+
+
+@short_errors()
+def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
+    """Returns the ids of `count` lists as a list of distinct Python objects.
+
+    Raises:
+        TypeError: if `ids` is no sequence, as sets are none, or ids cannot be the keys of a
+            dict.
+        ValueError: if ids repeat, or if there are more or fewer than `count`.
+    """
+    inputs.refuse_masked(f"ids of {name}", ids, "an id for every list")
+    try:
+        if isinstance(ids, (set, frozenset)):
+            raise TypeError("a set has no order")
+        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        names = [tuple(x) if isinstance(x, list) else x for x in names]
+        counts = collections.Counter(names)
+    except TypeError as error:
+        raise TypeError(
+            f"ids of {name} are {ids!r}; pass a sequence with one id for each list, such "
+            "as integers or strings"
+        ) from error
+    if len(names) != count:
+        raise ValueError(
+            f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
+            "id for each"
+        )
+    # One id for two lists would pair either of them with both.
+    repeated = [x for x, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"ids of {name} hold {listing(repeated)} more than once; pass one id for "
+            "each list"
+        )
+    return names

@@ -1,0 +1,236 @@
+"""`jrm.prediction_powered`: lists of people are found among those of a judge."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._names import directions
+from jax_rank_metrics._values.list_arrays import differ
+from jax_rank_metrics._verdicts.inference.judges import JudgedLists, PredictionPowered
+from jax_rank_metrics._verdicts.systems.differences import Differences
+from jax_rank_metrics._verdicts.systems.list_values import (
+    ListValues,
+    common_undefined,
+    listing,
+)
+from jax_rank_metrics._verdicts.systems.systems import (
+    Nested,
+    Record,
+    Values,
+    nested,
+    read,
+)
+
+# Values, weights, and how far rounding may move a value, `[lists, columns]` each.
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def prediction_powered(
+    human: Values,
+    judge: Values,
+    *,
+    clusters: Any = None,
+    undefined: Undefined | None = None,
+) -> Nested[PredictionPowered]:
+    """Joins the labels of people, for few lists, and those of a judge, for many.
+
+    The mean by a judge's labels, such as those of a language model, is sure but biased, and
+    the mean by people's is unbiased but unsure. With n lists that both have labelled (y, f)
+    and N that only the judge has, the estimate is
+
+    .. math:: λ · mean_N(f) + mean_n(y − λ·f)
+
+    which is unbiased whatever the judge says, if the n lists are a random sample. λ is the
+    one of the smallest error, cov(y, f) / ((1 + n/N) · var(f)), within 0 and 1: a judge
+    that is no help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
+    λ²·var_N(f)/N, with n − 2 as the divisor of the first variance, and intervals are those
+    of Student's t with n − 2 degrees of freedom.
+
+    Where weights differ, moments are weighted, n and N are effective numbers of lists, and
+    the error allows for heavy lists (HC3), as everywhere in this package. What a cluster
+    adds to the error in both parts is summed before it is squared.
+
+    Args:
+        human: The values by people's labels, for a random sample of the judge's lists:
+            those of a metric, or of several metrics or systems, as `Systems` reads them.
+            They need the ids of their lists: a dict of list ids to numbers, a pandas
+            Series or frame (as `to_frame` makes it), or the result of a driver.
+        judge: The values of the same systems and metrics by the judge's labels, with the
+            same ids and weights.
+        clusters: The id of a cluster for every list: a dict or a Series of list ids to
+            these, or a sequence in the order of the judge's lists. n then counts labelled
+            clusters.
+        undefined: What a value counts as where the metric is undefined: "zero", "one", or
+            "skip", which keeps the lists that are defined by all of their labels. None is
+            what values were measured with, or else "zero".
+
+    Returns:
+        A `PredictionPowered`, or dicts of these by system, task and metric. `table` and
+        `plots` take them as they take means.
+
+    Raises:
+        ValueError: if values have no ids of lists; if the judge lacks a list, a system or a
+            metric of people, or weighs a list differently; if values are `Seeds`, or not
+            finite; if a list has no cluster.
+        TypeError: if values are traced, or are no values of lists.
+
+    References:
+        Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference,
+        Science 2023.
+        Angelopoulos, Duchi & Zrnic, PPI++: efficient prediction-powered inference,
+        arXiv 2311.01453.
+
+    >>> human = {"q1": 0.5, "q3": 0.0, "q4": 1.0, "q7": 0.3}
+    >>> judge = dict(zip("q1 q2 q3 q4 q5 q6 q7 q8 q9".split(),
+    ...                  [0.9, 0.6, 0.2, 1.0, 0.9, 0.4, 0.3, 0.2, 1.0]))
+    >>> result = prediction_powered(human, judge)
+    >>> result
+    PredictionPowered(0.464 ± 0.166, 4 lists, 5 of the judge alone, worth 6.44)
+    >>> f"the judge is {result.judge_bias:.2f} above people; tuning {result.tuning:.2f}"
+    'the judge is 0.15 above people; tuning 0.72'
+    """
+    inputs.check_undefined(undefined)
+    pairs = judged_records(human, judge)
+    if undefined is None:
+        zeros = [
+            (side.path, side.lists.zero_counts()) for pair in pairs for side in pair
+        ]
+        directions.warn_of_zeros(zeros)
+    return nested(
+        {
+            of_people.keys: _powered(of_people, of_judge, clusters, undefined)
+            for of_people, of_judge in pairs
+        }
+    )
+
+
+def _powered(
+    human: Record, judge: Record, clusters: Any, undefined: Undefined | None
+) -> PredictionPowered:
+    """Joins the values of a metric by people and judge."""
+    people = human.lists
+    means = judged_lists(people, judge.lists, clusters, undefined).means()
+    is_undefined = ((people.weights > 0) & ~people.defined.all(0)).any(1)
+    if not people.has_cutoffs:
+        means = means.at(0)
+    return dataclasses.replace(
+        means,
+        lists=int(np.max(means.lists)),
+        other_lists=int(np.max(means.other_lists)),
+        undefined=int(is_undefined.sum()),
+    )
+
+
+def judged_records(human: Values, judge: Values) -> list[tuple[Record, Record]]:
+    """Pairs the records of people with those of the judge, by system, task and metric.
+
+    Raises:
+        ValueError: if the judge has no such record.
+    """
+    of_judge = {record.keys: record for record in read(judge, "judge", ("metric",))}
+    records = read(human, "human", ("metric",))
+    if missing := [record.keys for record in records if record.keys not in of_judge]:
+        raise ValueError(
+            f"judge lacks {listing(missing)}, which human holds; it has "
+            f"{listing(list(of_judge))}: pass the same systems and metrics"
+        )
+    return [(record, of_judge[record.keys]) for record in records]
+
+
+def judged_lists(
+    human: ListValues,
+    judge: ListValues,
+    clusters: Any = None,
+    undefined: Undefined | None = None,
+) -> JudgedLists:
+    """Joins the values of a metric by people and judge; `prediction_powered` has errors."""
+    choice = undefined or human.undefined or judge.undefined
+    arrays: list[Arrays] = []
+    for lists in (human, judge):
+        values, weights = lists.filled(choice, must_be_finite=True)
+        arrays.append((values[0], weights, lists.rounding * np.abs(values[0])))
+    return _joined([human], [judge], arrays, clusters, undefined)[0]
+
+
+def beside_judge(
+    human: Sequence[ListValues],
+    by_people: Differences,
+    judge: Sequence[ListValues],
+    clusters: Any,
+    undefined: Undefined | None,
+) -> tuple[Differences, np.ndarray | None]:
+    """Returns the differences by people, with those of a judge beside them.
+
+    Args:
+        human: The values by labels of people, as of `Differences.of_pairs`.
+        by_people: Their differences.
+        judge: Those of the judge, which has more lists.
+        clusters: As for `compare`.
+        undefined: As for `compare`.
+
+    Returns:
+        The differences, and the cluster of each list of people, if there are clusters.
+
+    Raises:
+        ValueError: as for `prediction_powered`.
+    """
+    by_judge = Differences.of_pairs(judge, undefined)
+    arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
+    judged, indices, numbers = _joined(human, judge, arrays, clusters, undefined)
+    # A list that does not count for the judge does not count for people.
+    weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
+    differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)
+    return differences, None if numbers is None else numbers[indices]
+
+
+def _joined(
+    human: Sequence[ListValues],
+    judge: Sequence[ListValues],
+    arrays: Sequence[Arrays],
+    clusters: Any,
+    undefined: Undefined | None,
+) -> tuple[JudgedLists, np.ndarray, np.ndarray | None]:
+    """Finds the lists of people among those of the judge, by their ids.
+
+    Args:
+        human: The values by people, all of the same lists.
+        judge: Those of the judge.
+        arrays: What is made of both.
+        clusters: As for `prediction_powered`.
+        undefined: The choice of the call, or None.
+
+    Returns:
+        The lists, the number of each list of people among the judge's, `[labelled]`, and
+        the cluster of each list of the judge, if there are clusters.
+    """
+    for x, y in zip(human, judge, strict=True):
+        _ = undefined or common_undefined((z.name, z.undefined) for z in (x, y))
+        for side in (x, y):
+            if side.ids is None or side.has_seeds:
+                problem = "is Seeds" if side.has_seeds else "has no list ids"
+                raise ValueError(
+                    f"{side.name} {problem}, and a judge is joined to people by single "
+                    "values with ids; pass a Series, a frame or a dict of ids to values"
+                )
+    people, model = human[0], judge[0]
+    (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
+    indices = people.indices_in(model, "pass the judge's values of all lists")
+    if weights.shape[1] != judge_weights.shape[1]:
+        raise ValueError(f"{people.name} and {model.name} have different cutoffs")
+    of_judge = judge_weights[indices]
+    is_other = (weights > 0) & (of_judge > 0) & differ(weights, of_judge)
+    for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):
+        if is_wrong.any():
+            name = owner.id_of(inputs.first_index(is_wrong)[0])
+            raise ValueError(
+                f"list {name!r} has an infinite weight in {model.name}, or another one "
+                f"than in {people.name}; pass the same finite weights"
+            )
+    numbers = None if clusters is None else model.cluster_indices(clusters)
+    largest = np.maximum(noise.max(0, initial=0), judge_noise.max(0, initial=0))
+    sides = (values, weights), (judge_values, judge_weights)
+    return JudgedLists.of(*sides, largest, indices, numbers), indices, numbers

@@ -1,0 +1,196 @@
+"""Scores of training seeds: their interquartile means, and how often one system wins.
+
+The score of a seed is its mean over lists.
+"""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._ground.types import Key
+from jax_rank_metrics._values.list_arrays import ROUNDING
+from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
+from jax_rank_metrics._verdicts.inference.weighted_means import shares_of
+from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.systems.list_values import ListValues
+
+_FEW_SEEDS = (
+    "{} seeds hardly show how far training varies: differences are found less often than "
+    "with five, and where some runs fail, three seeds differed from an equal system that "
+    "is fixed in 15 % of simulations; train five or more"
+)
+
+
+class Interval(NamedTuple):
+    """A number and the ends of its interval.
+
+    Attributes:
+        value: The number.
+        low: The lower end of the interval.
+        high: The upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __repr__(self) -> str:
+        """The numbers, to three digits."""
+        value, low, high = (f"{x + 0.0:.3g}" for x in self)
+        return f"Interval(value={value}, low={low}, high={high})"
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedSummary:
+    """The scores of training seeds; the score of a seed is its mean over lists.
+
+    The intervals are percentile intervals of the bootstrap over seeds, at the level of the
+    comparison. They are about the lists at hand, and too narrow for fewer than ten seeds
+    or so; the interval of the difference allows for both.
+
+    Attributes:
+        seeds_a: Number of seeds of a; None for a fixed system.
+        seeds_b: The same of b.
+        iqm_a: The interquartile mean of the scores of a, see `Seeds.iqm`.
+        iqm_b: The same of b.
+        b_beats_a: The probability that a run of b is better than a run of a, ties counting
+            ½ (the Mann–Whitney statistic over the number of pairs); None for a metric of
+            which neither direction is better.
+
+    References:
+        Agarwal et al., Deep reinforcement learning at the edge of the statistical
+        precipice, NeurIPS 2021.
+    """
+
+    seeds_a: int | None
+    seeds_b: int | None
+    iqm_a: Interval
+    iqm_b: Interval
+    b_beats_a: Interval | None
+
+
+def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
+    """Checks that training procedures can be compared by these values.
+
+    Args:
+        sides: The values of systems.
+        stacklevel: That of the warning of few seeds, seen from this function.
+
+    Raises:
+        ValueError: if a side has one seed or two.
+    """
+    # Five are enough not to be warned of.
+    fewest = 5
+    for lists in sides:
+        if not lists.has_seeds:
+            continue
+        seeds = len(lists.values)
+        fewest = min(fewest, seeds)
+        if seeds < 3:
+            raise ValueError(
+                f"{lists.name} has {count_text(seeds, 'seed')}, and procedures cannot be "
+                "compared with fewer than three seeds; train more, or compare one model of "
+                "each system: pass the values of a single seed, not in Seeds"
+            )
+    if fewest < 5:
+        warnings.warn(_FEW_SEEDS.format(fewest), stacklevel=stacklevel)
+
+
+def summary_of(
+    sides: tuple[np.ndarray, ...],
+    weights: np.ndarray,
+    lower: bool | None,
+    key: Key,
+    samples: int,
+    level: float,
+) -> SeedSummary | None:
+    """Returns what the scores of the seeds of a and b say; None without seeds.
+
+    Args:
+        sides: The values of a and of b, `[seeds, lists]`, or none.
+        weights: `[lists]`.
+        lower: Whether lower values are better; None for neither direction.
+        key: A typed PRNG key.
+        samples: Number of resamples of a comparison.
+        level: Coverage of the intervals.
+    """
+    if not sides:
+        return None
+    scores = [values @ shares_of(weights) for values in sides]
+    # Seeds are few, and this many draws of them suffice for any interval.
+    samples = min(samples, 10_000)
+    draws = [
+        draws_of_seeds(len(x), samples, key)
+        for x, key in zip(scores, random.split(key), strict=True)
+    ]
+    iqm_a, iqm_b = (
+        iqm_interval(x, drawn, level) for x, drawn in zip(scores, draws, strict=True)
+    )
+    better = None
+    if lower is not None:
+        signed = [-x if lower else x for x in scores]
+        better = _interval(share_of_wins, signed, draws, level)
+    # One seed is a fixed system, which has no sample of seeds.
+    seeds_a, seeds_b = (len(x) if len(x) > 1 else None for x in scores)
+    return SeedSummary(seeds_a, seeds_b, iqm_a, iqm_b, better)
+
+
+def iqm_interval(scores: np.ndarray, draws: np.ndarray, level: float) -> Interval:
+    """Returns the interquartile mean of scores `[seeds]`, and its percentile interval.
+
+    Args:
+        scores: `[seeds]`.
+        draws: `[samples, seeds]`, as of `draws_of_seeds`.
+        level: Coverage of the interval.
+    """
+    return _interval(interquartile_mean, [scores], [draws], level)
+
+
+def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Returns the interquartile mean of scores that are drawn several times, `[samples]`.
+
+    Args:
+        scores: `[seeds]`.
+        counts: `[samples, seeds]`, how often each is drawn: as often as there are seeds.
+    """
+    # Sorted scores, each as often as drawn, fill the places 0 … n − 1; `ends` cuts them.
+    order = np.array(sorted(range(len(scores)), key=scores.__getitem__))
+    ends = np.cumsum(counts[:, order], axis=1)
+    cut = len(scores) // 4
+    start, end = cut, len(scores) - cut
+    kept = np.diff(np.clip(ends, start, end), axis=1, prepend=start)
+    return (kept * scores[order]).sum(1) / (end - start)
+
+
+def share_of_wins(
+    a: np.ndarray, b: np.ndarray, draws_a: np.ndarray, draws_b: np.ndarray
+) -> np.ndarray:
+    """Returns the share of pairs in which the score of b is higher, ties ½, `[samples]`.
+
+    Args:
+        a: `[seeds_a]`.
+        b: `[seeds_b]`.
+        draws_a: `[samples, seeds_a]`, how often each is drawn.
+        draws_b: `[samples, seeds_b]`.
+    """
+    # [seeds of a, seeds of b]: every run of b against every run of a.
+    gain = b[None, :] - a[:, None]
+    slack = ROUNDING * np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
+    wins = np.where(np.abs(gain) <= slack, 0.5, gain > 0)
+    return ((draws_a @ wins) * draws_b).sum(1) / (len(a) * len(b))
+
+
+def _interval(
+    statistic: Callable[..., np.ndarray],
+    scores: Sequence[np.ndarray],
+    draws: Sequence[np.ndarray],
+    level: float,
+) -> Interval:
+    """Returns the percentile interval of a statistic of scores and their draws."""
+    (value,) = statistic(*scores, *(np.ones((1, len(x))) for x in scores))
+    ends = np.quantile(statistic(*scores, *draws), [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(value), *ends.tolist())

@@ -1,0 +1,718 @@
+"""Values of lists as records of systems, tasks and metrics: the one reader of input.
+
+Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
+Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
+column for each metric, and an `Evaluation` hold several. A Series, a frame, a dict of ids
+and an evaluation say which list each value belongs to. `Seeds` hold values of several
+training seeds. States and estimates stand for values where only means are needed.
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import random
+from jax.core import Tracer
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import Key, Number, Undefined
+from jax_rank_metrics._names.cutoff_names import cutoff_names, without_cutoff
+from jax_rank_metrics._names.facts import is_metric_name
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values.list_arrays import columns_of
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.merging import StatesByName
+from jax_rank_metrics._values.on_host import Estimate
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import State
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
+from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.systems.list_values import (
+    FIX,
+    SUMMARIES,
+    ListValues,
+    checked_ids,
+    common_undefined,
+    in_one_order,
+    is_by_list,
+    listing,
+    weights_differ,
+)
+from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
+
+T = TypeVar("T")
+# Whatever can be read; `Systems` lists it.
+Values: TypeAlias = object
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and what
+# they name, such as ("task", "metric").
+Path = tuple[Hashable, ...]
+Keys = tuple[Literal["task", "system", "metric"], ...]
+# Results under the keys that led to the input.
+Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
+FIX_RUNS = (
+    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
+    "dicts"
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Record:
+    """The values of one metric of one system, at all of its cutoffs.
+
+    Attributes:
+        name: What errors call the values: `a['new']['recall@1,5']`.
+        path: The keys of the task, then that of the metric; () for values without a name.
+        source: The values as they were passed.
+        system: The name of the system; None without one.
+        ids: The ids of the lists, if what holds the values has them.
+        undefined: The choice that the values were measured with, if their holder says so.
+        state: The state of an evaluation that holds values, too.
+        is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
+            metric; otherwise it ends in a key of a dict.
+        was_asked_for: Whether a caller named the metric, unlike popularity beside it.
+        remarks: What was probably not intended, if an evaluation says so.
+        signature: The signature of the metric at all cutoffs; "" if nothing holds it.
+    """
+
+    name: str
+    path: Path
+    source: object
+    system: Hashable = None
+    ids: Any = None
+    undefined: Undefined | None = None
+    state: Mean | None = None
+    is_of_metric: bool = False
+    was_asked_for: bool = True
+    remarks: tuple[str, ...] = ()
+    signature: str = ""
+
+    @functools.cached_property
+    def lists(self) -> ListValues:
+        """The values in NumPy, which are read once.
+
+        NaN in a Series, or in the column of a frame, is a list that is undefined.
+
+        Raises:
+            TypeError: if values are traced, are not numbers, or are a state.
+            ValueError: if values have neither one axis nor two; if ids repeat, or if there
+                are more or fewer ids than lists.
+        """
+        name, source, undefined = self.name, self.source, self.undefined
+        if isinstance(source, ListValues):
+            # Read before, as those of `Seeds` are; only errors call them differently here.
+            return dataclasses.replace(source, name=name)
+        if any(isinstance(x, Tracer) for x in jax.tree.leaves(source)):
+            raise TypeError(
+                f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
+            )
+        if isinstance(source, PerList):
+            array, weights, defined = columns_of(source)
+            has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
+            is_share = source.has_shares
+            undefined = undefined or source.undefined
+        else:
+            array, has_cutoffs = _array(name, source)
+            array = array if has_cutoffs else array[:, None]
+            weights = np.ones(array.shape)
+            # In columns of pandas and polars, such as `to_frame` writes, NaN is no value.
+            defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
+            array = np.where(defined, array, array.dtype.type(0))
+            is_ratio, is_share = False, array.dtype == bool
+        return ListValues(
+            name,
+            # [1, lists, cutoffs]: a single seed.
+            array.astype(np.float64)[None],
+            weights.astype(np.float64),
+            defined[None],
+            has_cutoffs,
+            array.dtype,
+            None if self.ids is None else checked_ids(name, self.ids, len(array)),
+            undefined,
+            is_ratio,
+            is_share,
+        )
+
+    @property
+    def is_on_this_host(self) -> bool:
+        """Whether `lists` can be read here: no state, and no part of other hosts."""
+        source = self.source
+        if isinstance(source, PerList):
+            # Before it is gathered, an evaluation has padding, which has no ids.
+            is_whole = self.ids is None or not is_spread(source.weights)
+            return is_whole and inputs.is_readable(source.weights)
+        return not isinstance(source, State | Estimate | PredictionPowered)
+
+    @property
+    def keys(self) -> Path:
+        """The name of the system, if it has one, and the keys within it."""
+        return self.path if self.system is None else (self.system, *self.path)
+
+    @property
+    def task(self) -> Hashable:
+        """The key of the task; None without tasks, a tuple of several keys."""
+        tasks = self.path[:-1]
+        return tasks[0] if len(tasks) == 1 else tasks or None
+
+    @property
+    def metric(self) -> str | None:
+        """The name of the metric with all of its cutoffs; None without a name."""
+        return str(self.path[-1]) if self.path and self.path[-1] is not None else None
+
+    def named(self, keys: Keys) -> "Record":
+        """Returns the record with names for the keys of `path`, outermost first.
+
+        If there are more keys than names, those before the last are of tasks, too; if there
+        are fewer, the last names are left out. So ("system", "metric") names the keys of
+        {"new": {"mrr": values}}, {"new": {"web": {"mrr": values}}} and {"new": values}.
+
+        >>> record = Record("a['web']['new']['mrr']", ("web", "new", "mrr"), [0.5])
+        >>> record.named(("task", "system", "metric")).keys
+        ('new', 'web', 'mrr')
+        """
+        *outer, innermost = keys
+        tasks = ["task"] * (len(self.path) - len(keys))
+        by_level: dict[str, list[Hashable]] = {}
+        for level, key in zip((*outer, *tasks, innermost), self.path, strict=False):
+            by_level.setdefault(level, []).append(key)
+        of_tasks, (system,) = by_level.get("task", []), by_level.get("system", [None])
+        # Tasks stand before the name of a metric, which is None where there is none.
+        of_metric = by_level.get("metric", [None] if of_tasks else [])
+        return dataclasses.replace(self, system=system, path=(*of_tasks, *of_metric))
+
+    def labels(self) -> list[str | None]:
+        """Names the metric at each cutoff: `["recall@1", "recall@5"]`."""
+        if not self.lists.has_cutoffs:
+            return [self.metric]
+        return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
+
+
+@short_errors()
+def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
+    if is_by_list(values):
+        # Its keys came along as ids.
+        inputs.refuse_masked(name, list(values.values()))
+        values = np.array(list(values.values()), np.float64)
+    if isinstance(values, SUMMARIES):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
+            f"{FIX}"
+        )
+    cure = (
+        "its values without those that are masked, or a PerList that is undefined there"
+    )
+    inputs.refuse_masked(name, values, cure)
+    try:
+        array = np.asarray(values)
+        if not array.size and array.dtype == object:  # of an empty Series
+            array = array.astype(np.float64)
+        has_cutoffs = {1: False, 2: True}.get(array.ndim)
+        if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
+            array = array.astype(np.float32)
+        elif array.dtype.kind not in "biuf":
+            raise TypeError(f"got {array.dtype}")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
+    if has_cutoffs is None or (has_cutoffs and not array.shape[1]):
+        raise ValueError(
+            f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
+        )
+    return array, has_cutoffs
+
+
+Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
+
+
+class Systems:
+    """The values of lists of systems, read once from whatever holds them.
+
+    `compare`, `leaderboard`, `table`, `to_frame` and the plots read what is passed to them
+    in this way, and take a `Systems` in its place: then ids are checked and values are
+    converted once for all of them.
+
+    It is a collection of records, one for each system, task and metric, with the attributes
+    `system`, `task` and `metric`, and `lists`, the values in NumPy.
+
+    Args:
+        values: A dict of systems to values of one metric; to dicts of metrics to these; or
+            to dicts of tasks to such dicts. Values of one metric are a `PerList`, an array
+            `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
+            numbers, `Seeds` of these, or a state, of which only means are known. A frame
+            of pandas or polars with a column for each metric, and the ids of lists in its
+            index or in a column called list, query, qid, user or the like, and an
+            `Evaluation`, as of `evaluate_users`, stand for dicts of metrics. NaN in a
+            Series or a frame is a list in which the metric is undefined. A dict whose keys
+            are all names of metrics holds those of a single system.
+        tasks_first: Whether the keys of tasks come before those of systems, as in tables
+            of several collections: `{task: {system: {metric: values}}}`.
+
+    Raises:
+        TypeError: if values are traced, or are no numbers.
+        ValueError: if values have neither one axis nor two; if ids repeat, or are more or
+            fewer than lists; if a dict is empty, or maps names of metrics to numbers,
+            which are means.
+
+    >>> values = {"old": {"mrr": [0.2, 0.5], "recall@1,5": [[0, 1], [0, 1]]},
+    ...           "new": {"mrr": [0.4, 0.6], "recall@1,5": [[0, 1], [1, 1]]}}
+    >>> systems = Systems(values)
+    >>> systems
+    Systems(2 systems × 2 metrics, 2 lists)
+    >>> [(x.system, x.metric, x.lists.values.shape) for x in systems][:2]
+    [('old', 'mrr', (1, 2, 1)), ('old', 'recall@1,5', (1, 2, 2))]
+    """
+
+    def __init__(self, values: Values, *, tasks_first: bool = False) -> None:
+        holds_systems = is_nested(values) and not all(map(is_metric_name, values))
+        keys: Keys = ("system", "metric") if holds_systems else ("metric",)
+        self.records = tuple(read(values, "values", None if tasks_first else keys))
+        for record in self.records:
+            if record.is_on_this_host:
+                _ = record.lists  # so that what cannot be read is told here
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Systems":
+        """Makes an object of records that were read before."""
+        systems = cls.__new__(cls)
+        systems.records = tuple(records)
+        return systems
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yields the records."""
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        """Returns the number of records."""
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        """The numbers of tasks, systems, metrics and lists."""
+        counts = [
+            count_text(len(set(names)), unit)
+            for unit, names in (
+                ("task", [record.task for record in self if record.task is not None]),
+                ("system", [record.system for record in self]),
+                ("metric", [record.metric for record in self]),
+            )
+            if names
+        ]
+        sizes = {record.lists.list_count for record in self if record.is_on_this_host}
+        lists = " or ".join(map(str, sorted(sizes)))
+        lists = f", {lists} list{'s' * (sizes != {1})}" if sizes else ""
+        return f"Systems({' × '.join(counts)}{lists})"
+
+
+class Seeds:
+    """The values of one system, trained several times with different random seeds.
+
+    It goes wherever the values of a system go: into `compare`, `table` and `leaderboard`,
+    by itself or in dicts of systems. A model of one seed may be good by luck; what a
+    training procedure is worth shows over several. `compare` then draws both lists and
+    seeds anew, so that its verdict is about the procedures, on lists like these.
+
+    Args:
+        runs: What each seed gave, `[seeds]` of anything that `compare` takes as the values
+            of a system: a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
+            Series or a dict of list ids to numbers; a dict of metrics to these, a
+            DataFrame, or the result of `evaluate_users`. All have the same metrics, and
+            the same lists with the same weights: paired by ids where there are ids, in any
+            order, and by their position otherwise.
+
+    Attributes:
+        runs: The runs, as a tuple.
+
+    Raises:
+        TypeError: if `runs` is a single run, or one of them holds no per-list values.
+        ValueError: if there is no run; if runs hold other metrics or cutoffs, other ids or
+            weights, or differ in the number of lists or in `undefined`.
+
+    References:
+        Agarwal, Schwarzer, Castro, Courville & Bellemare, Deep reinforcement learning at
+        the edge of the statistical precipice, NeurIPS 2021.
+        Bouthillier et al., Accounting for variance in machine learning benchmarks, MLSys
+        2021.
+
+    >>> a = Seeds([[0.2, 0.5, 0.4], [0.3, 0.5, 0.4], [0.2, 0.6, 0.5], [0.1, 0.4, 0.4]])
+    >>> a
+    Seeds(mean 0.375, 4 seeds, 3 lists)
+    >>> a.mean_lists()
+    PerList(mean 0.375, 3 lists, 0 undefined)
+    >>> a.iqm(samples=1000)
+    Interval(value=0.383, low=0.3, high=0.433)
+    """
+
+    @short_errors()
+    def __init__(self, runs: Iterable[Values]):
+        if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
+            raise TypeError(
+                f"runs is {inputs.kind_of(runs)}; pass a list with the values of each seed"
+            )
+        self.runs = tuple(runs)
+        if not self.runs:
+            raise ValueError("runs is empty; pass the values of each seed")
+        # {("mrr",): record, …} of every seed.
+        by_run = []
+        for index, run in enumerate(self.runs):
+            name = f"runs[{index}]"
+            if isinstance(run, Seeds):
+                raise TypeError(f"{name} is a Seeds; pass the values of one seed")
+            by_run.append({record.path: record for record in _flat(run, name)})
+        first = by_run[0]
+        for index, metrics in enumerate(by_run):
+            if metrics.keys() != first.keys():
+                raise ValueError(
+                    f"runs[0] holds {paths_text(first)} and runs[{index}] holds "
+                    f"{paths_text(metrics)}; pass the same metrics of every seed"
+                )
+        self.records = [
+            dataclasses.replace(
+                record,
+                source=_joined_seeds([metrics[path].lists for metrics in by_run]),
+                is_of_metric=bool(path),
+                # It would be that of the first seed alone.
+                state=None,
+            )
+            for path, record in first.items()
+        ]
+
+    def __len__(self) -> int:
+        """Returns the number of seeds."""
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        """The mean of each metric, and the numbers of seeds and lists."""
+        texts = []
+        for record in self.records:
+            means = " ".join(f"{mean:.3f}" for mean in record.lists.scores().mean(1))
+            texts.append(f"{'.'.join(map(str, record.path)) or 'mean'} {means}")
+        lists = self.records[0].lists.list_count
+        texts += [count_text(len(self), "seed"), count_text(lists, "list")]
+        return f"Seeds({', '.join(texts)})"
+
+    def mean_lists(self, undefined: Undefined | None = None) -> Nested[PerList]:
+        """Returns the mean over seeds of every list, as for plots of lists.
+
+        Args:
+            undefined: What a value counts as where the metric is undefined: "zero", "one"
+                or "skip", which leaves out lists in which it is undefined for any seed.
+                None is the choice that the values were measured with, or else "zero".
+
+        Returns:
+            A `PerList` with values `[lists]` or `[lists, cutoffs]`, in the order of the
+            first run; in dicts of metrics where runs are such dicts.
+
+        Raises:
+            ValueError: if `undefined` is none of the options.
+        """
+        inputs.check_undefined(undefined)
+        results = {}
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        for record in self.records:
+            of_seeds, weights = record.lists.filled(undefined)
+            means, has_cutoffs = of_seeds.mean(0), record.lists.has_cutoffs
+            if not has_cutoffs:
+                means, weights = means[:, 0], weights[:, 0]
+            results[record.path] = PerList(
+                jnp.asarray(means, dtype),
+                jnp.asarray(weights, dtype),
+                # What was undefined is filled in, or its list has no weight.
+                jnp.ones(weights.shape, bool),
+                cutoff_weights=has_cutoffs,
+            )
+        return nested(results)
+
+    def iqm(
+        self,
+        level: Number = 0.95,
+        *,
+        samples: int = 10_000,
+        key: Key | None = None,
+        undefined: Undefined | None = None,
+    ) -> Nested[Interval | tuple[Interval, ...]]:
+        """Returns the interquartile mean of the scores of seeds, with its interval.
+
+        The score of a seed is its mean over lists. A quarter of the seeds, rounded down,
+        is left out on either side, so that a run which failed does not decide; with three
+        seeds, none is. It is rliable's `aggregate_iqm` of scores `[seeds, 1]`.
+
+        Args:
+            level: The probability with which the interval should cover it, in (0, 1).
+            samples: Number of resamples of the seeds.
+            key: A PRNG key; None is `jax.random.key(0)`.
+            undefined: As for `mean_lists`.
+
+        Returns:
+            An `Interval`, the percentile interval of the bootstrap over seeds; a tuple of
+            them where there are cutoffs; in dicts of metrics where runs are such dicts.
+            It is about these lists, and too narrow for fewer than ten seeds or so; of a
+            single seed, it is −inf to inf.
+
+        Raises:
+            ValueError: if an option is out of its range.
+        """
+        level = checked_level(level)
+        samples = inputs.positive_integer("samples", samples)
+        key = random.key(0) if key is None else inputs.prng_key(key)
+        # Once for all metrics, whose resamples then hold the same seeds.
+        counts = draws_of_seeds(len(self), samples, key)
+        inputs.check_undefined(undefined)
+        results: dict[Path, Interval | tuple[Interval, ...]] = {}
+        for record in self.records:
+            at_cutoffs = tuple(
+                iqm_interval(x, counts, level) for x in record.lists.scores(undefined)
+            )
+            if len(self) == 1:  # it does not show how far others would vary
+                at_cutoffs = tuple(
+                    x._replace(low=-math.inf, high=math.inf) for x in at_cutoffs
+                )
+            has_cutoffs = record.lists.has_cutoffs
+            results[record.path] = at_cutoffs if has_cutoffs else at_cutoffs[0]
+        return nested(results)
+
+
+def _joined_seeds(runs: list[ListValues]) -> ListValues:
+    """Joins the values of one metric of all seeds, in the order of the first seed."""
+    first = runs[0]
+    for lists in runs:
+        if (lists.ids is None) != (first.ids is None):
+            raise ValueError(
+                f"only one of {first.name} and {lists.name} has list ids; pass the runs of "
+                "all seeds in one form"
+            )
+        shapes = {x.weights.shape[1:] for x in (first, lists)}
+        if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
+            raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+    undefined = common_undefined((x.name, x.undefined) for x in runs)
+    in_order = in_one_order(runs)
+    for lists in in_order:
+        # Seeds of a ratio share their weights, too.
+        weights_differ(dataclasses.replace(first, is_ratio=False), lists)
+    return dataclasses.replace(
+        first,
+        # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
+        values=np.concatenate([x.values for x in in_order]),
+        defined=np.concatenate([x.defined for x in in_order]),
+        # The coarsest of them says which values are equal.
+        dtype=min((x.dtype for x in runs), key=lambda x: x.itemsize),
+        undefined=undefined,
+        has_seeds=True,
+    )
+
+
+@short_errors()
+def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
+    """Returns the records of all systems, tasks and metrics.
+
+    Args:
+        tree: `Systems`, whose records are returned as they are; or values in any form that
+            this module's docstring lists, or dicts of them.
+        name: The name of the argument, for messages.
+        keys: What the keys of nested dicts name; see `Record.named`. None guesses it from
+            the depth of dicts: {"map": values} has neither systems nor tasks, {"new":
+            {"map": values}} has systems, and {"web": {"new": {"map": values}}} has both.
+
+    Raises:
+        ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
+            single numbers, which are means.
+        TypeError: if a dict holds None or text in place of values; without `keys`, if
+            values have no name, or if dicts are nested deeper, or some less deep.
+    """
+    if isinstance(tree, Systems):
+        return list(tree)
+    records = list(_flat(tree, name))
+    if holds_levels(tree):
+        keys = ("system", "metric")
+    if keys is not None:
+        return [record.named(keys) for record in records]
+    # Of three keys, the first is a task, whose dict has a depth of its own.
+    num_tasks = int(max(len(record.path) for record in records) > 2)
+    results = []
+    by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
+    for task, group in by_task:
+        of_task = list(group)
+        depth = max(len(record.path) for record in of_task) - num_tasks
+        levels: Keys = ("system", "metric") if depth == 2 else ("metric",)
+        for record in of_task:
+            path, source = record.path[num_tasks:], record.source
+            kind = "a Seeds" if isinstance(source, ListValues) else kind_of(source)
+            if not path:
+                raise TypeError(f"{label_of(name, task)}: got {kind}; {FIX_RUNS}")
+            if len(path) < depth:
+                raise TypeError(f"{name}: run {path[0]!r} is {kind}; {FIX_RUNS}")
+            if depth > 2:
+                raise TypeError(f"{name}: {path[1]!r} holds dicts; {FIX_RUNS}")
+            results.append(record.named(("task", *levels) if task else levels))
+    return results
+
+
+def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
+    """Yields the records of what is no `Systems`, under all keys that lead to them.
+
+    Args:
+        tree: As for `read`.
+        name: The name of the argument, for messages.
+        path: The keys that lead to the tree.
+    """
+
+    def record(keys: Path, source: object, **fields: Any) -> Record:
+        return Record(label_of(name, keys), keys, source, **fields)
+
+    label, ids = label_of(name, path), None
+    tree = inputs.as_frame(tree, "a table of values")
+    if is_frame := inputs.is_frame(tree):
+        parts = inputs.parts_of_tasks(tree)
+        for task, part in parts:
+            for of_task in _flat(part, name, path):
+                keys = (*of_task.path[:-1], task, of_task.path[-1])
+                yield dataclasses.replace(of_task, name=label_of(name, keys), path=keys)
+        if parts:
+            return
+        ids, tree = inputs.list_columns(label, tree, is_metric_name)
+    if isinstance(tree, Seeds):
+        for of_seeds in tree.records:
+            keys = (*path, *of_seeds.path)
+            yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
+    elif isinstance(tree, StatesByName):
+        for metric in dict.fromkeys((*tree, *tree.lists)):
+            # Lists stand for a metric where there are any, and its state elsewhere.
+            state = tree.get(metric)
+            yield record(
+                (*path, metric),
+                tree.lists.get(metric, state),
+                ids=tree.list_ids,
+                undefined=tree.undefined,
+                state=state,
+                is_of_metric=True,
+                # No metric that a caller may name is called so.
+                was_asked_for=without_cutoff(metric) not in ("popularity", "novelty"),
+                remarks=getattr(tree, "remarks", ()),
+                signature=getattr(tree, "signature", {}).get(metric, ""),
+            )
+    elif isinstance(tree, Mapping) and not tree:
+        raise ValueError(
+            f"{name} holds no metric; pass at least one ({label} is empty)"
+        )
+    elif path and (tree is None or isinstance(tree, str)):
+        raise TypeError(
+            f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
+            "and leave out what has none"
+        )
+    elif is_frame:
+        for key, column in tree.items():
+            # Of several levels: task, system, metric.
+            keys = key if isinstance(key, tuple) else (key,)
+            keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
+            yield record((*path, *keys), column, ids=ids, is_of_metric=True)
+    elif is_nested(tree):
+        if (ids_key := inputs.key_of_ids(tree)) is not None:
+            raise ValueError(
+                f"{label} holds the ids of lists under {ids_key!r}; pass a frame of these "
+                "columns, or dicts of list ids to values"
+            )
+        for key, subtree in tree.items():
+            yield from _flat(subtree, name, (*path, key))
+    else:
+        if isinstance(tree, Mapping):
+            _refuse_means(label, tree)
+            ids = list(tree)
+        elif inputs.is_series(tree):
+            ids = tree.index
+        yield record(path, tree, ids=ids)
+
+
+def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
+    """Raises ValueError if a dict of numbers has names of metrics for keys.
+
+    Its keys are ids of lists, whatever they are, and so is a single letter, such as the "p"
+    of precision.
+    """
+    metrics = [key for key in values if is_metric_name(key) and len(key) > 1]
+    if metrics:
+        raise ValueError(
+            f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
+            f"mean no longer holds per-list values; {FIX}, or a dict of list ids to values"
+        )
+
+
+def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
+    """Sorts records by their systems, and those of each by the keys of its metrics."""
+    systems: dict[Hashable, Metrics] = {}
+    for record in records:
+        systems.setdefault(record.system, {})[record.path] = record
+    return systems
+
+
+def only_metric(
+    metrics: Iterable[str | None], name: str, metric: str | None
+) -> str | None:
+    """Returns the name of the metric to read, among those of a system, or None without.
+
+    Raises:
+        ValueError: if there are several, or none of the name `metric`.
+    """
+    metrics = list(metrics)
+    # Values without a name are of whichever metric is asked for.
+    matches = [held for held in metrics if metric is None or held in (metric, None)]
+    if len(matches) != 1:
+        raise ValueError(
+            f"{name} holds {listing(metrics)}; pass metric=, the name of one"
+        )
+    return matches[0]
+
+
+def lists_at_cutoff(record: Record) -> ListValues:
+    """Returns the values of a metric at its only cutoff; ValueError if it has several."""
+    if record.lists.has_cutoffs:
+        raise ValueError(
+            f"{record.name} has several cutoffs; measure one, such as 'recall@5'"
+        )
+    return record.lists
+
+
+def is_nested(values: Values) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether the keys of a dict lead to values: neither ids of lists nor an evaluation."""
+    is_dict = isinstance(values, Mapping) and not isinstance(values, StatesByName)
+    return is_dict and not is_by_list(values)
+
+
+def holds_levels(values: Values) -> TypeGuard[Any]:
+    """Whether this is a frame of several systems, whose columns have several levels."""
+    return inputs.is_pandas_frame(values) and values.columns.nlevels > 1
+
+
+def label_of(name: str, path: Path) -> str:
+    """Spells how values are reached, for messages: `a['new']['mrr']`."""
+    return name + "".join(f"[{key!r}]" for key in path)
+
+
+def is_spread(x: object) -> bool:
+    """Whether parts of an array lie on several devices."""
+    return isinstance(x, jax.Array) and not x.is_fully_replicated
+
+
+def nested(results: Mapping[Path, T]) -> Nested[T]:
+    """Returns the results as nested dicts; a result with the empty path, as it is.
+
+    >>> nested({("mine", "map"): 1, ("mine", "mrr"): 2}), nested({(): 3})
+    ({'mine': {'map': 1, 'mrr': 2}}, 3)
+    """
+    if () in results:
+        return results[()]
+    parts: dict[Hashable, dict[Path, T]] = {}
+    for (key, *following), result in results.items():
+        parts.setdefault(key, {})[tuple(following)] = result
+    return {key: nested(part) for key, part in parts.items()}
+
+
+def paths_text(paths: Iterable[Path]) -> str:
+    """Lists the metrics of a system for an error message."""
+    if set(paths) == {()}:
+        return "one array"
+    return listing([path[0] if len(path) == 1 else path for path in paths])

@@ -1,0 +1,203 @@
+"""Means and intervals of several runs, as numbers on this host."""
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.types import IntervalMethod, Number
+from jax_rank_metrics._names.cutoff_names import cutoff_names
+from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values.mean import GeometricMean, Mean, kind_of_mean
+from jax_rank_metrics._values.on_host import Estimate, HostSums
+from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values.state import State, stacked_shape
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.inference.p_values import student_reach
+from jax_rank_metrics._verdicts.inference.weighted_means import (
+    error_with_seeds,
+    shares_of,
+)
+from jax_rank_metrics._verdicts.systems.list_values import ListValues, is_by_list
+from jax_rank_metrics._verdicts.systems.systems import FIX_RUNS, Record, Values, read
+
+# The estimates of each run by the names of metrics and cutoffs; a single run is "".
+Estimates = dict[Hashable, dict[str, Estimate]]
+
+
+def read_collections(
+    results: Values, name: str = "results"
+) -> dict[Hashable, list[Record]]:
+    """Reads the records of each collection; that of None is the only one there is.
+
+    Args:
+        results: As for `table`.
+        name: The name of the argument, for messages.
+    """
+    if is_by_list(results):
+        key, value = next(iter(results.items()))
+        raise TypeError(f"{name}: {key!r} is {kind_of(value)}; {FIX_RUNS}")
+    collections: dict[Hashable, list[Record]] = {}
+    for record in read(results, name):
+        collections.setdefault(record.task, []).append(record)
+    return collections
+
+
+def run_of(record: Record) -> Hashable:
+    """Returns the name of the run, which is "" where results are of a single one."""
+    return "" if record.system is None else record.system
+
+
+def estimates(
+    results: Values, level: Number, method: IntervalMethod = "auto"
+) -> Estimates:
+    """Reads the means of every run and metric, with a separate name for each cutoff.
+
+    Args:
+        results: As for `table`, of a single collection.
+        level: See `Mean.confidence_interval`.
+        method: See there, too.
+
+    Raises:
+        TypeError: if it holds anything else.
+        ValueError: if it is empty, a state is stacked, or two cutoffs have one name; if
+            the method does not apply to the values of a metric.
+    """
+    collections = read_collections(results)
+    if len(collections) > 1:
+        raise TypeError(f"results hold several collections; {FIX_RUNS}")
+    (records,) = collections.values()
+    return estimates_of(records, level, method)
+
+
+def estimates_of(
+    records: Iterable[Record], level: Number, method: IntervalMethod = "auto"
+) -> Estimates:
+    """Computes what `estimates` returns, of the records of one collection."""
+    inputs.option("method", method, IntervalMethod)
+    level = checked_level(level)
+    results: Estimates = {}
+    # The metric that each cutoff is of: {("new", "recall@5"): "recall@1,5"}.
+    owners: dict[tuple[Hashable, str], str] = {}
+    for record in records:
+        # Values without a name have the column "".
+        run, name = run_of(record), record.metric or ""
+        at_cutoffs, has_cutoffs = _at_cutoffs(name, record, level, method)
+        labels = cutoff_names(name, len(at_cutoffs)) if has_cutoffs else [name]
+        for label, estimate in zip(labels, at_cutoffs, strict=True):
+            if label in results.setdefault(run, {}):
+                raise ValueError(
+                    f"results: {owners[run, label]!r} and {name!r} both hold {label!r}; "
+                    "name one of them differently"
+                )
+            owners[run, label], results[run][label] = name, estimate
+    return results
+
+
+def have_other_lists(records: Iterable[Record]) -> bool:
+    """Whether the ids or the numbers of lists say that a metric is of different lists."""
+    # Only ids that both hold are compared; runs without ids may be of the same lists.
+    first: dict[str | None, list[Hashable]] = {}
+    counts: dict[str | None, int] = {}
+    for record in records:
+        # Without ids, as those of groups, other numbers of lists say that they differ.
+        count = None
+        if isinstance(record.source, Mean) and not stacked_shape(record.source):
+            count = int(record.source.lists)
+        elif record.ids is None and record.is_on_this_host:
+            count = record.lists.list_count
+        if count is not None and count != counts.setdefault(record.metric, count):
+            return True
+        if record.ids is not None:
+            ids = np.asarray(record.ids, object).tolist()
+            expected = first.setdefault(record.metric, ids)
+            if ids != expected and set(ids) != set(expected):
+                return True
+    return False
+
+
+def _at_cutoffs(
+    name: str, record: Record, level: float, method: IntervalMethod
+) -> tuple[list[Estimate], bool]:
+    """Returns the estimate at each cutoff, and whether the metric has cutoffs."""
+    # An evaluation has states of all processes, beside the lists of this one.
+    source = record.source if record.state is None else record.state
+    kind = kind_of_mean(name)
+    if isinstance(source, Estimate):
+        return [source], False
+    if isinstance(source, PredictionPowered):
+        return _of_judge(name, source, level, method), source.has_cutoffs
+    if isinstance(source, PerList) and not inputs.is_readable(source.values):
+        # The other hosts take part in it.
+        source = source.geometric_mean() if kind is GeometricMean else source.mean()
+    if isinstance(source, State):
+        if not isinstance(source, Mean):
+            raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")
+        if stacked := stacked_shape(source):
+            raise ValueError(
+                f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce "
+                "of it"
+            )
+        sums = HostSums.of_state(source)
+    elif record.lists.has_seeds:
+        return _of_seeds(name, record.lists, level, method), record.lists.has_cutoffs
+    else:
+        sums = HostSums.of_lists(record.lists.per_list(), kind)
+        sums = sums._replace(has_cutoffs=record.lists.has_cutoffs)
+    try:
+        return sums.estimates(level, method), sums.has_cutoffs
+    except ValueError as error:
+        raise ValueError(f"results: {name!r}: {error}") from error
+
+
+def _check_student(name: str, method: IntervalMethod, subject: str) -> None:
+    """Raises unless the interval is Student's, the only one that knows the subject."""
+    if method not in ("auto", "t"):
+        raise ValueError(
+            f"results: {name!r}: method is {method!r}, which knows no {subject}; pass 't'"
+        )
+
+
+def _of_judge(
+    name: str, means: PredictionPowered, level: float, method: IntervalMethod
+) -> list[Estimate]:
+    """Returns the mean of people and a judge at each cutoff."""
+    _check_student(name, method, "judge")
+    results = []
+    for x in means.at_cutoffs():
+        numbers = (x.mean, *x.confidence_interval(level), x.std_error)
+        counts = (x.lists, x.undefined, x.n_eff, None, x.other_lists)
+        results.append(Estimate._make([*numbers, *counts]))
+    return results
+
+
+def _of_seeds(
+    name: str, lists: ListValues, level: float, method: IntervalMethod
+) -> list[Estimate]:
+    """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
+    _check_student(name, method, "seeds")
+    if kind_of_mean(name) is not Mean:
+        raise ValueError(
+            f"results: {name!r} is a geometric mean, which has no interval over seeds; "
+            "pass the values under another name for their mean"
+        )
+    results = []
+    seeds, weights = lists.filled()
+    is_undefined = ~lists.defined.all(0) & (lists.weights > 0)
+    # Over lists, the error of means over seeds is that of a state, as for any other run.
+    for cutoff, w in enumerate(weights.T):
+        of_seeds = seeds[..., cutoff]
+        means = PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
+        (of_lists,) = HostSums.of_lists(means, Mean).estimates(level, "t")
+        mean, error = float(of_lists.mean), float(of_lists.std_error)
+        freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
+        error, freedom = error_with_seeds(error, freedom, [of_seeds], shares_of(w))
+        # A single seed says nothing of how far seeds vary.
+        freedom = freedom if len(seeds) > 1 else 0.0
+        margin = float(student_reach(np.array(error), np.array(freedom), level))
+        numbers = (mean, mean - margin, mean + margin, error)
+        undefined = int(is_undefined[:, cutoff].sum())
+        counts = (of_lists.lists, undefined, of_lists.n_eff, len(seeds))
+        results.append(Estimate(*numbers, *counts))
+    return results

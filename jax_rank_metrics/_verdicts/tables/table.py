@@ -1,0 +1,664 @@
+"""Tables of means, comparisons and leaderboards.
+
+`table` chooses what is shown and the format, `sheet_of_means` fills in means, and
+`marks_of` marks those that differ from a baseline beyond chance.
+"""
+
+import itertools
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeGuard
+
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground.inputs import kind_of
+from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground.types import IntervalMethod, Number
+from jax_rank_metrics._names import cutoff_names, directions
+from jax_rank_metrics._values.mean import Mean, kind_of_mean
+from jax_rank_metrics._values.remarks import TIED
+from jax_rank_metrics._values.state import State, stacked_shape
+from jax_rank_metrics._verdicts.comparisons.compare import compare as compare_runs
+from jax_rank_metrics._verdicts.comparisons.comparisons import (
+    Comparison,
+    Comparisons,
+    is_significant,
+    method_of,
+)
+from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.sheet import (
+    Cell,
+    Sheet,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    csv_of_records,
+    fixed_point,
+    json_of,
+    number_with_interval,
+)
+from jax_rank_metrics._verdicts.systems.list_values import listing
+from jax_rank_metrics._verdicts.systems.systems import Record, Systems, Values
+from jax_rank_metrics._verdicts.tables.estimates import (
+    Estimates,
+    estimates_of,
+    have_other_lists,
+    read_collections,
+    run_of,
+)
+
+Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
+Rows = Literal["runs", "metrics"]
+# One baseline or several, or comparisons of runs, also by collection.
+Baselines = str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None
+# The fields of an `Estimate`, in the order of the columns of CSV.
+_FIELDS = (
+    *("mean", "std_error", "low", "high", "lists", "undefined", "n_eff"),
+    *("seeds", "other_lists"),
+)
+DAGGER = "†"
+_SAME_VALUES = "pass the result of compare for the values in this table"
+
+
+class Table(str):
+    """The text of a table, which notebooks show as one."""
+
+    _html: str | None = None
+
+    def __repr__(self) -> str:
+        """The text itself: what a session shows without `print`."""
+        return str(self)
+
+    def _repr_html_(self) -> str | None:
+        return self._html
+
+
+def table(
+    results: Values | Leaderboard | Comparisons | Comparison,
+    *,
+    compare: Baselines = None,
+    format: Format = "text",
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    digits: int = 3,
+    lower: directions.Lower = (),
+    rows: Rows | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+    signatures: Mapping[str, str] | None = None,
+) -> Table:
+    r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
+
+    Of runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`, which
+    is not cut where it reaches beyond the values that a metric can have. The
+    best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
+    metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
+    popularity, have no best, and neither have runs whose ids say that their lists differ,
+    or states of different numbers of lists, as those of groups.
+    Runs that print the same number share the mark. The mark does not say that a
+    difference is more than chance, and neither do two intervals: the runs saw the same
+    lists, so test the difference of each list. `compare` does, and marks what it finds
+    with `†`; the note says what was tested, and how. Below the means, the note has the
+    numbers of lists, and the effective number where their weights differ.
+
+    Of comparisons, a row is the difference and its interval, p, Cohen's d, wins, ties and
+    losses; with `Seeds`, also the probability that a run of b is better than one of a. A p
+    that random samples cannot make smaller is printed as `≤ 1e-05`. Of a leaderboard, a
+    row is a system, the group of those that it cannot be told apart from, its rank and its
+    mean with their intervals, and the probability that it is first.
+
+    Args:
+        results: A dict of runs to the results of `evaluate`, `measure` or
+            `evaluate_users`, or the result of one run. Values of a metric are a state, a
+            `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
+            list ids to numbers, `Seeds`, or what `prediction_powered` returns; a run may
+            be a pandas DataFrame with a column for each metric. Each cutoff of a metric
+            has its own mean in the table, under the name that `compute(…, flat=True)` gives
+            it. Several collections, `{collection: {run: {metric: …}}}`, stand side by side.
+            Or `Systems`, whose tasks are collections; or what `compare` or `leaderboard`
+            returns.
+        compare: The name of the run with which the others are compared, by the defaults
+            of `compare`; runs must then hold the values of every list, as `measure` gives
+            them. Or a list of several such baselines, each of which gets a capital, which
+            marks the means that differ from its own. Or the result of `jrm.compare` for
+            the runs of this table, whichever its options; of all pairs, each run gets a
+            capital. Of several collections, a dict of such results by collection. It has
+            to be of the values of this table, by its means and numbers of lists.
+        format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
+            and numbers aligned at the point; the note is as wide as the table), "html",
+            "csv" or "json". Names are escaped as the format requires. CSV has a line for
+            each mean, comparison or system, with all fields and digits; JSON the same
+            records, with null for numbers that are not finite, or the dict of a
+            leaderboard.
+        level: The probability with which the intervals should cover the mean, in (0, 1).
+            Comparisons and leaderboards have a level of their own.
+        method: How intervals are made, see `Mean.confidence_interval`.
+        digits: Number of digits of means and differences after the point.
+        lower: Names of further metrics of which lower values are better, as the table
+            writes them or without their cutoff; or True for all.
+        rows: "runs" for a row per run, "metrics" for a row per metric. None is "runs" for
+            a dict of runs, and "metrics" for the result of a single run.
+        caption: LaTeX of a caption; the table is then a float, a `table`.
+        label: The name by which the LaTeX of a paper refers to the table; a float, too.
+        signatures: The signature of each metric by its name, such as `evaluation.signature`
+            or what `joined.signature(metrics)` returns. They stand below the table, and in
+            the records of CSV and JSON. None writes none.
+
+    Returns:
+        A string, which notebooks show as a table.
+
+    Raises:
+        TypeError: if results hold anything but these, or if runs are to be compared that
+            hold states instead of values of lists.
+        ValueError: if a state is stacked, an option is unknown, or `lower` names no
+            metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
+            `compare` names no run, or is of other runs, metrics or values; if there is a
+            caption or a label, and the format is not "latex"; if there is a signature of
+            none of the metrics.
+
+    >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
+    >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
+    >>> runs = {"bm25": {"mrr": bm25}, "mine": {"mrr": mine}}
+    >>> print(table(runs, compare="bm25").replace("; ", "\n"))
+    run   mrr
+    ----  -----------------------
+    bm25  0.300   [-0.018, 0.618]
+    mine  0.617*† [0.310, 0.924]
+    <BLANKLINE>
+    Mean and 95 % interval
+    6 lists, 0 undefined
+    best is *
+    † differs from bm25 (permutation test, Holm-corrected, p ≤ 0.05)
+    >>> print(table(runs, format="csv", level=0.5).splitlines()[0])
+    run,metric,mean,std_error,low,high,lists,undefined,n_eff
+    """
+    inputs.option("format", format, Format)
+    if rows is not None:
+        inputs.option("rows", rows, Rows)
+    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 0:
+        raise ValueError(f"digits is {digits!r}; pass an int of at least 0")
+    if format != "latex" and (caption is not None or label is not None):
+        raise ValueError(f"caption and label are for LaTeX, and format is {format!r}")
+    if isinstance(results, Comparison):
+        results = Comparisons([results])
+    is_of_means = not isinstance(results, Leaderboard | Comparisons)
+    if compare is not None and not is_of_means:
+        raise ValueError(
+            f"compare is for the results of runs, and these are a {kind_of(results)}"
+        )
+    if isinstance(results, Leaderboard):
+        sheet = results._sheet(digits)
+    elif isinstance(results, Comparisons):
+        sheet = results.sheet(digits)
+    else:
+        sheet = sheet_of_means(
+            results,
+            compare=compare,
+            level=level,
+            method=method,
+            digits=digits,
+            lower=lower,
+            by_run=None if rows is None else rows == "runs",
+        )
+    if signatures:
+        sheet = sheet.with_signatures(cutoff_names.by_label(signatures))
+    # Names may hold line breaks, which would break rows.
+    sheet = sheet.on_one_line()
+    if format == "latex":
+        return Table(as_latex(sheet, caption, label))
+    # A notebook shows HTML, whichever format the text has.
+    text = Table(_WRITERS[format](sheet))
+    # CSV and JSON are asked for to be saved.
+    text._html = None if format in ("csv", "json") else as_html(sheet)
+    return text
+
+
+_WRITERS = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "html": as_html,
+    "csv": lambda sheet: csv_of_records(sheet.records),
+    "json": lambda sheet: json_of(sheet.document or sheet.records),
+}
+
+
+class Marks(NamedTuple):
+    """The marks of cells, and what they mean.
+
+    Attributes:
+        of_cells: The marks of each run and metric that has any.
+        letters: The letter that stands for each run, where all runs are compared.
+        legend: What the marks mean; "" where nothing is compared.
+    """
+
+    of_cells: Mapping[tuple[Any, str], str]
+    letters: Mapping[Hashable, str]
+    legend: str
+
+
+NO_MARKS = Marks({}, {}, "")
+
+
+class _Collection(NamedTuple):
+    """The means of a collection of lists; its name is "" where there is only one."""
+
+    name: str
+    runs: Estimates
+    metrics: list[str]
+    best: dict[str, str]  # the best mean of each metric, as it is printed
+    marks: Marks
+    is_mixed: bool  # whether runs are of different lists, so that none is the best
+
+    def cell(self, run: Hashable, metric: str, digits: int) -> Cell | None:
+        """The cell of a run and a metric; None if the run lacks the metric."""
+        if metric not in self.runs.get(run, {}):
+            return None
+        cell = number_with_interval(*self.runs[run][metric][:3], digits)
+        return cell._replace(
+            is_best=cell.number == self.best.get(metric),
+            marks=self.marks.of_cells.get((run, metric), ""),
+        )
+
+
+def sheet_of_means(
+    results: Values,
+    *,
+    compare: Baselines = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    digits: int = 3,
+    lower: directions.Lower = (),
+    by_run: bool | None = None,
+) -> Sheet:
+    """Returns the contents of a table of means; `table` documents the arguments.
+
+    Args:
+        results: The results of runs, of one run, or of several collections.
+        compare: One baseline or several, or comparisons of runs, also by collection.
+        level: The level of the intervals.
+        method: How intervals are made.
+        digits: Number of digits after the point.
+        lower: Names of further metrics of which lower values are better.
+        by_run: Whether rows are runs; None decides by the number of runs.
+    """
+    by_collection = read_collections(results)
+    # Of one collection, the key is None.
+    is_by_collection = None not in by_collection
+    baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
+    if is_by_collection and isinstance(compare, Comparisons):
+        tasks = dict.fromkeys(row.task for row in compare)
+        compare = {task: compare.select(task=task) for task in tasks}
+    if is_by_collection and isinstance(compare, Mapping):
+        baselines = compare
+    if baselines.keys() - by_collection:
+        raise ValueError(
+            f"compare holds {listing(list(baselines))}; pass the comparisons of each "
+            f"collection: {listing(list(by_collection))}"
+        )
+    of_pairs = any(
+        is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
+        for side in baselines.values()
+    )
+    means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
+    runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
+    collections, zeros = [], []
+    for name, records in by_collection.items():
+        of_runs = means[name]
+        metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
+        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
+        # Means over other lists are no contest, and neither is the best.
+        is_mixed = have_other_lists(records)
+        best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
+        title = "" if name is None else str(name)
+        collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
+        zeros += [((record.metric,), _zero_counts(record)) for record in records]
+    of_states = any(
+        isinstance(x.source, Mean) for y in by_collection.values() for x in y
+    )
+    directions.warn_of_zeros(zeros, lower, of_states, stacklevel=4)
+    directions.check_lower(lower, [metric for x in collections for metric in x.metrics])
+    of_ties = dict.fromkeys(
+        f"{record.system}: {remark}" if record.system else remark
+        for record in itertools.chain(*by_collection.values())
+        for remark in record.remarks
+        if remark.startswith(TIED)
+    )
+    # A run has the same letter in all collections.
+    letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
+    titles = {
+        run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
+    }
+    if "" not in runs if by_run is None else by_run:
+        name_headings = ["run"]
+        headings = [(x.name, metric) for x in collections for metric in x.metrics]
+        names = [[titles[run]] for run in runs]
+        cells = [
+            [x.cell(run, metric, digits) for x in collections for metric in x.metrics]
+            for run in runs
+        ]
+    else:
+        name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
+        headings = [("", titles[run]) for run in runs]
+        rows = [(part, metric) for part in collections for metric in part.metrics]
+        # A single collection has no name, so that rows have that of the metric alone.
+        names = [[part.name, metric][not is_by_collection :] for part, metric in rows]
+        cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
+    return Sheet(
+        name_headings,
+        [(group, name or "mean") for group, name in headings],
+        names,
+        cells,
+        "; ".join([_note(collections, level), *of_ties]),
+        "; ".join(dict.fromkeys(x.marks.legend for x in collections if x.marks.legend)),
+        _records(collections, is_by_collection),
+    )
+
+
+def _zero_counts(record: Record) -> tuple[int, int]:
+    """Numbers of lists that are undefined and count as 0, and of all that count.
+
+    Those of a state are the most there can be: it does not say whether it left them out.
+    """
+    if record.is_on_this_host:
+        return record.lists.zero_counts()
+    if not isinstance(record.source, Mean) or stacked_shape(record.source):
+        return 0, 0
+    return int(record.source.undefined), int(record.source.lists)
+
+
+def _best(
+    runs: Estimates,
+    metrics: Iterable[str],
+    lower: directions.Lower,
+    digits: int,
+) -> dict[str, str]:
+    """The best mean of each metric, as it is printed; empty for a single run."""
+    best = {}
+    for metric in metrics:
+        means = [run[metric].mean for run in runs.values() if metric in run]
+        lower_is_better = directions.is_lower_better((metric,), lower)
+        # Beside a mean that is NaN or overflows, none is known to be the best.
+        is_known = bool(means) and all(map(math.isfinite, means))
+        if len(runs) > 1 and is_known and lower_is_better is not None:
+            # Printed, so that all that print alike share the mark.
+            extreme = min(means) if lower_is_better else max(means)
+            best[metric] = fixed_point(extreme, digits)
+    return best
+
+
+def _note(collections: Iterable[_Collection], level: Number) -> str:
+    """The level, and how many lists each collection has."""
+
+    def span(numbers: Iterable[float], digits: int = 0) -> str:
+        texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        # Numbers that print alike are one: "9.0", not "9.0 to 9.0".
+        smallest, *larger = texts
+        return f"{smallest} to {larger[-1]}" if larger else smallest
+
+    parts = [f"Mean and {100 * level:g} % interval"]
+    for collection in collections:
+        means = [mean for run in collection.runs.values() for mean in run.values()]
+        lists = [mean.lists for mean in means]
+        counts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
+        # Equal weights give the number of lists but for rounding.
+        if any(mean.n_eff < 0.995 * mean.lists for mean in means):
+            counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
+        if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
+            counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
+        if judged := [x.other_lists for x in means if x.other_lists is not None]:
+            counts.append(f"{span(judged)} of the judge alone")
+        counts.append(f"{span(mean.undefined for mean in means)} undefined")
+        name = f"{collection.name}: " if collection.name else ""
+        parts.append(f"{name}{', '.join(counts)}")
+        if collection.is_mixed:
+            parts.append(f"{name}runs have different lists, so no mean is the best")
+    return "; ".join(parts)
+
+
+def _records(
+    collections: Sequence[_Collection], is_by_collection: bool
+) -> list[dict[str, Any]]:
+    records = [
+        {
+            "collection": collection.name,
+            "run": run,
+            "metric": metric,
+            **{field: getattr(mean, field) for field in _FIELDS},
+            "marks": collection.marks.of_cells.get((run, metric), ""),
+        }
+        for collection in collections
+        for run, means in collection.runs.items()
+        for metric, mean in means.items()
+    ]
+    # Columns that would be empty in all rows are left out.
+    columns = {
+        "collection": is_by_collection,
+        "marks": any(part.marks.legend for part in collections),
+        **{
+            field: any(record[field] is not None for record in records)
+            for field in ("seeds", "other_lists")
+        },
+    }
+    return [{x: y for x, y in row.items() if columns.get(x, True)} for row in records]
+
+
+def marks_of(
+    records: Sequence[Record],
+    means: Estimates,
+    comparisons: object,
+    names: Sequence[Hashable],
+    of_pairs: bool,
+) -> Marks:
+    """Returns the marks of the runs of a collection.
+
+    Args:
+        records: The values of all runs.
+        means: The means of each run, by the names of metrics and cutoffs.
+        comparisons: The name of the baseline, the names of several, or what `compare`
+            returns; None for no marks.
+        names: The names of the runs of all collections, each of which has a letter unless
+            `comparisons` names those that have one.
+        of_pairs: Whether runs are compared with several others, in any collection.
+
+    Raises:
+        ValueError: if there is no such baseline, or if the comparisons are of other runs
+            or metrics.
+        TypeError: if they are neither, or if runs that have to be compared hold states.
+    """
+    if comparisons is None:
+        return NO_MARKS
+    baseline = comparisons if isinstance(comparisons, str) else None
+    if baseline is not None:
+        comparisons = _with_baselines(records, [baseline])
+    elif is_of_names(comparisons):
+        names = comparisons
+        comparisons = _with_baselines(records, names)
+    if not isinstance(comparisons, Comparisons):
+        raise TypeError(
+            f"compare is {kind_of(comparisons)}; pass the name of the baseline, a list of "
+            "several, or the result of jrm.compare with a dict of runs"
+        )
+    # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
+    in_table: dict[tuple[Any, str], Comparison] = {}
+    for row in comparisons:
+        sides: list[Any] = [row.baseline, row.system] if of_pairs else [row.system]
+        metric = row.metric or ""
+        if all(metric in means.get(run, ()) for run in sides):
+            in_table[tuple(sides) if of_pairs else row.system, metric] = row
+    if not in_table:
+        cells = listing([(row.system, row.metric) for row in comparisons])
+        raise ValueError(
+            f"compare holds comparisons of {cells}, and none of them is a run and a metric "
+            "of the results"
+        )
+    if of_pairs:
+        for ((a, b), metric), comparison in in_table.items():
+            _check_values(comparison, metric, a, b, means)
+        pairs = {pair for pair, _ in in_table}
+        count = len({run for pair in pairs for run in pair})
+        if len(pairs) < count * (count - 1) // 2:  # of some baselines alone
+            names = list(dict.fromkeys(a for (a, _), _ in in_table))
+        return _marks_of_pairs(names, in_table)
+    if baseline is None:
+        baseline = _baseline_of(means, in_table)
+        for (run, metric), comparison in in_table.items():
+            _check_values(comparison, metric, baseline, run, means)
+    # Comparisons may be with a run that the table leaves out.
+    baseline = baseline or "the baseline"
+    differing = {cell: DAGGER for cell, row in in_table.items() if is_significant(row)}
+    legend = f"{DAGGER} {_relation(in_table, baseline)}"
+    return Marks(differing, {}, f"{legend} {_how(in_table)}")
+
+
+def _baseline_of(
+    means: Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Hashable:
+    """Returns the run that all others are compared with: the only one without comparison.
+
+    None if it is not in the table.
+    """
+    # Two runs without a comparison leave it open which of them is the baseline.
+    compared = {run for run, _ in comparisons}
+    baseline, *further = [run for run in means if run not in compared] or [None]
+    if baseline is None or further:
+        return None
+    has_all = all(metric in means[baseline] for _, metric in comparisons)
+    return baseline if has_all else None
+
+
+def _check_values(
+    comparison: Comparison,
+    metric: str,
+    a: Hashable,
+    b: Hashable,
+    means: Estimates,
+) -> None:
+    """Raises ValueError if a comparison is of other values than those of the table.
+
+    Lists in which a metric is undefined may count in one and not in the other.
+
+    Args:
+        comparison: The comparison of run b with run a.
+        metric: The name of the metric, with its cutoff.
+        a: The baseline; None if it is not in the table.
+        b: The other run.
+        means: The means of each run.
+    """
+    sides = [means[run][metric] for run in (a, b) if run is not None]
+    undefined = sum(mean.undefined for mean in sides)
+    # Ratios may weigh other lists than the baseline; these are no win, tie or loss.
+    paired = comparison.ties + (comparison.wins or 0) + (comparison.losses or 0)
+    is_other = any(
+        paired > mean.lists + mean.undefined
+        or (a is not None and comparison.lists + undefined < mean.lists)
+        for mean in sides
+    )
+    if is_other:
+        numbers = " and ".join(str(mean.lists) for mean in sides)
+        raise ValueError(
+            f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
+            f"lists, and the results are of {numbers}; {_SAME_VALUES}"
+        )
+    # The table shows geometric means of values whose differences are compared. With a
+    # judge, differences have a λ of their own, and are not those of means.
+    has_judge = comparison.judge is not None
+    if a is None or undefined or has_judge or kind_of_mean(metric) is not Mean:
+        return
+    difference = sides[1].mean - sides[0].mean
+    # Means may have been summed in float32, the difference is one of float64.
+    tolerance = 1e-4 * max(abs(sides[0].mean), abs(sides[1].mean))
+    if abs(difference - comparison.difference) > tolerance:
+        raise ValueError(
+            f"compare holds a difference of {comparison.difference:+.3g} between {b!r} and "
+            f"its baseline in {metric!r}, and the means of {b!r} and {a!r} differ by "
+            f"{difference:+.3g}; {_SAME_VALUES}, and the baseline among them"
+        )
+
+
+def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
+    """Whether these are the names of several baselines."""
+    return isinstance(compare, list | tuple)
+
+
+@short_errors()
+def _with_baselines(
+    records: Sequence[Record], baselines: Sequence[Hashable]
+) -> Comparisons:
+    """Compares all runs with some of them."""
+    runs = dict.fromkeys(map(run_of, records))
+    unknown = [name for name in baselines if name not in runs or len(runs) < 2]
+    if unknown or not baselines:
+        known = "which are " + listing(list(runs))
+        if "" in runs:
+            known = "and results of the form {run: {metric: values}}"
+        raise ValueError(
+            f"compare is {listing(unknown) or '[]'}; pass the name of one of several runs, "
+            f"{known}"
+        )
+    for record in records:
+        if isinstance(record.source, State | PredictionPowered):
+            raise TypeError(
+                f"compare={baselines[0]!r} needs the values of every list, but "
+                f"{record.name} is a {type(record.source).__name__}; pass what `measure` "
+                "returns, or the result of jrm.compare"
+            )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
+        return compare_runs(Systems.of(records), pairs=baselines)
+
+
+def _marks_of_pairs(
+    runs: Sequence[Hashable], comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Marks:
+    """Marks each cell with the letters of those `runs` that it differs from."""
+    letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
+    marks: dict[tuple[Hashable, str], str] = {}
+    for (pair, metric), comparison in comparisons.items():
+        if is_significant(comparison):
+            # Of a one-sided question, the pair the other way round was not asked.
+            is_mutual = comparison.alternative == "two-sided"
+            for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
+                cell = run, metric
+                letter = letters.get(opponent, "")
+                marks[cell] = "".join(sorted(marks.get(cell, "") + letter))
+    kind = "capital" if all(map(str.isupper, letters.values())) else "letter"
+    legend = f"a {kind}: {_relation(comparisons, 'the run that has it')}"
+    return Marks(marks, letters, f"{legend} {_how(comparisons)}")
+
+
+def _letter(index: int) -> str:
+    """The capitals from A to Z, then the letters from a to z, and so on through Unicode.
+
+    The small letters of a leaderboard say the opposite: who cannot be told apart.
+    """
+    return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
+
+
+def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
+    """Returns what a mark says of its cell: `differs from bm25`."""
+    comparison, *_ = comparisons.values()
+    margin = "" if comparison.margin is None else f"{comparison.margin:g}"
+    relation = {
+        "two-sided": f"is within ±{margin} of" if margin else "differs from",
+        "greater": f"is less than {margin} below" if margin else "is above",
+        "less": f"is less than {margin} above" if margin else "is below",
+    }[comparison.alternative]
+    return f"{relation} {baseline}"
+
+
+def _how(comparisons: Mapping[Any, Comparison]) -> str:
+    """The test, its correction and the level: `(t test, Holm-corrected, p ≤ 0.05)`."""
+    settings = dict.fromkeys(
+        f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
+        for comparison in comparisons.values()
+    )
+    clusters = dict.fromkeys(x.clusters for x in comparisons.values() if x.clusters)
+    if clusters:
+        numbers = " or ".join(map(str, clusters))
+        settings = {
+            f"{' or '.join(settings)}; of {numbers} clusters, while intervals of means "
+            "take lists as independent": None
+        }
+    return f"({' or '.join(settings)})"

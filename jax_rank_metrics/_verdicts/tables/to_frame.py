@@ -1,0 +1,184 @@
+"""Results as pandas frames, a row for each list or record."""
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._ground.inputs import first_index, kind_of
+from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._names.cutoff_names import cutoff_names
+from jax_rank_metrics._values.merging import StatesByName
+from jax_rank_metrics._values.state import State
+from jax_rank_metrics._verdicts.comparisons.comparisons import comparisons_in, record_of
+from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
+from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.sheet import flat_record
+from jax_rank_metrics._verdicts.systems.list_values import checked_ids, in_one_order
+from jax_rank_metrics._verdicts.systems.systems import Record, Values, is_spread, read
+from jax_rank_metrics._verdicts.tables.table import sheet_of_means
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
+    """Returns results as a pandas DataFrame, a row for each list or record.
+
+    Values of lists have a column for each metric and cutoff, under the names that
+    `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
+    lists count for in means. Lists that do not count, such as those without items, stay: a
+    frame holds neither weights nor `undefined`. Of `Seeds` they are the means over seeds.
+    Tasks, whose lists are their own, stand below each other, and are a level of the index;
+    several systems are a level of the columns.
+    A leaderboard has a row for each system, and comparisons one for each of them, with the
+    fields that `table(…, format="csv")` has, as do states for each mean; means of people
+    and a judge have one for each, with the attributes of `PredictionPowered`.
+
+    Args:
+        results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
+            an `Evaluation`, as of `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
+            of systems to these, or of tasks to such dicts, as `table` takes them; values
+            without a name, which have the column "value"; `Systems`; states, such as those
+            of `Evaluation.by`; a `Leaderboard`; or whatever `compare` or
+            `prediction_powered` returns.
+        ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
+            several axes are in C order. None is the users, or the queries, of an
+            evaluation, and otherwise counts from 0.
+
+    Returns:
+        The frame. `compare`, `table`, `leaderboard` and others read one of lists as the
+        values of a system, paired by their ids, and NaN as undefined again.
+
+    Raises:
+        TypeError: if results are none of these, or states beside values of lists; if ids
+            are passed where rows are no lists, or are no sequence.
+        ValueError: if metrics have different numbers of lists, if two cutoffs have one
+            name, or if ids repeat or there is not one for each list; if a value that counts
+            is NaN itself; if values lie on several devices, before `gather`.
+        ModuleNotFoundError: if pandas is not installed.
+
+    >>> import jax.numpy as jnp
+    >>> from jax_rank_metrics import measure, rank
+    >>> labels, scores = jnp.array([[1, 0], [0, 0]]), jnp.array([[1, 2], [1, 2]])
+    >>> lists = measure(("mrr", "recall@1,2"), rank(labels, scores))
+    >>> print(to_frame(lists, ids=["q1", "q2"]).reset_index().to_string(index=False))
+    list  mrr  recall@1  recall@2
+      q1  0.5       0.0       1.0
+      q2  NaN       NaN       NaN
+    """
+    pandas = import_optional("pandas", "to_frame", "frames")
+    comparisons = comparisons_in(results)
+    if isinstance(results, Leaderboard):
+        rows: Sequence[Mapping[str, Any]] = results._sheet(3).records
+    elif comparisons is not None:
+        rows = [*map(record_of, comparisons)]
+    else:
+        records = read(results, "results", ("metric",))
+        if any(record.path for record in records):  # else values have no names
+            records = read(results, "results")
+        if all(isinstance(record.source, PredictionPowered) for record in records):
+            rows = [row for record in records for row in _judged_rows(record)]
+        elif all(isinstance(record.source, State) for record in records):
+            rows = sheet_of_means(results).records
+        else:
+            # The name of the index says what a row is.
+            unit = "list"
+            if isinstance(results, StatesByName) and results.list_ids is not None:
+                unit = results._unit
+            parts = {
+                task: pandas.DataFrame(columns, pandas.Index(index, name=unit))
+                for task, (columns, index) in _of_tasks(records, ids, unit).items()
+            }
+            frame, *further = parts.values()
+            return pandas.concat(parts, names=["task"]) if further else frame
+    if ids is not None:
+        raise TypeError(
+            "ids are those of lists, and these results have none; leave ids out"
+        )
+    return pandas.DataFrame([flat_record(row) for row in rows])
+
+
+def _judged_rows(record: Record) -> list[dict[str, Any]]:
+    """The records of a mean of people and a judge, one for each cutoff."""
+    assert isinstance(record.source, PredictionPowered)
+    at_cutoffs = record.source.at_cutoffs()
+    labels: list[str | None] = [record.metric]
+    if record.source.has_cutoffs:
+        labels = [*cutoff_names(record.metric or "", len(at_cutoffs))]
+    names = {"task": record.task, "system": record.system}
+    names = {name: key for name, key in names.items() if key is not None}
+    return [
+        {**names, "metric": label, **dataclasses.asdict(means)}
+        for label, means in zip(labels, at_cutoffs, strict=True)
+    ]
+
+
+def _of_tasks(
+    records: Sequence[Record], ids: Iterable[Hashable] | None, unit: str
+) -> dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]:
+    """The columns of each task, and the ids of its rows, which are `unit`s."""
+    for record in records:
+        if isinstance(record.source, State):
+            raise TypeError(
+                f"{record.name}: got {kind_of(record.source)}; pass a dict of metrics to "
+                "PerList, as measure gives it, the result of a driver, of compare or of "
+                "leaderboard"
+            )
+        if any(map(is_spread, jax.tree.leaves(record.source))):
+            raise ValueError(
+                f"{record.name} lies on several devices; pass jax.device_get of values "
+                "that have no padding"
+            )
+    if ids is not None and any(record.ids is not None for record in records):
+        raise ValueError(f"results have the ids of {unit}s; leave ids out")
+    tasks: dict[Hashable, list[Record]] = {}
+    for record in records:
+        # A task of several keys is a tuple, which pandas would take apart.
+        task = record.task
+        task = ", ".join(map(str, task)) if isinstance(task, tuple) else task
+        tasks.setdefault(task, []).append(record)
+    # Several systems are a further level of the names of columns. Beside tasks a single
+    # one is, too, or its tasks would be read as systems.
+    has_systems = len({record.system for record in records}) > 1
+    has_systems |= len(tasks) > 1 and records[0].system is not None
+    return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
+
+
+def _columns(
+    records: Sequence[Record], ids: Iterable[Hashable] | None, has_systems: bool
+) -> tuple[dict[Any, np.ndarray], list[Hashable]]:
+    """The column of each metric and cutoff in one task, and the ids of its rows."""
+    counts = sorted({record.lists.list_count for record in records})
+    if len(counts) != 1:
+        raise ValueError(
+            f"results have {' and '.join(map(str, counts))} lists; pass metrics of the "
+            "same lists"
+        )
+    in_order = in_one_order([record.lists for record in records])
+    index = in_order[0].ids or list(range(*counts))
+    if ids is not None:
+        index = checked_ids("results", ids, *counts)
+    columns: dict[Any, np.ndarray] = {}
+    for record, lists in zip(records, in_order, strict=True):
+        is_nan = (np.isnan(lists.values) & lists.defined).any(0) & (lists.weights > 0)
+        if is_nan.any():
+            name = lists.id_of(first_index(is_nan)[0])
+            raise ValueError(
+                f"{record.name} is NaN at list {name!r}, and in a frame NaN says that a "
+                "metric is undefined; pass finite values, or a PerList undefined there"
+            )
+        # [lists, cutoffs]: the mean over seeds, if there are several.
+        values = np.where(lists.defined, lists.values, np.nan).mean(0)
+        values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
+        for label, column in zip(record.labels(), values.T, strict=True):
+            name = label or "value"
+            key = (record.system, name) if has_systems else name
+            if key in columns:
+                raise ValueError(
+                    f"two cutoffs are called {label!r}; name one differently"
+                )
+            columns[key] = column
+    return columns, index
