@@ -130,8 +130,8 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
 
     from jax_rank_metrics._engine.calls.binding import bind_all
     from jax_rank_metrics._runs.drivers import programs
-    from jax_rank_metrics._runs.drivers.batches import QueryBatch
-    from jax_rank_metrics._runs.drivers.job import Options
+    from jax_rank_metrics._runs.drivers.batching import QueryBatch
+    from jax_rank_metrics._runs.drivers.jobs import Options
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     indices = jnp.arange(len(users))

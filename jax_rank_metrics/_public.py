@@ -216,7 +216,7 @@ from jax_rank_metrics._ground.gains import reciprocal_discount as reciprocal_dis
 from jax_rank_metrics._ground.inputs.list_ids import hash_ids as hash_ids
 from jax_rank_metrics._ground.inputs.list_ids import pack as pack
 from jax_rank_metrics._ground.inputs.padding import pad_lists as pad_lists
-from jax_rank_metrics._ground.share import share as share
+from jax_rank_metrics._ground.shares import share as share
 from jax_rank_metrics._runs.drivers.evaluate_embeddings import (
     evaluate_embeddings as evaluate_embeddings,
 )
@@ -270,9 +270,9 @@ from jax_rank_metrics._verdicts.systems.differences import paired as paired
 from jax_rank_metrics._verdicts.systems.prediction_powered import (
     prediction_powered as prediction_powered,
 )
+from jax_rank_metrics._verdicts.systems.reading import Seeds as Seeds
+from jax_rank_metrics._verdicts.systems.reading import Systems as Systems
 from jax_rank_metrics._verdicts.systems.seeds import Interval as Interval
 from jax_rank_metrics._verdicts.systems.seeds import SeedSummary as SeedSummary
-from jax_rank_metrics._verdicts.systems.systems import Seeds as Seeds
-from jax_rank_metrics._verdicts.systems.systems import Systems as Systems
 from jax_rank_metrics._verdicts.tables.table import table as table
 from jax_rank_metrics._verdicts.tables.to_frame import to_frame as to_frame

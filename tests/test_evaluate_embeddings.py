@@ -12,7 +12,7 @@ import pytest
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._engine.sources import similarities
-from jax_rank_metrics._runs.drivers import batches
+from jax_rank_metrics._runs.drivers import batching
 
 QUERIES, ITEMS, DIMS = 9, 26, 4
 METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
@@ -31,7 +31,7 @@ def vectors(rng):
 def test_batches_of_candidates():
     """A long list does not widen the batches of others, nor fill a batch with padding."""
     widths = np.array([50, 60, 5000, 0, 55, 1200, 52, 48, 1300, 64])
-    divided = batches.batches_by_width(
+    divided = batching.batches_by_width(
         widths, lambda _: 4, 1e5, np.arange(10).reshape(2, 5)
     )
     queries, padded = [], []
@@ -43,7 +43,9 @@ def test_batches_of_candidates():
         padded.append((len(indices), width))
     assert sorted(queries) == list(range(10))
     assert padded == [(2, 5000), (2, 1200), (4, 64), (4, 64)]
-    whole = list(batches.batches_by_width(widths, lambda _: 16, 1, np.arange(10)[None]))
+    whole = list(
+        batching.batches_by_width(widths, lambda _: 16, 1, np.arange(10)[None])
+    )
     assert [(len(x.indices), x.widths) for x in whole] == [(16, (0, 5000))]
 
 

@@ -12,7 +12,7 @@ from evaluations import check_same
 from marks import long
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._runs.drivers import batches, programs
+from jax_rank_metrics._runs.drivers import batching, programs
 
 USERS, ITEMS, DIMS, K = 11, 40, 4, 5
 METRICS = ("ndcg@3", "recall@1,5")
@@ -145,8 +145,8 @@ def test_users_of_many_ids_share_batches():
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
     everybody = np.arange(len(lengths))[None]
-    cost = batches.Cost(num_items=50_000, num_blocks=30, counts_places=False)
-    parts = list(batches.make_batches(lengths, 1024, cost, everybody))
+    cost = batching.Cost(num_items=50_000, num_blocks=30, counts_places=False)
+    parts = list(batching.make_batches(lengths, 1024, cost, everybody))
     rows = np.concatenate([part.indices for part in parts])
     assert np.bincount(rows[rows >= 0]).tolist() == [1] * 5000
     for part in parts:
@@ -157,7 +157,7 @@ def test_users_of_many_ids_share_batches():
     levels = [part.widths for part in parts]
     assert levels == [narrow] * 4 + [wide]
     # A few users take little time at any width.
-    small = batches.make_batches(
+    small = batching.make_batches(
         lengths[:100], 10, cost._replace(num_blocks=1), everybody[:, :100]
     )
     assert {part.widths for part in small} == {wide}
@@ -165,8 +165,8 @@ def test_users_of_many_ids_share_batches():
     lengths[[7, 70, 700]] = (100, 300)
     wide = (256, 1024)
     for counts_places, expected in ((False, {wide}), (True, {narrow, wide})):
-        cost = batches.Cost(1000, 1, counts_places)
-        parts = batches.make_batches(lengths[:1000], 500, cost, everybody[:, :1000])
+        cost = batching.Cost(1000, 1, counts_places)
+        parts = batching.make_batches(lengths[:1000], 500, cost, everybody[:, :1000])
         assert {part.widths for part in parts} == expected
 
 

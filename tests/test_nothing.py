@@ -62,12 +62,12 @@ def test_resamples_of_no_metric():
 
 def test_few_users_of_many_items():
     """A batch is filled up to the users at hand where its scores are many."""
-    from jax_rank_metrics._runs.drivers import batches
+    from jax_rank_metrics._runs.drivers import batching
 
-    assert batches.batch_size_for(3, 1024, 2**17) == 32
-    assert batches.batch_size_for(3, 1024, 2**17 + 1) == 4
-    assert batches.batch_size_for(1, 1024, 2**24) == 1
-    assert batches.batch_size_for(40, 1024, 2**24) == 32
+    assert batching.batch_size_for(3, 1024, 2**17) == 32
+    assert batching.batch_size_for(3, 1024, 2**17 + 1) == 4
+    assert batching.batch_size_for(1, 1024, 2**24) == 1
+    assert batching.batch_size_for(40, 1024, 2**24) == 32
 
 
 def test_adapters_of_nothing():

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._runs.drivers import job, scorers
+from jax_rank_metrics._runs.drivers import jobs, scorers
 
 
 def test_equal_items_tie(monkeypatch):
@@ -44,7 +44,7 @@ def test_equal_items_tie(monkeypatch):
 @pytest.mark.long
 def test_memory_bounds_batches(monkeypatch):
     """A batch holds no more scores than it may, whatever its size is to be."""
-    monkeypatch.setattr(job, "MAX_AT_ONCE", 33 * 300)
+    monkeypatch.setattr(jobs, "MAX_AT_ONCE", 33 * 300)
     rng, done = np.random.default_rng(0), []
     queries, items = (
         scipy.sparse.random_array((size, 12), density=0.4, rng=rng)

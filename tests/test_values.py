@@ -14,7 +14,7 @@ from marks import long
 from per_lists import state_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._engine.ranking.pool import Pool
+from jax_rank_metrics._engine.ranking.pools import Pool
 
 IN_ORDER = -np.arange(6, dtype=np.float32)
 LABELS = np.array([3, 2, 3, 0, 1, 2], np.int32)

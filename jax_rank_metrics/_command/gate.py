@@ -14,7 +14,7 @@ from jax_rank_metrics._names import directions
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import HostSums
 from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._verdicts import sheet
+from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons import power
 from jax_rank_metrics._verdicts.comparisons.compare import compare
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
@@ -148,25 +148,25 @@ def gate(options: CommandOptions) -> int:
     if options.format == "json":
         document = {"verdict": verdict, "exit_code": code, "margin": margin}
         document |= {"alpha": alpha, "metrics": table.records, "queries": rows}
-        write_out(sheet.json_of(document))
+        write_out(sheets.json_of(document))
         return code
     of_metrics = itertools.groupby(rows, lambda row: row["metric"])
     first_rows = (row for _, group in of_metrics for row in [*group][:MAX_QUERIES])
     decided = [row for row in first_rows if row["difference"]]
     columns = ("metric", "list", "missed", "gained"), ("a", "b", "difference")
-    sheets = [table, _sheet(decided, *columns, MOVES)] if decided else [table]
-    as_text = sheet.as_markdown if options.format == "markdown" else sheet.as_text
+    tables = [table, _sheet(decided, *columns, MOVES)] if decided else [table]
+    as_text = sheets.as_markdown if options.format == "markdown" else sheets.as_text
     headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
-    write_out("\n\n".join([headline, *map(as_text, sheets)]) + "\n")
+    write_out("\n\n".join([headline, *map(as_text, tables)]) + "\n")
     return code
 
 
-def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheet.Sheet:
+def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheets.Sheet:
     """Returns a table of some fields of records."""
     names = [[_text(row[field]) for field in texts] for row in rows]
-    cells = [[sheet.Cell(_text(row[field])) for field in numbers] for row in rows]
+    cells = [[sheets.Cell(_text(row[field])) for field in numbers] for row in rows]
     headings = [("", field) for field in numbers]
-    return sheet.Sheet(texts, headings, names, cells, note, "", rows).on_one_line()
+    return sheets.Sheet(texts, headings, names, cells, note, "", rows).on_one_line()
 
 
 def _text(field: Any) -> str:
@@ -175,7 +175,7 @@ def _text(field: Any) -> str:
         documents = field[:MAX_DOCUMENTS]
         texts = [f"{name} ({_text(a)} → {_text(b)})" for name, a, b in documents]
         return ", ".join(texts) + ", …" * (len(field) > MAX_DOCUMENTS)
-    field = sheet.json_number(field)
+    field = sheets.json_number(field)
     if field is None:
         return "–"
     return f"{field:.4g}" if isinstance(field, float) else str(field)

@@ -23,10 +23,10 @@ from jax_rank_metrics._runs.files.frames import SUBTOPIC, ValueColumn, pl
 from jax_rank_metrics._runs.files.join import Joined, joined_of
 from jax_rank_metrics._runs.files.judged_run import find_judged
 from jax_rank_metrics._runs.files.read import format_of, read
-from jax_rank_metrics._runs.files.source import Source
+from jax_rank_metrics._runs.files.sources import Source
 from jax_rank_metrics._runs.files.text import read_weights
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
-from jax_rank_metrics._verdicts.systems.systems import Record
+from jax_rank_metrics._verdicts.systems.reading import Record
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from jax_rank_metrics._runs.files.join import Joined
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import Estimate, HostSums
 from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._verdicts import sheet
+from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.plots.verdict_plots import ROW
@@ -165,7 +165,7 @@ def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> st
             for query, values in _queries(run)
             for label, value in values.items()
         )
-        return sheet.csv_of(("run", "query", "metric", "value"), rows)
+        return sheets.csv_of(("run", "query", "metric", "value"), rows)
     if tests:
         return table(tests, format="csv", signatures=texts)
     return table(_means(runs, level), format="csv", level=level, signatures=texts)
@@ -186,7 +186,7 @@ def as_json(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> s
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
     if texts := _signatures(runs):
         document["signatures"] = texts
-    return f"{json.dumps(sheet.plain(document), indent=1, ensure_ascii=False)}\n"
+    return f"{json.dumps(sheets.plain(document), indent=1, ensure_ascii=False)}\n"
 
 
 def is_saved(path: Path) -> bool:
@@ -242,12 +242,12 @@ def as_text(
         queries = dict(_queries(run))
         headings = [("", label) for label in of_values(run)]
         cells = [
-            [sheet.Cell(f"{value:.4f}") for value in row.values()]
+            [sheets.Cell(f"{value:.4f}") for value in row.values()]
             for row in queries.values()
         ]
         names = [[str(query)] for query in queries]
-        contents = sheet.Sheet([name], headings, names, cells, "", "", [])
-        parts.append(sheet.as_text(contents))
+        contents = sheets.Sheet([name], headings, names, cells, "", "", [])
+        parts.append(sheets.as_text(contents))
     rows = "metrics" if len(runs) < 4 else "runs"
     tables = [_means(runs, level)]
     if not cover_same_queries(runs):

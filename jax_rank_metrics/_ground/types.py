@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics._ground.meshes import AxisNames as AxisNames
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 
 Arrays = Any  # a pytree of arrays, such as one array, or a dict of several
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from jax_rank_metrics._ground import gains
 from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._names import facts, trec
 
 SHORT = {"rel": "relevance_threshold"}

@@ -1,6 +1,6 @@
 """Comparisons, resampling, tables and plots, made of per-list values and of states.
 
-    sheet.py      a table before it has a format, and in all formats; numbers as text
+    sheets.py      a table before it has a format, and in all formats; numbers as text
     inference     jrm.bootstrap; resampling, tests of chance, errors and corrections
     systems       jrm.Systems, jrm.Seeds, jrm.paired and jrm.prediction_powered; values of
                   systems, read and paired

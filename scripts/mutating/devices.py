@@ -5,7 +5,7 @@ from mutating.mutant import Mutant
 MUTANTS = (
     Mutant(
         "all batches draw the same ties",
-        "_runs/drivers/job.py",
+        "_runs/drivers/jobs.py",
         "jax.random.fold_in(self.key, number)",
         "jax.random.fold_in(self.key, 0 * number)",
         "tests/test_batches.py::test_chosen_rows_of_a_global_table",
@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     Mutant(
         "rows of a global table are dealt out like cards",
-        "_runs/drivers/batches.py",
+        "_runs/drivers/batching.py",
         "rows // (len(table) // num_parts)",
         "rows % num_parts",
         "tests/test_batches.py::test_chosen_rows_of_a_global_table",
@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "chosen users have the vectors of the first ones",
-        "_runs/drivers/job.py",
+        "_runs/drivers/jobs.py",
         "self.rows[batch.indices]",
         "batch.indices",
         "tests/test_batches.py::test_chosen_users_of_a_function",

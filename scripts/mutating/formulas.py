@@ -251,7 +251,7 @@ MUTANTS = (
     ),
     Mutant(
         "lists that a metric refuses pass",
-        "_engine/ranking/data.py",
+        "_engine/ranking/ranking_data.py",
         "refused.get(reason, False) | lists",
         "refused.get(reason, False) & lists",
         "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",

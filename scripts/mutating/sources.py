@@ -12,7 +12,7 @@ MUTANTS = (
     ),
     Mutant(
         "ties ignored",
-        "_engine/ordering/policy.py",
+        "_engine/ordering/policies.py",
         'return self.name in (None, "expected", "tied")',
         'return self.name == "none"',
         "tests/test_brute_force.py::test_constant_scores_give_the_mean_over_all_orders",

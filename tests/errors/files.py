@@ -10,7 +10,7 @@ from error_rows import rows_of
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._runs.files.source import Source
+from jax_rank_metrics._runs.files.sources import Source
 from jax_rank_metrics._runs.files.text import read_weights
 
 pandas, pl = LateImport("pandas"), LateImport("polars")

@@ -8,7 +8,7 @@ from jax_rank_metrics._engine.metrics.metric import NAMES, Metric
 from jax_rank_metrics._engine.metrics.spec import THRESHOLD, Bound, Spec
 from jax_rank_metrics._ground import gains
 from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._values.mean import GeometricMean, Mean
 
 # The version of all definitions; CHANGELOG.md says when one has changed.

@@ -11,7 +11,7 @@ from jax_rank_metrics._engine.metrics.spec import Spec
 from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._engine.states.group_exposure import AMOUNTS, GroupExposure
 from jax_rank_metrics._ground.gains import linear_gain, log2_discount
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._ground.types import Discount, Gain
 from jax_rank_metrics._values.per_list import PerList
 

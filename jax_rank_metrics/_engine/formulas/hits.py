@@ -12,7 +12,7 @@ from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.hit_counts import reaches_hits
 from jax_rank_metrics._engine.places.place import positions
 from jax_rank_metrics._engine.ranking import Ranking, traced_data
-from jax_rank_metrics._engine.ranking.ranked import NO_ORDER
+from jax_rank_metrics._engine.ranking.ranked_items import NO_ORDER
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.arithmetic import ratio
 from jax_rank_metrics._ground.types import (

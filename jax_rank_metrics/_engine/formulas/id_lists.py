@@ -17,10 +17,10 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ordering.order import order_all
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.places.tie_groups import bounds_of_runs, continues_run
 from jax_rank_metrics._engine.ranking import Ranking, RankingData, data_of, traced_data
-from jax_rank_metrics._engine.ranking.pool import ScoredPool
+from jax_rank_metrics._engine.ranking.pools import ScoredPool
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
 from jax_rank_metrics._ground.arithmetic import ratio
 from jax_rank_metrics._ground.pytrees import pytree

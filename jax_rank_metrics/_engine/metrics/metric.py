@@ -18,7 +18,7 @@ from jax_rank_metrics._engine.sources.list_arguments import (
 )
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.messages import short, short_errors
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._names import facts, grammar, trec
 from jax_rank_metrics._values.mean import Mean, kind_of_mean
 from jax_rank_metrics._values.per_list import PerList

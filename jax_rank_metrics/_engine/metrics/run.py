@@ -11,11 +11,11 @@ import numpy as np
 from jax_rank_metrics._engine.items import GROUPS
 from jax_rank_metrics._engine.layouts.packed import Packed
 from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ranking.cache import Cache
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking, counted_data_of, data_of
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources import few_relevant
 from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
 from jax_rank_metrics._engine.sources.rank import read_lists

@@ -11,9 +11,9 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._engine.ranking.cache import Cache
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.list_arguments import ListOptions
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.gains import FUNCTIONS

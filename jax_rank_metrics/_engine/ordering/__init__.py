@@ -19,7 +19,7 @@ Where the items of a list are cut over devices, each device ranks its own, and t
 candidates of all devices are ranked together. `streaming.py` does the same, block by block.
 
     keys.py         scores as keys, and keys as digits
-    policy.py       tie policies
+    policies.py     tie policies
     candidates.py   items on their way to a rank, and how they compare
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers

@@ -9,7 +9,7 @@ from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.ordering import keys as _keys
-from jax_rank_metrics._engine.ordering.policy import HASH_BITS, Policy
+from jax_rank_metrics._engine.ordering.policies import HASH_BITS, Policy
 from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.pytrees import pytree
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._engine.ordering.policy import HASH_BITS
+from jax_rank_metrics._engine.ordering.policies import HASH_BITS
 from jax_rank_metrics._ground import arithmetic
 
 _FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key

@@ -11,7 +11,7 @@ from jax import lax
 from jax_rank_metrics._engine.ordering import keys as _keys
 from jax_rank_metrics._engine.ordering import outranking_cpu
 from jax_rank_metrics._engine.ordering.candidates import Candidates
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.ordering.policy import HASH_BITS
+from jax_rank_metrics._engine.ordering.policies import HASH_BITS
 from jax_rank_metrics._ground import arithmetic, meshes
 
 # From this many items on, a sort is cut into chunks that cores share. There are more

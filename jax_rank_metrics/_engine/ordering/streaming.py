@@ -12,7 +12,7 @@ from jax_rank_metrics._engine.ordering import keys as _keys
 from jax_rank_metrics._engine.ordering import top_k
 from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._engine.ordering.order import gather_candidates
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes
 from jax_rank_metrics._ground.types import AxisNames

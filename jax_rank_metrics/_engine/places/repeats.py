@@ -20,7 +20,12 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.places.place import FEW_RANKS, Place, at_ranks, positions
+from jax_rank_metrics._engine.places.place import (
+    FEW_RANKS,
+    Place,
+    at_ranks,
+    positions,
+)
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, Number, PositionFn
 

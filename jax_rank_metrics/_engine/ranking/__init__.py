@@ -22,9 +22,9 @@ While it is traced, a ranking of first ranks may also hold what counts places. M
 read counted places, which compile to less. Where these do not suffice, `UnknownPlaceError`
 says so, and all ranks are read; every check of unlisted items must raise it.
 
-    data.py            `RankingData`, and how a metric reads it while it is traced
-    ranked.py          items that have places, whichever way these are known
-    pool.py            the pool, with its scores or not, and the group across the cut
+    ranking_data.py    `RankingData`, and how a metric reads it while it is traced
+    ranked_items.py    items that have places, whichever way these are known
+    pools.py           the pool, with its scores or not, and the group across the cut
     cache.py           results that the metrics of one call share
     item_fns.py        items as formulas read them, and what functions of items give
     ranking.py         `Ranking`: the verbs, documented; each is a function of the data:
@@ -39,11 +39,10 @@ says so, and all ranks are read; every check of unlisted items must raise it.
 """
 
 from jax_rank_metrics._engine.ranking.cache import Cache as Cache
-from jax_rank_metrics._engine.ranking.data import RankingData as RankingData
 from jax_rank_metrics._engine.ranking.item_fns import Items as Items
 from jax_rank_metrics._engine.ranking.item_fns import expected_worth as expected_worth
-from jax_rank_metrics._engine.ranking.ranked import Ranked as Ranked
-from jax_rank_metrics._engine.ranking.ranked import (
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked as Ranked
+from jax_rank_metrics._engine.ranking.ranked_items import (
     UnknownPlaceError as UnknownPlaceError,
 )
 from jax_rank_metrics._engine.ranking.ranking import Ranking as Ranking
@@ -52,3 +51,4 @@ from jax_rank_metrics._engine.ranking.ranking import data_of as data_of
 from jax_rank_metrics._engine.ranking.ranking import of_totals as of_totals
 from jax_rank_metrics._engine.ranking.ranking import traced_data as traced_data
 from jax_rank_metrics._engine.ranking.ranking import with_labels as with_labels
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData as RankingData

@@ -12,13 +12,13 @@ from jax_rank_metrics._engine.places import cascade
 from jax_rank_metrics._engine.places.place import at_ranks
 from jax_rank_metrics._engine.places.tie_groups import sum_of_slots
 from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     item_predicate,
     item_values,
 )
-from jax_rank_metrics._engine.ranking.ranked import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, PositionFn

@@ -16,10 +16,10 @@ from jax import lax
 
 from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.places.place import is_within, positions
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_values
-from jax_rank_metrics._engine.ranking.ranked import RANK_MORE, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, meshes
 from jax_rank_metrics._ground.types import Cut, PositionFn
 

@@ -10,9 +10,9 @@ from jax_rank_metrics._engine.places.by_value import (
     count_smaller,
     places_by_value,
 )
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_order_values
-from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
 from jax_rank_metrics._ground import arithmetic
 

@@ -17,8 +17,8 @@ from jax_rank_metrics._engine.ranking import (
     totals,
 )
 from jax_rank_metrics._engine.ranking.cache import Cache
-from jax_rank_metrics._engine.ranking.data import Dependencies, RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, relabelling
+from jax_rank_metrics._engine.ranking.ranking_data import Dependencies, RankingData
 from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PositionFn
 from jax_rank_metrics._values.per_list import PerList

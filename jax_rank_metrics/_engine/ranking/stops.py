@@ -7,14 +7,14 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._engine.places import cascade, first_stop
 from jax_rank_metrics._engine.places.place import is_within
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     Items,
     item_predicate,
     item_values,
 )
-from jax_rank_metrics._engine.ranking.ranked import NO_FIRST_STOP
+from jax_rank_metrics._engine.ranking.ranked_items import NO_FIRST_STOP
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
 from jax_rank_metrics._ground.types import Cut, PositionFn
 

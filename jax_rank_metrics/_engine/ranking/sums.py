@@ -13,8 +13,8 @@ from jax_rank_metrics._engine.layouts.base import RankedLayout
 from jax_rank_metrics._engine.places import tie_groups
 from jax_rank_metrics._engine.places.place import Place
 from jax_rank_metrics._engine.places.tie_groups import Amount
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts, item_values
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.ranking.unlisted import check_unlisted, unlisted_value
 from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.types import Cut

@@ -15,7 +15,6 @@ from jax import lax
 from jax_rank_metrics._engine.items import ItemArrays
 from jax_rank_metrics._engine.layouts.base import PoolLayout
 from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import (
     MAX_WEIGHTED_GAIN,
     WEIGHTED_SCALE,
@@ -25,10 +24,11 @@ from jax_rank_metrics._engine.ranking.item_fns import (
     item_predicate,
     item_values,
 )
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_known
 from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.gains import MONOTONE_GAINS, gains_of
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
 
 # Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts
-from jax_rank_metrics._engine.ranking.ranked import RANK_MORE, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.while_tracing import constant
 
 # Values that were found, by the shapes and dtypes of what a function reads.

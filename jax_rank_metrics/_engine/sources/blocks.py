@@ -10,7 +10,7 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from jax_rank_metrics._engine.ordering.keys import score_key
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.sources.attributes import by_attributes, labels_of_block
 from jax_rank_metrics._engine.sources.item_groups import memberships_of
 from jax_rank_metrics._engine.sources.lists import Relevant

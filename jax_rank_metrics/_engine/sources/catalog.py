@@ -11,8 +11,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics._engine.ordering import outranking
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.attributes import (
     by_attributes,
     label_dtype,

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._engine.items import RawItems
 from jax_rank_metrics._engine.ordering.outranking import MAX_COUNTED
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.top_k import first_true
-from jax_rank_metrics._engine.ranking.data import RankingData
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.blocks import Catalog
 from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
 from jax_rank_metrics._engine.sources.lists import Relevant

@@ -14,7 +14,7 @@ from jax_rank_metrics._engine.items import GROUPS, ItemArrays
 from jax_rank_metrics._engine.layouts.rows import CatalogSlots, Rows, with_unlisted
 from jax_rank_metrics._engine.ordering.candidates import Candidates
 from jax_rank_metrics._engine.ordering.streaming import CountFn
-from jax_rank_metrics._engine.ranking.pool import Pool
+from jax_rank_metrics._engine.ranking.pools import Pool
 from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.arithmetic import ratio
 

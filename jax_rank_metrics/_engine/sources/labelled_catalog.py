@@ -11,10 +11,10 @@ from jax_rank_metrics._engine.ordering.candidates import RawCandidates
 from jax_rank_metrics._engine.ordering.outranking import Outranking
 from jax_rank_metrics._engine.ordering.streaming import BestSoFar
 from jax_rank_metrics._engine.places import first_stop
-from jax_rank_metrics._engine.ranking.data import RankingData
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_predicate
-from jax_rank_metrics._engine.ranking.pool import Pool
+from jax_rank_metrics._engine.ranking.pools import Pool
 from jax_rank_metrics._engine.ranking.ranking import data_of
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.attributes import refuse_numbers
 from jax_rank_metrics._engine.sources.blocks import Block, Catalog, map_catalog_shards
 from jax_rank_metrics._engine.sources.list_arguments import checked

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 import jax
 
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.places.soft_places import sigmoid_ranks
 from jax_rank_metrics._engine.sources.lists import resolve
 from jax_rank_metrics._ground import inputs, meshes, types

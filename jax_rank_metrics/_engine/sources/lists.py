@@ -13,7 +13,7 @@ from jax_rank_metrics._engine.layouts.base import PoolLayout
 from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ordering.matching import match
 from jax_rank_metrics._engine.ordering.order_on_host import ascending
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.sources.item_groups import with_groups
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
 from jax_rank_metrics._ground.types import Key, Ties

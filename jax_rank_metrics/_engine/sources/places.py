@@ -11,10 +11,10 @@ import numpy as np
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.layouts.rows import Rows, with_unlisted
 from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.pool import Pool
-from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 

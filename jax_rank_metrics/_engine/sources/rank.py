@@ -18,10 +18,10 @@ from jax_rank_metrics._engine.ordering.keys import is_nan
 from jax_rank_metrics._engine.ordering.order import order_rows
 from jax_rank_metrics._engine.ordering.packed_order import index_in_list, order_by
 from jax_rank_metrics._engine.places.soft_places import SoftScores, sigmoid_ranks
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.pool import Pool, ScoredPool, SortedPool
-from jax_rank_metrics._engine.ranking.ranked import Ranked, UnknownPlaceError
+from jax_rank_metrics._engine.ranking.pools import Pool, ScoredPool, SortedPool
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.few_relevant import rank_few
 from jax_rank_metrics._engine.sources.list_arguments import (
     ListOptions,

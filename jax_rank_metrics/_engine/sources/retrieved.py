@@ -10,10 +10,10 @@ import numpy as np
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ordering.order_on_host import ascending
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.pool import Pool
-from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.lists import (
     Relevant,
     check_whole_lists,

@@ -14,12 +14,12 @@ from jax_rank_metrics._engine.layouts.rows import CountedSlots, Rows
 from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._engine.ordering.keys import is_nan
 from jax_rank_metrics._engine.ordering.outranking import Outranking, outranking
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._engine.ordering.streaming import BestSoFar, CountFn
-from jax_rank_metrics._engine.ranking.data import RankingData
-from jax_rank_metrics._engine.ranking.pool import Pool
-from jax_rank_metrics._engine.ranking.ranked import Ranked
+from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking.ranked_items import Ranked
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.blocks import Block, Catalog
 from jax_rank_metrics._engine.sources.item_groups import (
     GroupCounts,

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.share import share
+from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._ground.types import (
     AxisNames,
     Cut,

@@ -13,10 +13,10 @@ order of a call:
     judgements.py    those that are relevant, excluded or candidates, by ids or attributes
     scorers.py       `ScoreSource`: `Embeddings`, `Scores`, `Sparse` or `LateInteraction`,
                      which give the rows of a batch
-    job.py           all of these in one `EvaluationJob`, which divides queries into batches
+    jobs.py          all of these in one `EvaluationJob`, which divides queries into batches
                      and makes the arrays of each; its `Options` are those of all programs,
                      static: metrics, k, ties, the size of blocks
-    batches.py       which queries share a batch, and their ids padded to few widths
+    batching.py      which queries share a batch, and their ids padded to few widths
     engine.py        `run`: a loop over batches, or over parts of the items that the host
                      reads, and sums of all values
     programs.py      what runs on devices: functions `(options, catalog, queries, state)`

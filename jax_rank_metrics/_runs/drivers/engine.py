@@ -27,9 +27,9 @@ from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._ground.types import Undefined
 from jax_rank_metrics._names import directions
 from jax_rank_metrics._runs.drivers import programs
-from jax_rank_metrics._runs.drivers.batches import Batch
+from jax_rank_metrics._runs.drivers.batching import Batch
 from jax_rank_metrics._runs.drivers.interactions import QUERY, USER
-from jax_rank_metrics._runs.drivers.job import EvaluationJob
+from jax_rank_metrics._runs.drivers.jobs import EvaluationJob
 from jax_rank_metrics._runs.drivers.scorers import Embeddings
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._values.mean import Mean

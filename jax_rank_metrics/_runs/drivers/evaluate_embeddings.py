@@ -19,7 +19,7 @@ from jax_rank_metrics._runs.drivers.interactions import (
     RawInteractions,
     Vocabulary,
 )
-from jax_rank_metrics._runs.drivers.job import (
+from jax_rank_metrics._runs.drivers.jobs import (
     EvaluationJob,
     Options,
     block_size_for,

@@ -13,7 +13,7 @@ from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers.devices import Devices
 from jax_rank_metrics._runs.drivers.engine import Progress, reporting, run
 from jax_rank_metrics._runs.drivers.interactions import NO_IDS, SparseRows, Unit
-from jax_rank_metrics._runs.drivers.job import EvaluationJob, make_options
+from jax_rank_metrics._runs.drivers.jobs import EvaluationJob, make_options
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES
 from jax_rank_metrics._runs.drivers.programs import CatalogArrays

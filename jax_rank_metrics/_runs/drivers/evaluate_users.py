@@ -22,7 +22,7 @@ from jax_rank_metrics._runs.drivers.interactions import (
     read_interactions,
     read_users,
 )
-from jax_rank_metrics._runs.drivers.job import EvaluationJob, make_options, read_groups
+from jax_rank_metrics._runs.drivers.jobs import EvaluationJob, make_options, read_groups
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._runs.evaluation import Evaluation

@@ -33,7 +33,7 @@ from jax_rank_metrics._engine.items import GROUPS
 from jax_rank_metrics._engine.metrics.run import read_ranking
 from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ordering.keys import seeds_of
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ranking import RankingData, data_of
 from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
 from jax_rank_metrics._engine.sources.blocks import Catalog
@@ -50,9 +50,9 @@ from jax_rank_metrics._engine.sources.streams import Stream, StreamState
 from jax_rank_metrics._ground import meshes
 from jax_rank_metrics._ground.one_off import one_off_jit
 from jax_rank_metrics._ground.types import Arrays, AxisNames
-from jax_rank_metrics._runs.drivers.batches import QueryBatch
+from jax_rank_metrics._runs.drivers.batching import QueryBatch
 from jax_rank_metrics._runs.drivers.devices import EVERYWHERE, Array, Devices, Specs
-from jax_rank_metrics._runs.drivers.job import Options
+from jax_rank_metrics._runs.drivers.jobs import Options
 from jax_rank_metrics._runs.drivers.judgements import Membership
 from jax_rank_metrics._values.per_list import PerList
 

@@ -4,7 +4,7 @@ What comes in: files, or any data by query and document. What goes out: a `Joine
 `arguments()` are those of `jrm.rank`, or the values of every query. In the order of a call:
 
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, columns, repeated documents
-    source.py      the bytes of a file, unpacked, and quoted in messages
+    sources.py     the bytes of a file, unpacked, and quoted in messages
     text.py        lines of fields between white space: TREC, svmlight, scores alone, and
                    weights of queries
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query

@@ -15,7 +15,7 @@ from jax_rank_metrics._runs.files.frames import (
     pl,
     series,
 )
-from jax_rank_metrics._runs.files.source import (
+from jax_rank_metrics._runs.files.sources import (
     ZSTD,
     Source,
     check_line_ends,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._ground.optional import LazyLibrary
-from jax_rank_metrics._runs.files.source import half_character
+from jax_rank_metrics._runs.files.sources import half_character
 
 if TYPE_CHECKING:
     import polars as pl

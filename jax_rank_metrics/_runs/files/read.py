@@ -27,7 +27,7 @@ from jax_rank_metrics._runs.files.frames import (
     rows_of_lists,
     standard_names,
 )
-from jax_rank_metrics._runs.files.source import BOM, PACKED, File, Source, unpacked
+from jax_rank_metrics._runs.files.sources import BOM, PACKED, File, Source, unpacked
 
 _EXTENSIONS = {
     **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},

@@ -15,7 +15,7 @@ from jax_rank_metrics._runs.files.frames import (
     pl,
     scores_of_ranks,
 )
-from jax_rank_metrics._runs.files.source import (
+from jax_rank_metrics._runs.files.sources import (
     BOM,
     Source,
     check_line_ends,

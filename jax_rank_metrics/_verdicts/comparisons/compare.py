@@ -22,8 +22,7 @@ from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, c
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.list_values import in_one_order, listing
 from jax_rank_metrics._verdicts.systems.prediction_powered import beside_judge
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
-from jax_rank_metrics._verdicts.systems.systems import (
+from jax_rank_metrics._verdicts.systems.reading import (
     Metrics,
     Path,
     Record,
@@ -35,6 +34,7 @@ from jax_rank_metrics._verdicts.systems.systems import (
     paths_text,
     read,
 )
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 
 def compare(

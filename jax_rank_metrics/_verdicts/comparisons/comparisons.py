@@ -8,7 +8,7 @@ from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.cutoff_names import without_cutoff
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheet import (
+from jax_rank_metrics._verdicts.sheets import (
     Cell,
     Sheet,
     as_html,

@@ -43,8 +43,7 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     listing,
     weights_differ,
 )
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
-from jax_rank_metrics._verdicts.systems.systems import (
+from jax_rank_metrics._verdicts.systems.reading import (
     Keys,
     Metrics,
     Record,
@@ -55,6 +54,7 @@ from jax_rank_metrics._verdicts.systems.systems import (
     only_metric,
     read,
 )
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 PERMUTATIONS = 100_000  # at least
 

@@ -23,8 +23,7 @@ from jax_rank_metrics._verdicts.systems.prediction_powered import (
     judged_lists,
     judged_records,
 )
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
-from jax_rank_metrics._verdicts.systems.systems import (
+from jax_rank_metrics._verdicts.systems.reading import (
     Nested,
     Path,
     Record,
@@ -32,6 +31,7 @@ from jax_rank_metrics._verdicts.systems.systems import (
     nested,
     read,
 )
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 N = TypeVar("N", bound=int | float)
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond

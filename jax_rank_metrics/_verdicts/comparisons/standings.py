@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._values.list_arrays import ROUNDING
-from jax_rank_metrics._verdicts.sheet import (
+from jax_rank_metrics._verdicts.sheets import (
     Cell,
     Sheet,
     as_text,

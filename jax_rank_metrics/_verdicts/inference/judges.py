@@ -15,7 +15,7 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
     WeightedMean,
     deviations,
 )
-from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.sheets import count_text
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -12,11 +12,10 @@ from jax_rank_metrics._values.intervals import checked_level
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison, p_text
 from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._verdicts.plots import drawing
-from jax_rank_metrics._verdicts.sheet import count_text, fixed_point
+from jax_rank_metrics._verdicts.sheets import count_text, fixed_point
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.list_values import ListValues, in_one_order
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
-from jax_rank_metrics._verdicts.systems.systems import (
+from jax_rank_metrics._verdicts.systems.reading import (
     Keys,
     Record,
     Systems,
@@ -27,6 +26,7 @@ from jax_rank_metrics._verdicts.systems.systems import (
     only_metric,
     read,
 )
+from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

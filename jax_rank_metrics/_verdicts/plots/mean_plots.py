@@ -16,8 +16,8 @@ from jax_rank_metrics._names.cutoff_names import cutoff_names, cutoff_of
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import Estimate
 from jax_rank_metrics._verdicts.plots import drawing
-from jax_rank_metrics._verdicts.sheet import count_text
-from jax_rank_metrics._verdicts.systems.systems import Values, is_nested
+from jax_rank_metrics._verdicts.sheets import count_text
+from jax_rank_metrics._verdicts.systems.reading import Values, is_nested
 from jax_rank_metrics._verdicts.tables.estimates import (
     Estimates,
     estimates,

@@ -17,7 +17,7 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     common_undefined,
     listing,
 )
-from jax_rank_metrics._verdicts.systems.systems import (
+from jax_rank_metrics._verdicts.systems.reading import (
     Nested,
     Record,
     Values,

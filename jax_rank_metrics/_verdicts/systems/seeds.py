@@ -15,7 +15,7 @@ from jax_rank_metrics._ground.types import Key
 from jax_rank_metrics._values.list_arrays import ROUNDING
 from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
 from jax_rank_metrics._verdicts.inference.weighted_means import shares_of
-from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.sheets import count_text
 from jax_rank_metrics._verdicts.systems.list_values import ListValues
 
 _FEW_SEEDS = (

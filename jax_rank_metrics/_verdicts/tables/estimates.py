@@ -20,7 +20,7 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
     shares_of,
 )
 from jax_rank_metrics._verdicts.systems.list_values import ListValues, is_by_list
-from jax_rank_metrics._verdicts.systems.systems import FIX_RUNS, Record, Values, read
+from jax_rank_metrics._verdicts.systems.reading import FIX_RUNS, Record, Values, read
 
 # The estimates of each run by the names of metrics and cutoffs; a single run is "".
 Estimates = dict[Hashable, dict[str, Estimate]]

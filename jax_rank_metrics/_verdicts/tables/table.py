@@ -27,7 +27,7 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import (
 )
 from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheet import (
+from jax_rank_metrics._verdicts.sheets import (
     Cell,
     Sheet,
     as_html,
@@ -40,7 +40,7 @@ from jax_rank_metrics._verdicts.sheet import (
     number_with_interval,
 )
 from jax_rank_metrics._verdicts.systems.list_values import listing
-from jax_rank_metrics._verdicts.systems.systems import Record, Systems, Values
+from jax_rank_metrics._verdicts.systems.reading import Record, Systems, Values
 from jax_rank_metrics._verdicts.tables.estimates import (
     Estimates,
     estimates_of,

@@ -15,9 +15,9 @@ from jax_rank_metrics._values.state import State
 from jax_rank_metrics._verdicts.comparisons.comparisons import comparisons_in, record_of
 from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheet import flat_record
+from jax_rank_metrics._verdicts.sheets import flat_record
 from jax_rank_metrics._verdicts.systems.list_values import checked_ids, in_one_order
-from jax_rank_metrics._verdicts.systems.systems import Record, Values, is_spread, read
+from jax_rank_metrics._verdicts.systems.reading import Record, Values, is_spread, read
 from jax_rank_metrics._verdicts.tables.table import sheet_of_means
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._values.state import State
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
 from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
-from jax_rank_metrics._verdicts.sheet import count_text
+from jax_rank_metrics._verdicts.sheets import count_text
 from jax_rank_metrics._verdicts.systems.list_values import (
     FIX,
     SUMMARIES,

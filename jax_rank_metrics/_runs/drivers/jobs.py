@@ -13,7 +13,7 @@ from jax_rank_metrics._engine.sources.attributes import LabelFn
 from jax_rank_metrics._engine.sources.lists import resolve
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.types import AxisNames, ItemGroups, Key, Ties
-from jax_rank_metrics._runs.drivers.batches import (
+from jax_rank_metrics._runs.drivers.batching import (
     Batch,
     Cost,
     QueryBatch,

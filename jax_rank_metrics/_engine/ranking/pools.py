@@ -10,7 +10,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.layouts.base import PoolLayout
 from jax_rank_metrics._engine.ordering.candidates import RawCandidates
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.places import first_stop
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from jax_rank_metrics._engine.items import RawItems
 from jax_rank_metrics._engine.layouts.base import PoolLayout
 from jax_rank_metrics._engine.layouts.packed import Packed
-from jax_rank_metrics._engine.ordering.policy import Policy
+from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ranking.cache import Cache
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._engine.ranking.pool import Pool
-from jax_rank_metrics._engine.ranking.ranked import (
+from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking.ranked_items import (
     NO_ORDER,
     RANK_MORE,
     Ranked,

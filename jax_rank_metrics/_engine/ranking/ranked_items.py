@@ -20,7 +20,7 @@ from jax_rank_metrics._engine.places.soft_places import SoftScores
 from jax_rank_metrics._engine.places.tie_groups import Amount, RankSum
 from jax_rank_metrics._engine.ranking.cache import Cache
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_values
-from jax_rank_metrics._engine.ranking.pool import Pool, ScoredPool
+from jax_rank_metrics._engine.ranking.pools import Pool, ScoredPool
 from jax_rank_metrics._ground import arithmetic, meshes
 from jax_rank_metrics._ground.pytrees import pytree
 
