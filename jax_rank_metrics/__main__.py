@@ -1,6 +1,6 @@
 """`python -m jax_rank_metrics`: the command line."""
 
-from jax_rank_metrics.cli import main
+from jax_rank_metrics import cli
 
 if __name__ == "__main__":
-    main()
+    cli.main()

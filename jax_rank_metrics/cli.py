@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jax_rank_metrics._command import arguments
 from jax_rank_metrics._command.arguments import CommandOptions, Format, note, write_out
-from jax_rank_metrics._ground.choices import (
-    ComparisonTest,
-    DuplicatesOfQrels,
-    Missing,
-    QrelsFormat,
-    Repeats,
-    RunFormat,
-    Unjudged,
-)
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import choices, optional
 from jax_rank_metrics._names.trec import FAMILIES, SETS
 
 if TYPE_CHECKING:
@@ -140,27 +131,27 @@ def app() -> "typer.Typer":
             ),
         ] = False,
         missing: Annotated[
-            Missing | None,
+            choices.Missing | None,
             typer.Option(
                 help="What to do with judged queries that a run lacks: raise an error, "
                 "count them as 0, or leave them out."
             ),
         ] = None,
         unjudged: Annotated[
-            Unjudged | None,
+            choices.Unjudged | None,
             typer.Option(
                 help="What to do with queries of a run that have no judgements."
             ),
         ] = None,
         duplicates: Annotated[
-            DuplicatesOfQrels,
+            choices.DuplicatesOfQrels,
             typer.Option(
                 help="What to do with documents that repeat in a query; max keeps the "
                 "best judgement."
             ),
         ] = "error",
         repeats: Annotated[
-            Repeats,
+            choices.Repeats,
             typer.Option(
                 help="What documents that repeat in a ranked list leave behind: their "
                 "rank, or nothing."
@@ -170,13 +161,13 @@ def app() -> "typer.Typer":
             Format, typer.Option(help="The format of the results.")
         ] = "text",
         qrels_format: Annotated[
-            QrelsFormat | None,
+            choices.QrelsFormat | None,
             typer.Option(
                 help="The format of the judgements; by default, from the extension."
             ),
         ] = None,
         run_format: Annotated[
-            RunFormat | None,
+            choices.RunFormat | None,
             typer.Option(
                 help="The format of the runs; by default, from the extension."
             ),
@@ -210,7 +201,7 @@ def app() -> "typer.Typer":
             ),
         ] = False,
         compare: Annotated[
-            ComparisonTest | None,
+            choices.ComparisonTest | None,
             typer.Option(help="Test each run against the baseline."),
         ] = None,
         baseline: Annotated[
@@ -297,7 +288,7 @@ def app() -> "typer.Typer":
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
         for library in ("optax", "rich", "sklearn"):
-            import_optional(library, "the demo", "demo")
+            optional.import_optional(library, "the demo", "demo")
         if devices is not None:
             # JAX allows this only before it has computed anything. Devices that wait for
             # each other each need a thread, and there may be more of them than cores.
@@ -323,7 +314,7 @@ def main() -> None:
         gc.disable()
     try:
         with _errors_as_lines(2 if is_gate else 1):
-            import_optional("typer", *needed_by)
+            optional.import_optional("typer", *needed_by)
             app()()
     finally:
         gc.freeze()

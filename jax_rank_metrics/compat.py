@@ -7,19 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import gains, inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import gains_of
 from jax_rank_metrics._ground.inputs.list_ids import numbered
-from jax_rank_metrics._ground.types import Gain, Labels, Mask, Weights
 
 
 def keras_rs_list_weights(
-    labels: Labels,
-    weights: Weights,
-    mask: Mask | None = None,
+    labels: types.Labels,
+    weights: types.Weights,
+    mask: types.Mask | None = None,
     *,
-    gain_fn: Gain | None = None,
+    gain_fn: types.Gain | None = None,
 ) -> jax.Array:
     """Derives list weights from item weights as keras_rs and TF-Ranking do.
 
@@ -61,7 +59,7 @@ def keras_rs_list_weights(
     if gain_fn is None:
         relevance = (items.labels >= 1).astype(items.labels.dtype)
     else:
-        relevance = gains_of(gain_fn, items.labels)
+        relevance = gains.gains_of(gain_fn, items.labels)
     relevance = jnp.where(items.exists, relevance, 0)
     relevance_sums = jnp.sum(relevance, axis=-1)  # [lists]
     has_relevant = relevance_sums > 0

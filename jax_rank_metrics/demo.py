@@ -20,7 +20,7 @@ import numpy as np
 from jax.sharding import AxisType
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -217,7 +217,7 @@ def train_with_progress(
 
 def draw(evaluations: dict[str, jrm.Evaluation]) -> "Figure":
     """Draws recall at cutoffs, and the `map` of each query with and without training."""
-    library = import_optional("matplotlib.figure", "demo --save", "plots")
+    library = optional.import_optional("matplotlib.figure", "demo --save", "plots")
     figure: Figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)
     jrm.plots.at_cutoffs(evaluations, "recall", ax=recall_ax)

@@ -16,10 +16,9 @@ from jax_rank_metrics._check.conformance import conformance as conformance
 from jax_rank_metrics._engine.metrics.metric import Metric
 from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ranking import Cache, Ranking, data_of
-from jax_rank_metrics._engine.sources.catalog import rank_scores
+from jax_rank_metrics._engine.sources import catalog, retrieved
 from jax_rank_metrics._engine.sources.rank import rank
-from jax_rank_metrics._engine.sources.retrieved import rank_retrieved
-from jax_rank_metrics._values.merging import merge
+from jax_rank_metrics._values import merging
 from jax_rank_metrics._values.per_list import PerList
 
 _NUM_LISTS, _NUM_ITEMS, _NUM_LISTED = 6, 24, 16
@@ -158,7 +157,7 @@ def check_metric(
         for batch in (is_first_batch, ~is_first_batch)
     ]
     mean = expected.mean().compute()
-    _check_close(f"{spec.name}: merge", merge(*means).compute(), mean)
+    _check_close(f"{spec.name}: merge", merging.merge(*means).compute(), mean)
     _check_rank_order(lists, evaluate, spec.name)
     _check_ids(lists, evaluate, spec.name)
 
@@ -262,7 +261,7 @@ def _check_rank_order(
         )
     )
     values = evaluate(
-        rank_retrieved(untied.labels, untied.mask, columns=untied.columns)
+        retrieved.rank_retrieved(untied.labels, untied.mask, columns=untied.columns)
     )
     expected = evaluate(untied.ranked(ties="stable"))
     _check_same(name, expected, "lists in rank order", values)
@@ -306,7 +305,7 @@ def _check_ids(lists: Lists, evaluate: Callable[..., PerList], name: str) -> Non
     ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))
     listed = lists.map(lambda array: array[:, :_NUM_LISTED])
     rank_with_ids = functools.partial(
-        rank_scores,
+        catalog.rank_scores,
         lists.scores,
         ids,
         listed.labels,

@@ -24,10 +24,10 @@ METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 # Each layer imports only from those before it: room by room, and inside a room in the order
 # of the data. Inside a package, imports must not form a cycle.
 LAYERS = """
-    _ground.choices _ground.optional _ground.messages _ground.pytrees _ground.share
+    _ground.choices _ground.optional _ground.messages _ground.pytrees _ground.shares
     _ground.meshes _ground.types _ground.shards _ground.arithmetic _ground.gains
     _ground.group_amounts _ground.one_off _ground.inputs _ground _names _values
-    _verdicts.sheet _verdicts.inference _verdicts.systems
+    _verdicts.sheets _verdicts.inference _verdicts.systems
     _verdicts.comparisons _verdicts.tables _verdicts.plots _verdicts
     _engine.items _engine.by_options _engine.while_tracing _engine.ordering _engine.layouts
     _engine.places _engine.states _engine.ranking _engine.sources _engine.metrics

@@ -9,25 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
-from jax_rank_metrics._engine.items import label_dtype
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._engine import items
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.gains import exponential_gain, gains_of
-from jax_rank_metrics._ground.types import (
-    ExcludedIds,
-    Gain,
-    Labels,
-    Mask,
-    Number,
-    RaggedIds,
-    RelevantIds,
-    RetrievedIds,
-    Scores,
-    SegmentIds,
-    Weights,
-)
-from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._runs.files.joined import Joined, lists_of_joined
+from jax_rank_metrics._runs import evaluation
+from jax_rank_metrics._runs.files import joined
 from jax_rank_metrics._values import remarks
 
 # Arguments that say something of another one, by that one.
@@ -48,27 +35,27 @@ class _Options(NamedTuple):
         in_order: The names of metrics that read tied items in one order by a hash.
     """
 
-    gain_fn: Gain
-    threshold: Number
+    gain_fn: types.Gain
+    threshold: types.Number
     in_order: Sequence[str]
 
 
 def check(
-    labels: Labels | Joined | Evaluation | None = None,
-    scores: Scores | None = None,
-    mask: Mask | None = None,
-    weights: Weights | None = None,
+    labels: types.Labels | joined.Joined | evaluation.Evaluation | None = None,
+    scores: types.Scores | None = None,
+    mask: types.Mask | None = None,
+    weights: types.Weights | None = None,
     *,
-    gain_fn: Gain = exponential_gain,
-    relevance_threshold: Number = 1,
-    segment_ids: SegmentIds | None = None,
+    gain_fn: types.Gain = exponential_gain,
+    relevance_threshold: types.Number = 1,
+    segment_ids: types.SegmentIds | None = None,
     num_segments: int | None = None,
-    retrieved_ids: RetrievedIds | RaggedIds | None = None,
-    relevant_ids: RelevantIds | RaggedIds | None = None,
-    relevant_labels: RelevantIds | RaggedIds | None = None,
-    exclude_ids: ExcludedIds | None = None,
+    retrieved_ids: types.RetrievedIds | types.RaggedIds | None = None,
+    relevant_ids: types.RelevantIds | types.RaggedIds | None = None,
+    relevant_labels: types.RelevantIds | types.RaggedIds | None = None,
+    exclude_ids: types.ExcludedIds | None = None,
     num_items: int | None = None,
-    metrics: Metrics | None = None,
+    metrics: binding.Metrics | None = None,
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
@@ -155,20 +142,20 @@ def check(
                 "metric without relax= has the gradient 0, and trains nothing)"
             )
     inputs.positive("relevance_threshold", relevance_threshold)
-    bounds = () if metrics is None else bind_all(metrics)
+    bounds = () if metrics is None else binding.bind_all(metrics)
     in_order = [bound.name for bound in bounds if bound.tie_reading == "order"]
     passed = [name for name, value in arguments.items() if value is not None]
     options = _Options(gain_fn, relevance_threshold, in_order)
-    if isinstance(labels, (Joined, Evaluation)):
+    if isinstance(labels, (joined.Joined, evaluation.Evaluation)):
         for name in passed[1:]:
             raise ValueError(
                 f"labels is a {type(labels).__name__}, which has all arrays, but {name} "
                 "is given; leave it out"
             )
-        if isinstance(labels, Evaluation):
+        if isinstance(labels, evaluation.Evaluation):
             return [*labels.remarks]
         _check_gains(gain_fn, labels.labels, labels.mask)
-        lists: Any = lists_of_joined(labels, relevance_threshold, bounds)
+        lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
         of_scores = remarks.remark_on_scores(lists, lists.scores)
         return [*labels.remarks_at(relevance_threshold), *of_scores]
     for partner, names in _COMPANIONS.items():
@@ -221,7 +208,7 @@ def _check_labels(
         inputs.same_shape("scores", scores, "labels", labels.shape)
         exact_scores = _exact_scores(raw_scores, scores)
     least_relevant = inputs.rounded_threshold(
-        options.threshold, label_dtype(labels, np.float64)
+        options.threshold, items.label_dtype(labels, np.float64)
     )
 
     unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
@@ -280,7 +267,7 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
     return values
 
 
-def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+def _check_gains(gain_fn: types.Gain, labels: np.ndarray, exists: np.ndarray) -> None:
     """Raises where the gain of an existing item is infinite, NaN or negative."""
     readable = np.where(exists, labels, np.zeros_like(labels))
     dtype = inputs.float_dtype(jnp.asarray(readable))
@@ -349,7 +336,7 @@ def _check_ids(
         _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
         _check_gains(options.gain_fn, labels, exists & (grades >= 0))
         least_relevant = inputs.rounded_threshold(
-            options.threshold, label_dtype(relevant_labels, np.float64)
+            options.threshold, items.label_dtype(relevant_labels, np.float64)
         )
         relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jax_rank_metrics._engine.calls.signatures import fields
+from jax_rank_metrics._engine.calls import signatures
 from jax_rank_metrics._ground import inputs
 
 Form = Literal["arrays", "documents", "ranked", "queries"]
@@ -207,7 +207,7 @@ def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
 
 def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     """Returns the choice of each option for which a signature stands."""
-    choices = fields(signature)
+    choices = signatures.fields(signature)
     if choices["metric"] != metric:
         raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
     for option, names in options.items():

@@ -11,17 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from jax_rank_metrics._ground.choices import (
-    ComparisonTest,
-    DuplicatesOfQrels,
-    Missing,
-    QrelsFormat,
-    Repeats,
-    RunFormat,
-    Unjudged,
-)
+from jax_rank_metrics._ground import choices, optional
 from jax_rank_metrics._ground.messages import short
-from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES, SETS
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
@@ -49,12 +40,12 @@ class CommandOptions(NamedTuple):
     level: float | None
     depth: int | None
     judged_only: bool
-    missing: Missing | None
-    unjudged: Unjudged | None
-    duplicates: DuplicatesOfQrels
-    repeats: Repeats
-    qrels_format: QrelsFormat | None
-    run_format: RunFormat | None
+    missing: choices.Missing | None
+    unjudged: choices.Unjudged | None
+    duplicates: choices.DuplicatesOfQrels
+    repeats: choices.Repeats
+    qrels_format: choices.QrelsFormat | None
+    run_format: choices.RunFormat | None
     qrels_columns: str | None
     run_columns: str | None
     weights: Path | None
@@ -62,7 +53,7 @@ class CommandOptions(NamedTuple):
     format: Format = "text"
     # Those of `evaluate`.
     per_query: bool = False
-    compare: ComparisonTest | None = None
+    compare: choices.ComparisonTest | None = None
     baseline: str | None = None
     confidence: float = 0.95
     plot: Path | None = None
@@ -226,10 +217,10 @@ def _check_choices(options: CommandOptions) -> None:
 
 def _check_plot(path: Path) -> None:
     """Raises ValueError if matplotlib cannot write a figure to this path."""
-    import_optional("matplotlib", "--plot", "plots")
+    optional.import_optional("matplotlib", "--plot", "plots")
     if not path.parent.is_dir():
         raise ValueError(f"--plot {path}: there is no folder {path.parent}")
-    backends = import_optional("matplotlib.backend_bases", "--plot", "plots")
+    backends = optional.import_optional("matplotlib.backend_bases", "--plot", "plots")
     endings = backends.FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in endings:
         raise ValueError(

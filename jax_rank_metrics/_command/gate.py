@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._command import measuring, report, request
-from jax_rank_metrics._command.arguments import CommandOptions, write_out
+from jax_rank_metrics._command import arguments, measuring, report, request
 from jax_rank_metrics._names import directions
+from jax_rank_metrics._values import on_host
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.on_host import HostSums
 from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons import power
@@ -54,7 +53,7 @@ def verdicts(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.nd
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
 
 
-def gate(options: CommandOptions) -> int:
+def gate(options: arguments.CommandOptions) -> int:
     """Measures a candidate and its baseline, prints the verdict, and returns its code.
 
     Raises:
@@ -98,7 +97,7 @@ def gate(options: CommandOptions) -> int:
         results: Any = tests(alpha)
         if floor is not None:
             # As `evaluate` has it: that of hits is Wilson's, which never has the width 0.
-            sums = [HostSums.of_lists(x, Mean) for x in run.lists.values()]
+            sums = [on_host.HostSums.of_lists(x, Mean) for x in run.lists.values()]
             results = [x.estimates(1 - 2 * alpha, "auto")[0] for x in sums]
         return np.array([(x.low, x.high) for x in results], np.float64) - (floor or 0.0)
 
@@ -148,7 +147,7 @@ def gate(options: CommandOptions) -> int:
     if options.format == "json":
         document = {"verdict": verdict, "exit_code": code, "margin": margin}
         document |= {"alpha": alpha, "metrics": table.records, "queries": rows}
-        write_out(sheets.json_of(document))
+        arguments.write_out(sheets.json_of(document))
         return code
     of_metrics = itertools.groupby(rows, lambda row: row["metric"])
     first_rows = (row for _, group in of_metrics for row in [*group][:MAX_QUERIES])
@@ -157,7 +156,7 @@ def gate(options: CommandOptions) -> int:
     tables = [table, _sheet(decided, *columns, MOVES)] if decided else [table]
     as_text = sheets.as_markdown if options.format == "markdown" else sheets.as_text
     headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
-    write_out("\n\n".join([headline, *map(as_text, tables)]) + "\n")
+    arguments.write_out("\n\n".join([headline, *map(as_text, tables)]) + "\n")
     return code
 
 

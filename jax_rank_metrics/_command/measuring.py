@@ -7,31 +7,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from jax_rank_metrics._command import report, request
-from jax_rank_metrics._command.arguments import (
-    STDIN,
-    CommandOptions,
-    members,
-    note,
-    write_out,
-)
-from jax_rank_metrics._ground.messages import arguments_as
-from jax_rank_metrics._names import directions
-from jax_rank_metrics._names.trec import NOT_MEASURED, RUN_LINES
-from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._runs.files.frames import SUBTOPIC, ValueColumn, pl
-from jax_rank_metrics._runs.files.join import Joined, joined_of
+from jax_rank_metrics._command import arguments, report, request
+from jax_rank_metrics._command.arguments import note
+from jax_rank_metrics._ground import messages
+from jax_rank_metrics._names import directions, trec
+from jax_rank_metrics._runs import evaluation
+from jax_rank_metrics._runs.files import frames, join, sources
+from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._runs.files.judged_run import find_judged
 from jax_rank_metrics._runs.files.read import format_of, read
-from jax_rank_metrics._runs.files.sources import Source
 from jax_rank_metrics._runs.files.text import read_weights
-from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
-from jax_rank_metrics._verdicts.systems.reading import Record
+from jax_rank_metrics._verdicts.comparisons import comparisons
+from jax_rank_metrics._verdicts.systems import reading
 
 T = TypeVar("T")
 
 
-def evaluate(options: CommandOptions) -> None:
+def evaluate(options: arguments.CommandOptions) -> None:
     """Reads judgements and runs, measures the runs, and prints the results.
 
     Args:
@@ -43,11 +35,11 @@ def evaluate(options: CommandOptions) -> None:
         OSError: if a file cannot be opened.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
-    names = members(options.words, options.trec)
-    if absent := [name for name in names if name in NOT_MEASURED]:
+    names = arguments.members(options.words, options.trec)
+    if absent := [name for name in names if name in trec.NOT_MEASURED]:
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
     baseline = options.baseline_run
-    runs: dict[str, Evaluation] = {}
+    runs: dict[str, evaluation.Evaluation] = {}
     tags: dict[str, str | None] = {}
     skipped: list[str] = []
     for name, run, joined, tag in measured(options, metrics):
@@ -57,14 +49,14 @@ def evaluate(options: CommandOptions) -> None:
         tags[name] = tag
         skipped += skipped_queries(name, joined)
     note_all(runs, skipped)
-    tests = Comparisons(())
+    tests = comparisons.Comparisons(())
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
     if options.plot is not None:
         report.check_values_per_query(runs, "--plot")
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
-        run_lines = [name for name in RUN_LINES if name in names]
+        run_lines = [name for name in trec.RUN_LINES if name in names]
         text = report.as_trec(runs, metrics, per_query, run_lines, tags)
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
@@ -72,20 +64,24 @@ def evaluate(options: CommandOptions) -> None:
         text = report.as_json(runs, tests, per_query, level)
     else:
         text = report.as_text(runs, tests, per_query, level, options.format)
-    write_out(text)  # first, so that a figure that fails takes no number with it
+    arguments.write_out(
+        text
+    )  # first, so that a figure that fails takes no number with it
     if options.plot is not None:
         report.draw(runs, tests, baseline, options.plot, level)
 
 
 def measured(
-    options: CommandOptions, metrics: list[request.RequestedMetric], first: int = 0
-) -> Iterator[tuple[str, Evaluation, Joined, str | None]]:
+    options: arguments.CommandOptions,
+    metrics: list[request.RequestedMetric],
+    first: int = 0,
+) -> Iterator[tuple[str, evaluation.Evaluation, join.Joined, str | None]]:
     """Reads, joins and measures runs from the first, with a progress bar on a terminal.
 
     Yields the name, the values, the documents, and the tag of each, if its file has one.
     """
     judged, _ = _read(options, options.qrels, "relevance")
-    if options.level is not None and SUBTOPIC in judged.columns:
+    if options.level is not None and frames.SUBTOPIC in judged.columns:
         raise ValueError(
             f"--level {options.level}: a document of {_source(options.qrels)} is "
             "relevant if it is to any subtopic; leave --level out"
@@ -99,8 +95,8 @@ def measured(
         try:
             judged_run = find_judged(judged, rows, ties, options.repeats)
             choices = dict(judged_run.choices) | {"rows": options.duplicates}
-            with arguments_as(missing="--missing", unjudged="--unjudged"):
-                joined = joined_of(
+            with messages.arguments_as(missing="--missing", unjudged="--unjudged"):
+                joined = join.joined_of(
                     judged_run._replace(choices=choices),
                     missing="zero" if options.complete else options.missing or default,
                     unjudged=options.unjudged or default,
@@ -110,7 +106,7 @@ def measured(
                 )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        with arguments_as(format="--qrels-format"):
+        with messages.arguments_as(format="--qrels-format"):
             run = report.measure(metrics, joined, weights)
         yield name, run, joined, tag
 
@@ -126,7 +122,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 
 
 def _read(
-    options: CommandOptions, path: Path, value: ValueColumn
+    options: arguments.CommandOptions, path: Path, value: frames.ValueColumn
 ) -> "tuple[pl.DataFrame, str | None]":
     """Reads judgements or a run, by their options; see `read`."""
     format: str | None = options.qrels_format
@@ -143,11 +139,11 @@ def _read(
     if columns is not None:
         names = tuple(name.strip() for name in columns.split(","))
     spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
-    with arguments_as(**spelling, duplicates="--duplicates"):
+    with messages.arguments_as(**spelling, duplicates="--duplicates"):
         return read(_source(path), format, names, duplicates, value)
 
 
-def skipped_queries(name: str, joined: Joined) -> list[str]:
+def skipped_queries(name: str, joined: join.Joined) -> list[str]:
     """Returns a note on the judged queries that means leave out, if there are any."""
     number = int((joined.list_weights == 0).sum())
     text = (
@@ -185,17 +181,17 @@ def note_all(runs: report.Runs, skipped: Iterable[str]) -> None:
         for run in runs.values()
         for label, lists in report.of_values(run).lists.items()
         if directions.is_lower_better((label,))
-        for undefined, queries in [Record(label, (), lists).lists.zero_counts()]
+        for undefined, queries in [reading.Record(label, (), lists).lists.zero_counts()]
         if undefined
     )
     for text in zeros:
         note(text)
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path) -> sources.Source:
     """Returns the file at a path, or stdin for a dash."""
-    if path == STDIN:
+    if path == arguments.STDIN:
         if sys.stdin is None:
             raise ValueError("- is stdin, which is closed; pass a file")
-        return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
-    return Source.of(path)
+        return sources.Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
+    return sources.Source.of(path)

@@ -11,21 +11,20 @@ from typing import Any
 import jax
 import numpy as np
 
-from jax_rank_metrics._command.request import RequestedMetric
+from jax_rank_metrics._command import request
 from jax_rank_metrics._engine.calls.signatures import Signature
-from jax_rank_metrics._ground.choices import ComparisonTest
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import choices, optional
 from jax_rank_metrics._ground.types import Number
 from jax_rank_metrics._names.cutoff_names import by_label, cutoff_of
 from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._runs.files.join import Joined
+from jax_rank_metrics._runs.files import join
+from jax_rank_metrics._values import per_list
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import Estimate, HostSums
-from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
-from jax_rank_metrics._verdicts.plots.verdict_plots import ROW
+from jax_rank_metrics._verdicts.plots import verdict_plots
 from jax_rank_metrics._verdicts.tables.table import Format, table
 
 # Evaluations of the queries that count, by the names of runs. Their metrics are labels: the
@@ -34,8 +33,8 @@ Runs = Mapping[str, Evaluation]
 
 
 def measure(
-    metrics: Sequence[RequestedMetric],
-    joined: Joined,
+    metrics: Sequence[request.RequestedMetric],
+    joined: join.Joined,
     weights: Mapping[str, float] | None = None,
 ) -> Evaluation:
     """Measures every metric on every query that counts.
@@ -62,7 +61,7 @@ def measure(
         list_weights = np.array([weights[name] for name in names])
         is_counted &= list_weights > 0
     states: dict[str, Mean] = {}
-    lists: dict[str, PerList] = {}
+    lists: dict[str, per_list.PerList] = {}
     remarks, signature = joined.remarks_at(0), dict[str, Signature]()
     if metrics:  # else there are lines about the whole run
         bounds = [metric.bound for metric in metrics]
@@ -134,7 +133,7 @@ def _signatures(runs: Runs) -> dict[str, str]:
 
 
 def compare(
-    runs: Runs, baseline: str, test: ComparisonTest, level: Number
+    runs: Runs, baseline: str, test: choices.ComparisonTest, level: Number
 ) -> Comparisons:
     """Compares each other run with the baseline, label by label."""
     check_values_per_query(runs, "--compare")
@@ -262,7 +261,7 @@ def as_text(
 
 def as_trec(
     runs: Runs,
-    metrics: Sequence[RequestedMetric],
+    metrics: Sequence[request.RequestedMetric],
     per_query: bool,
     run_lines: Sequence[str],
     tags: Mapping[str, str | None],
@@ -326,7 +325,7 @@ def draw(
     the differences of several other runs; and a line over the cutoffs of the metric, if it
     has several.
     """
-    library = import_optional("matplotlib.figure", "--plot", "plots")
+    library = optional.import_optional("matplotlib.figure", "--plot", "plots")
     labels = [*of_values(runs[baseline])]
     label = labels[0]
     lists = {name: run.lists[label] for name, run in runs.items()}
@@ -352,7 +351,7 @@ def draw(
         options = {"names": names, "metric": label, "level": level}
         panels.append((3.6, lambda ax: plots.differences(*pair, **options, ax=ax)))
     if tests:
-        height = 1.2 + ROW * (len(tests) + len(contenders))
+        height = 1.2 + verdict_plots.ROW * (len(tests) + len(contenders))
         names = baseline, contenders[0] if len(contenders) == 1 else "run"
         panels.append((height, lambda ax: plots.forest(tests, names=names, ax=ax)))
     if metrics_at_cutoffs.count(metric) > 1:

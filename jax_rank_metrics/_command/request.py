@@ -13,8 +13,7 @@ from jax_rank_metrics._ground import gains
 from jax_rank_metrics._names import grammar
 from jax_rank_metrics._names import trec as _trec
 from jax_rank_metrics._names.cutoff_names import cutoff_names
-from jax_rank_metrics._runs.files.joined import COLUMNS
-from jax_rank_metrics._runs.files.judged_run import TOPICS
+from jax_rank_metrics._runs.files import joined, judged_run
 from jax_rank_metrics._values.per_list import PerList
 
 COUNTS = (
@@ -85,7 +84,7 @@ def _metric(word: str, trec: bool, level: float | None) -> RequestedMetric:
     parsed = parse(in_full)
     bound = _with_options(parsed, trec, level, parsed.k is not None)
     for column in bound.spec.columns:
-        if column not in (*COLUMNS, TOPICS):
+        if column not in (*joined.COLUMNS, judged_run.TOPICS):
             raise ValueError(
                 f"-m {word} reads the column {column!r}, which files of judgements and "
                 "runs do not hold; measure it from Python"

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
-from jax_rank_metrics._ground.types import PositionFn
+from jax_rank_metrics._ground import types
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class EqualPartial(functools.partial[T]):
     """
 
     @property
-    def position_fn(self) -> PositionFn | None:
+    def position_fn(self) -> types.PositionFn | None:
         """The function of ranks that is summed over places; None where there is none."""
         return self.keywords.get("position_fn")
 

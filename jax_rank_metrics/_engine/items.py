@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jax import export, lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, pytrees
 
 # The column of memberships in groups. It alone is a matter of fact for every item, whether
 # anybody has judged it or not.
@@ -80,7 +79,7 @@ export.register_namedtuple_serialization(
 )
 
 
-@pytree("dtype")
+@pytrees.pytree("dtype")
 class RawItems:
     """Items of lists as they were passed, `[*lists, items]`.
 

@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.types import Discount, Gain, Number
+from jax_rank_metrics._ground import arithmetic, types
 
 
 def exponential_gain(labels: jax.Array) -> jax.Array:
@@ -56,7 +55,7 @@ def linear_gain(labels: jax.Array) -> jax.Array:
     return labels
 
 
-def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
+def gains_of(gain_fn: types.Gain, labels: jax.Array) -> jax.Array:
     """Returns one gain per label, in the dtype of the labels.
 
     A `gain_fn` that returns a scalar gives this gain to every label.
@@ -123,7 +122,7 @@ class log_discount:
         TypeError: if the base is not a Python number.
     """
 
-    base: Number
+    base: types.Number
 
     def __post_init__(self) -> None:
         if isinstance(self.base, bool) or not isinstance(
@@ -140,7 +139,7 @@ class log_discount:
         return math.log(self.base) / jnp.log1p(ranks)
 
 
-def discounts_of(discount_fn: Discount, ranks: jax.Array) -> jax.Array:
+def discounts_of(discount_fn: types.Discount, ranks: jax.Array) -> jax.Array:
     """Returns one multiplier per rank, in the dtype of the ranks.
 
     A `discount_fn` that returns a scalar gives this multiplier to every rank.
@@ -152,7 +151,7 @@ def discounts_of(discount_fn: Discount, ranks: jax.Array) -> jax.Array:
 
 
 def _elementwise(
-    function: Gain | Discount, x: jax.Array, names: tuple[str, str, str]
+    function: types.Gain | types.Discount, x: jax.Array, names: tuple[str, str, str]
 ) -> jax.Array:
     """Applies a function of a user; `names` are its own, of a result and of an argument."""
     results, (name, result, argument) = arithmetic.as_real(function(x), x.dtype), names

@@ -7,8 +7,8 @@ share these functions.
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._ground.arithmetic import ratio, total
-from jax_rank_metrics._ground.types import Comparison
+from jax_rank_metrics._ground import arithmetic, types
+from jax_rank_metrics._ground.arithmetic import ratio
 
 
 def shares(amounts: jax.Array) -> jax.Array:
@@ -17,7 +17,7 @@ def shares(amounts: jax.Array) -> jax.Array:
     >>> shares(jnp.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
     [[0.75, 0.25], [0.0, 0.0]]
     """
-    return ratio(amounts, total(amounts)[..., None])
+    return ratio(amounts, arithmetic.total(amounts)[..., None])
 
 
 def jensen_shannon(amounts: jax.Array, target: jax.Array) -> jax.Array:
@@ -40,11 +40,11 @@ def _relative_entropy(p: jax.Array, q: jax.Array) -> jax.Array:
     # negative, so that nothing cancels where p and q are alike.
     quotient = jnp.where(p > 0, p, 1) / jnp.where(q > 0, q, 1)
     terms = p * jnp.log(jnp.where(p > 0, quotient, 1)) - (p - q)
-    return total(jnp.maximum(terms, 0))
+    return arithmetic.total(jnp.maximum(terms, 0))
 
 
 def compared(
-    amounts: jax.Array, is_present: jax.Array, comparison: Comparison
+    amounts: jax.Array, is_present: jax.Array, comparison: types.Comparison
 ) -> jax.Array:
     """Compares the largest amount of a group with the smallest, `[…]`.
 

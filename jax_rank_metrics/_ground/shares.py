@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground import messages
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class share:
 
     fraction: float | int
 
-    @short_errors()
+    @messages.short_errors()
     def __post_init__(self) -> None:
         value: object = self.fraction
         kinds = (int, float, np.integer, np.floating)

@@ -13,8 +13,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
+from jax_rank_metrics._ground import shares
 from jax_rank_metrics._ground.meshes import AxisNames as AxisNames
-from jax_rank_metrics._ground.shares import share
 
 Arrays = Any  # a pytree of arrays, such as one array, or a dict of several
 
@@ -87,7 +87,7 @@ Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 Cut = int | None | jax.Array
 
 Number = float | int
-Cutoffs = int | share | Sequence[int | share | None] | None
+Cutoffs = int | shares.share | Sequence[int | shares.share | None] | None
 RankCutoffs = int | Sequence[int | None] | None  # where the number of ranks is static
 
 # Options. Run-time checks read the choices from these types.

@@ -9,9 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 
-from jax_rank_metrics._ground import gains
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.shares import share
+from jax_rank_metrics._ground import gains, messages, shares
 from jax_rank_metrics._names import facts, trec
 
 SHORT = {"rel": "relevance_threshold"}
@@ -77,7 +75,7 @@ class MetricName(str):
     """The name of a metric as the value of an option, as in "residual(of=rbp(p=0.9))"."""
 
 
-@short_errors()
+@messages.short_errors()
 def read(text: str) -> tuple[str, list[tuple[str, object]]]:
     """Returns the name of a metric in lower case, and the options that the text sets.
 
@@ -192,10 +190,10 @@ def cutoffs_in(text: str, option: str) -> object:
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
-def _rank_or_share(text: str) -> int | share | None:
+def _rank_or_share(text: str) -> int | shares.share | None:
     if text == "all":
         return None
-    return share.of_percent(text[:-1]) if text.endswith("%") else int(text)
+    return shares.share.of_percent(text[:-1]) if text.endswith("%") else int(text)
 
 
 def options_in(text: str | None) -> list[tuple[str, object]]:

@@ -7,15 +7,11 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from jax_rank_metrics._engine.calls.signatures import Signature
-from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._engine.calls import signatures
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._values import merging
+from jax_rank_metrics._values import merging, on_host, per_list
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.merging import StatesByName
-from jax_rank_metrics._values.on_host import HostSums, states_of_groups
-from jax_rank_metrics._values.per_list import PerList
 
 E = TypeVar("E", bound="Evaluation")
 # What a driver measures beside the metrics of a call reads no labels.
@@ -23,7 +19,7 @@ _OF_ITEMS_ALONE = ("popularity", "novelty", "intra_list_diversity")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(StatesByName):
+class Evaluation(merging.StatesByName):
     """The result of a whole evaluation: means, values of every query, and ids found.
 
     It is a mapping from the names of metrics to their states: `evaluation["ndcg@10"]` is a
@@ -53,13 +49,13 @@ class Evaluation(StatesByName):
     _unit, _units = "query", "queries"
 
     states: dict[str, Mean]
-    lists: dict[str, PerList]
+    lists: dict[str, per_list.PerList]
     retrieved_ids: np.ndarray
     undefined: types.Undefined
     remarks: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     query_ids: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     num_queries: int = dataclasses.field(default=-1, kw_only=True)
-    signature: dict[str, Signature] = dataclasses.field(
+    signature: dict[str, signatures.Signature] = dataclasses.field(
         default_factory=dict, kw_only=True
     )
 
@@ -73,7 +69,7 @@ class Evaluation(StatesByName):
         """The ids of queries, by which `compare` pairs the values of two models."""
         return self.query_ids
 
-    @short_errors()
+    @messages.short_errors()
     def by(
         self, groups: Iterable[Hashable] | Mapping[Any, Hashable]
     ) -> dict[Hashable, dict[str, Mean]]:
@@ -111,7 +107,7 @@ class Evaluation(StatesByName):
         # [queries] numbers of groups, and how many groups there are.
         groups_of = packed.segment_ids, len(packed.ids)
         states = {
-            name: states_of_groups(self.lists[name], type(state), *groups_of)
+            name: on_host.states_of_groups(self.lists[name], type(state), *groups_of)
             for name, state in self.items()
         }
         by_group = {
@@ -169,7 +165,7 @@ class Evaluation(StatesByName):
             for name in self.lists
         }
         states = {
-            name: HostSums.of_lists(lists[name], type(state)).state()
+            name: on_host.HostSums.of_lists(lists[name], type(state)).state()
             if lists
             else merging.merge(*(part[name] for part in parts))
             for name, state in self.items()

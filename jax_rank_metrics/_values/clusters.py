@@ -6,19 +6,14 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.inputs.list_ids import numbered
-from jax_rank_metrics._ground.types import Undefined
-from jax_rank_metrics._values.list_arrays import (
-    ListArrays,
-    columns_of,
-    counted_weights,
-    filled,
-    list_shape_of,
-)
+from jax_rank_metrics._values import list_arrays
 
 
-def joined(lists: ListArrays, ids: Any, undefined: Undefined) -> tuple[Any, Any, Any]:
+def joined(
+    lists: list_arrays.ListArrays, ids: Any, undefined: types.Undefined
+) -> tuple[Any, Any, Any]:
     """Computes the values, weights and `defined` of `PerList.cluster`."""
     arrays = lists.values, lists.weights, lists.defined
     if any(isinstance(x, Tracer) for x in arrays):
@@ -30,10 +25,12 @@ def joined(lists: ListArrays, ids: Any, undefined: Undefined) -> tuple[Any, Any,
         raise ValueError(
             "lists lie on several hosts; pass the ids of clusters to bootstrap"
         )
-    numbers, num_clusters = cluster_numbers("ids", ids, list_shape_of(lists))
-    values, weights, defined = columns_of(lists)
-    values = filled(values, defined, undefined)
-    weights = counted_weights(weights, defined, undefined)
+    numbers, num_clusters = cluster_numbers(
+        "ids", ids, list_arrays.list_shape_of(lists)
+    )
+    values, weights, defined = list_arrays.columns_of(lists)
+    values = list_arrays.filled(values, defined, undefined)
+    weights = list_arrays.counted_weights(weights, defined, undefined)
     dtype = inputs.float_dtype(lists.values, lists.weights)
     values, weights = (
         x.astype(dtype) for x in join_clusters(values, weights, numbers, num_clusters)

@@ -10,8 +10,7 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, meshes, pytrees
 
 T = TypeVar("T")
 Floats = tuple[jax.Array, ...]
@@ -58,7 +57,7 @@ def _product_jvp(
     return _product(a, b), (slope, jnp.zeros_like(slope))
 
 
-@pytree()
+@pytrees.pytree()
 class FloatPair:
     """`high + low`: a number of any shape in twice the precision of its dtype.
 

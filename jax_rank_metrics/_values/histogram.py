@@ -11,16 +11,13 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import Number, Undefined
-from jax_rank_metrics._values import moments
-from jax_rank_metrics._values.double_floats import canonical
+from jax_rank_metrics._ground import inputs, pytrees, types
+from jax_rank_metrics._values import double_floats, moments
 from jax_rank_metrics._values.list_arrays import ListArrays, list_shape_of
 from jax_rank_metrics._values.state import State, stacked_shape
 
 
-@pytree("edges")
+@pytrees.pytree("edges")
 class Histogram(State):
     """The distribution of the values of lists: counts by bin, the smallest, the largest.
 
@@ -66,7 +63,7 @@ class Histogram(State):
     def empty(
         cls,
         shape: tuple[int, ...] = (),
-        edges: Sequence[Number] | np.ndarray | None = None,
+        edges: Sequence[types.Number] | np.ndarray | None = None,
         bins: int = 100,
     ) -> "Histogram":
         """Returns the state of no lists, the identity of merge.
@@ -88,12 +85,12 @@ class Histogram(State):
     @property
     def min(self) -> jax.Array:
         """The exact smallest value, `[*k]`; 0 where nothing counted."""
-        return _extremes(canonical(self))[0]
+        return _extremes(double_floats.canonical(self))[0]
 
     @property
     def max(self) -> jax.Array:
         """The exact largest value, `[*k]`; 0 where nothing counted."""
-        return _extremes(canonical(self))[1]
+        return _extremes(double_floats.canonical(self))[1]
 
     def quantile(self, q: Any) -> jax.Array:
         """The value below which a share q of the lists lies, `[*k]`; 0 for no lists.
@@ -118,7 +115,7 @@ class Histogram(State):
         if not isinstance(q, Tracer) and not 0 <= q <= 1:
             raise ValueError(f"q is {q!r}; {fix}")
         dtype = jax.dtypes.canonicalize_dtype(float)
-        return _quantile(canonical(self), jnp.asarray(q, dtype))
+        return _quantile(double_floats.canonical(self), jnp.asarray(q, dtype))
 
     def compute(self) -> jax.Array:
         """The median, `[*k]`: `quantile(0.5)`; 0 where nothing counted."""
@@ -151,7 +148,7 @@ def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
 
 @partial(jax.jit, static_argnums=(1, 2))
 def histogram_of(
-    lists: ListArrays, edges: tuple[float, ...], undefined: Undefined
+    lists: ListArrays, edges: tuple[float, ...], undefined: types.Undefined
 ) -> Histogram:
     """Computes the state of `PerList.quantiles`."""
     dtype = jax.dtypes.canonicalize_dtype(float)

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground import inputs, messages
 
 # Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
 # level of 0.95 the quantile for 1/32 is 10⁵¹ already.
@@ -29,7 +28,7 @@ NOT_FOR_GEOMETRIC_MEANS = (
 )
 
 
-@short_errors()
+@messages.short_errors()
 def checked_level(level: Any) -> float:
     """Returns the level as a float.
 

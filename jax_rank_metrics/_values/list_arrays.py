@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs, shards
+from jax_rank_metrics._ground import inputs, shards, types
 from jax_rank_metrics._ground.arithmetic import where_kept
-from jax_rank_metrics._ground.types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
 B = TypeVar("B", bound=jax.Array | np.ndarray)
@@ -33,7 +32,7 @@ class ListArrays:
     values: Array
     weights: Array
     defined: Array
-    undefined: Undefined = "zero"
+    undefined: types.Undefined = "zero"
     cutoff_weights: bool = False
     is_ratio: bool = False
     is_share: bool = False
@@ -132,7 +131,7 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
     return lists._list_shape
 
 
-def filled(values: B, defined: jax.Array | np.ndarray, undefined: Undefined) -> B:
+def filled(values: B, defined: jax.Array | np.ndarray, undefined: types.Undefined) -> B:
     """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
 
     In lists that are left out, and in those that count as 0, values are 0 already.
@@ -141,7 +140,7 @@ def filled(values: B, defined: jax.Array | np.ndarray, undefined: Undefined) -> 
 
 
 def counted_weights(
-    weights: B, defined: jax.Array | np.ndarray, undefined: Undefined
+    weights: B, defined: jax.Array | np.ndarray, undefined: types.Undefined
 ) -> B:
     """Returns weights, 0 where the metric is undefined if such lists are left out."""
     return where_kept(defined, weights, 0) if undefined == "skip" else weights

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from jax_rank_metrics._ground import inputs, shards
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import inputs, pytrees, shards
 from jax_rank_metrics._ground.types import IntervalMethod, Number, Undefined
 from jax_rank_metrics._names import facts
 from jax_rank_metrics._values import intervals, moments
@@ -22,7 +21,7 @@ M = TypeVar("M", bound="Mean")
 FLOOR = 1e-5  # of geometric means, that of trec_eval
 
 
-@pytree()
+@pytrees.pytree()
 class Mean(State):
     """A weighted mean over lists, held as sums: merging two states adds them.
 
@@ -241,7 +240,7 @@ class Mean(State):
         return low, high
 
 
-@pytree()
+@pytrees.pytree()
 class GeometricMean(Mean):
     """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 

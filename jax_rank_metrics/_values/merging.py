@@ -12,19 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._ground import inputs, meshes
-from jax_rank_metrics._ground.types import AxisNames, Undefined
+from jax_rank_metrics._ground import inputs, meshes, types
 from jax_rank_metrics._names.cutoff_names import cutoff_names
-from jax_rank_metrics._values.double_floats import (
-    FloatPair,
-    canonical,
-    is_count,
-    is_pair,
-    merge_two,
-    reduce_axis,
-)
+from jax_rank_metrics._values import double_floats, per_list
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._values.state import (
     State,
     check_mergeable,
@@ -46,8 +37,8 @@ class StatesByName(Mapping[str, Mean]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     states: dict[str, Mean]
-    lists: dict[str, PerList]
-    undefined: Undefined
+    lists: dict[str, per_list.PerList]
+    undefined: types.Undefined
 
     @property
     def list_ids(self) -> np.ndarray | None:
@@ -94,14 +85,14 @@ _LONG = 2**12
 
 
 @overload
-def mean(lists: PerList, undefined: Undefined | None = None) -> Mean: ...
+def mean(lists: per_list.PerList, undefined: types.Undefined | None = None) -> Mean: ...
 @overload
 def mean(
-    lists: dict[K, PerList], undefined: Undefined | None = None
+    lists: dict[K, per_list.PerList], undefined: types.Undefined | None = None
 ) -> dict[K, Mean]: ...
 @overload
-def mean(lists: object, undefined: Undefined | None = None) -> Any: ...
-def mean(lists: object, undefined: Undefined | None = None) -> object:
+def mean(lists: object, undefined: types.Undefined | None = None) -> Any: ...
+def mean(lists: object, undefined: types.Undefined | None = None) -> object:
     """Returns the `Mean` of every `PerList` in a pytree, a state that can be merged.
 
     Args:
@@ -119,7 +110,7 @@ def mean(lists: object, undefined: Undefined | None = None) -> object:
     '0.75'
     """
     inputs.check_undefined(undefined)
-    check_leaves(lists, PerList, "lists")
+    check_leaves(lists, per_list.PerList, "lists")
     means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
     return in_order(lists, means)
 
@@ -153,10 +144,10 @@ def merge(*states: T) -> T:
             "merge it with; pass merge(a, b) or merge(*states)"
         )
     check_leaves(states[0], State, "states")
-    merged = canonical(states[0])
+    merged = double_floats.canonical(states[0])
     for tree in states[1:]:
         _check_same_states(states[0], tree)
-        merged = merge_two(merged, canonical(tree))
+        merged = double_floats.merge_two(merged, double_floats.canonical(tree))
     return in_order(states[0], merged)
 
 
@@ -179,10 +170,12 @@ def reduce(stacked: T) -> T:
     check_leaves(stacked, State, "stacked")
     for state in leaves_of(stacked):
         check_stacked(state)
-    return in_order(stacked, reduce_axis(canonical(stacked)))
+    return in_order(
+        stacked, double_floats.reduce_axis(double_floats.canonical(stacked))
+    )
 
 
-def all_reduce(states: T, axis_name: AxisNames) -> T:
+def all_reduce(states: T, axis_name: types.AxisNames) -> T:
     """Merges states over the devices of one or more mesh axes.
 
     Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
@@ -223,24 +216,28 @@ def all_reduce(states: T, axis_name: AxisNames) -> T:
     return in_order(states, fold_over(states, axis_name))
 
 
-def fold_over(states: T, axis_name: AxisNames) -> T:
+def fold_over(states: T, axis_name: types.AxisNames) -> T:
     """Merges states, or their leaves, over devices, without the checks of `all_reduce`."""
 
-    def slots(x: FloatPair | jax.Array) -> Any:
+    def slots(x: double_floats.FloatPair | jax.Array) -> Any:
         """Stacks floats as `[devices, …]`; sums counts and long pairs to `[1, …]`."""
-        if isinstance(x, FloatPair):
+        if isinstance(x, double_floats.FloatPair):
             if x.high.size > _LONG:
                 return jax.tree.map(lambda x: x[None], _fold_parts(x, axis_name))
             return jax.tree.map(lambda x: meshes.stack_over(x, axis_name), x)
-        if is_count(x):
+        if double_floats.is_count(x):
             return meshes.sum_counts_over(x, axis_name)[None]
         return meshes.stack_over(x, axis_name)
 
     # Every device folds the slots in one order, and so to the same bits.
-    return reduce_axis(jax.tree.map(slots, states, is_leaf=is_pair))
+    return double_floats.reduce_axis(
+        jax.tree.map(slots, states, is_leaf=double_floats.is_pair)
+    )
 
 
-def _fold_parts(pair: FloatPair, axis_name: AxisNames) -> FloatPair:
+def _fold_parts(
+    pair: double_floats.FloatPair, axis_name: types.AxisNames
+) -> double_floats.FloatPair:
     """Adds long pairs over devices: each adds a part for all, and they exchange the sums.
 
     Of all pairs of all devices, each device then holds and adds no more than its own
@@ -256,7 +253,7 @@ def _fold_parts(pair: FloatPair, axis_name: AxisNames) -> FloatPair:
         flat = meshes.concatenate_over(x, axis_name, 0)
         return flat[:size].reshape(pair.high.shape)
 
-    return jax.tree.map(join, reduce_axis(jax.tree.map(cut, pair)))
+    return jax.tree.map(join, double_floats.reduce_axis(jax.tree.map(cut, pair)))
 
 
 @overload
@@ -371,7 +368,7 @@ def in_order(like: object, tree: T) -> T:
 
 
 def _is_per_list(tree: object) -> bool:
-    return isinstance(tree, PerList)
+    return isinstance(tree, per_list.PerList)
 
 
 def _check_same_states(first: object, second: object) -> None:

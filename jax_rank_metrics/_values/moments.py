@@ -10,16 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._ground.arithmetic import ratio, widen
-from jax_rank_metrics._ground.types import IntervalMethod, Number, Undefined
-from jax_rank_metrics._values import intervals
+from jax_rank_metrics._ground import arithmetic, types
+from jax_rank_metrics._values import intervals, list_arrays
 from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums
-from jax_rank_metrics._values.list_arrays import (
-    ListArrays,
-    counted_weights,
-    filled,
-    list_shape_of,
-)
 
 # A value within this distance of 1 is a hit, since the quotient of a number and itself may
 # be rounded; a miss is exactly 0.
@@ -89,7 +82,7 @@ class Moments(NamedTuple):
         It is 0 where nothing counted, and inf where Σ w is beyond the range of floats.
         """
         weight = rounded(self.w)
-        quotient = ratio(rounded(self.wv), weight, self._xp)
+        quotient = arithmetic.ratio(rounded(self.wv), weight, self._xp)
         return self._xp.where(self._xp.isfinite(weight), quotient, np.inf)
 
     def sample_size(self, lists: Any, dtype: DTypeLike) -> tuple[Any, Any]:
@@ -104,8 +97,8 @@ class Moments(NamedTuple):
         w, w2 = jax.tree.map(lambda x: xp.where(known, x, 0), (self.w, self.w2))
         # The quotient Σ w/Σ w² as a float, and the error of its rounding, for which the
         # precision of a float will do.
-        quotient = ratio(rounded(w), rounded(w2), xp)
-        residual = ratio(rounded(w + w2 * -quotient), rounded(w2), xp)
+        quotient = arithmetic.ratio(rounded(w), rounded(w2), xp)
+        residual = arithmetic.ratio(rounded(w + w2 * -quotient), rounded(w2), xp)
         size = w * quotient + rounded(w) * residual
         return rounded(size), xp.maximum(rounded(size + -xp.ones_like(quotient)), 0)
 
@@ -117,16 +110,16 @@ class Moments(NamedTuple):
         # for the rounding of the mean, which lost Σ w·(v − mean)/Σ w.
         first = self.w2v + self.w2 * -centre
         squares = rounded(self.w2v2 + (self.w2v + first) * -centre)
-        rounding = ratio(rounded(self.wv + self.w * -centre), weight, xp)
+        rounding = arithmetic.ratio(rounded(self.wv + self.w * -centre), weight, xp)
         squares = squares - rounding * (2 * rounded(first) - rounding * w2)
         is_exact = w2v2 > _underflow_bound(lists, centre, dtype)
         known = (is_exact | (rounded(self.wv) == 0)) & xp.isfinite(squares)
-        known = known & (widen(lists, centre) > 1)
+        known = known & (arithmetic.widen(lists, centre) > 1)
         # Equal values have no error, although their sums are rounded.
         squares = xp.where(squares > jnp.finfo(dtype).eps ** 2 * w2v2, squares, 0)
         _, freedom = self.sample_size(lists, dtype)
-        bessel = 1 + ratio(xp.ones_like(freedom), freedom, xp)  # n/(n − 1)
-        error = ratio(xp.sqrt(bessel * squares), weight, xp)
+        bessel = 1 + arithmetic.ratio(xp.ones_like(freedom), freedom, xp)  # n/(n − 1)
+        error = arithmetic.ratio(xp.sqrt(bessel * squares), weight, xp)
         error = xp.where(known & (freedom > MIN_FREEDOM), error, np.inf)
         return xp.where(xp.isnan(centre), np.nan, error)
 
@@ -134,8 +127,8 @@ class Moments(NamedTuple):
         self,
         lists: Any,
         dtype: DTypeLike,
-        method: IntervalMethod,
-        z: Number,
+        method: types.IntervalMethod,
+        z: types.Number,
         t_quantile: Callable[[Any], Any],
     ) -> tuple[Any, Any, Any]:
         """Computes an interval for the mean, and whether the method suits the values.
@@ -179,12 +172,12 @@ def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
     loses at most n·tiny, which is a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
     """
     bound = jnp.finfo(dtype).tiny * 2.0**20
-    return widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
+    return arithmetic.widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
 
 
 def columns_of(
-    metrics: Sequence[ListArrays],
-    undefined: Undefined,
+    metrics: Sequence[list_arrays.ListArrays],
+    undefined: types.Undefined,
     transforms: Sequence[Transform],
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Prepares several metrics of the same lists, with the columns of all side by side.
@@ -203,7 +196,10 @@ def columns_of(
         flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
             weight although the metric is undefined for it.
     """
-    dtype, lists = jax.dtypes.canonicalize_dtype(float), list_shape_of(metrics[0])
+    dtype, lists = (
+        jax.dtypes.canonicalize_dtype(float),
+        list_arrays.list_shape_of(metrics[0]),
+    )
     shapes = [(*lists, columns) for columns in column_counts(metrics)]
 
     def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
@@ -214,13 +210,15 @@ def columns_of(
         return jnp.concatenate(wide, -1)
 
     columns = [
-        transform(filled(x.values, x.defined, undefined)).astype(dtype).reshape(shape)
+        transform(list_arrays.filled(x.values, x.defined, undefined))
+        .astype(dtype)
+        .reshape(shape)
         for transform, x, shape in zip(transforms, metrics, shapes, strict=True)
     ]
     weights = concatenate([x.weights.astype(dtype) for x in metrics])
     defined = concatenate([x.defined for x in metrics])
     is_undefined = (weights > 0) & ~defined
-    weights = counted_weights(weights, defined, undefined)
+    weights = list_arrays.counted_weights(weights, defined, undefined)
     entered = weights > 0
     weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
     values = jnp.where(entered, jnp.concatenate(columns, -1), 0)
@@ -232,30 +230,30 @@ def as_passed(values: jax.Array) -> jax.Array:
     return values
 
 
-def column_counts(metrics: Sequence[ListArrays]) -> list[int]:
+def column_counts(metrics: Sequence[list_arrays.ListArrays]) -> list[int]:
     """Returns how many columns each metric has."""
     return [math.prod(cutoff_shape_of(metric)) for metric in metrics]
 
 
-def cutoff_shape_of(metric: ListArrays) -> tuple[int, ...]:
+def cutoff_shape_of(metric: list_arrays.ListArrays) -> tuple[int, ...]:
     """Returns `[*k]`, the axes of values after those of lists."""
-    return metric.values.shape[len(list_shape_of(metric)) :]
+    return metric.values.shape[len(list_arrays.list_shape_of(metric)) :]
 
 
-def flags_of_lists(metric: ListArrays, flags: jax.Array) -> jax.Array:
+def flags_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
     """Whether a flag holds at any cutoff: `[…, *lists, columns]` to `[…, *lists]`."""
     return jnp.any(flags, -1) if metric.cutoff_weights else flags[..., 0]
 
 
-def counts_of_lists(metric: ListArrays, flags: jax.Array) -> jax.Array:
+def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
     """Counts the lists that enter, and the undefined ones, `[2]` int32."""
     of_lists = flags_of_lists(metric, flags)
     return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
 
 
 def of_metrics(
-    metrics: Sequence[ListArrays],
-    undefined: Undefined,
+    metrics: Sequence[list_arrays.ListArrays],
+    undefined: types.Undefined,
     transforms: Sequence[Transform],
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
@@ -263,7 +261,7 @@ def of_metrics(
     Their arguments are those of `columns_of`. There is a single reduction for all.
     """
     terms, flags = terms_of_metrics(metrics, undefined, transforms)
-    list_axes = tuple(range(len(list_shape_of(metrics[0]))))
+    list_axes = tuple(range(len(list_arrays.list_shape_of(metrics[0]))))
     totals = sums(terms, list_axes)  # [moments, columns]
     counts = jnp.sum(flags, axis=[i + 1 for i in list_axes], dtype=jnp.int32)
     leaves, start = [], 0
@@ -279,8 +277,8 @@ def of_metrics(
 
 
 def terms_of_metrics(
-    metrics: Sequence[ListArrays],
-    undefined: Undefined,
+    metrics: Sequence[list_arrays.ListArrays],
+    undefined: types.Undefined,
     transforms: Sequence[Transform],
 ) -> tuple[Moments, jax.Array]:
     """Computes the terms of each list, whose sums over lists are the moments.

@@ -10,14 +10,11 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._ground.types import IntervalMethod
-from jax_rank_metrics._values import intervals
-from jax_rank_metrics._values.clusters import sums_by_number
-from jax_rank_metrics._values.double_floats import FloatPair
+from jax_rank_metrics._ground import types
+from jax_rank_metrics._values import clusters, double_floats, intervals, per_list
 from jax_rank_metrics._values.list_arrays import columns_of, counted_weights, filled
 from jax_rank_metrics._values.mean import FLOOR, GeometricMean, Mean, interval_method
 from jax_rank_metrics._values.moments import Moments
-from jax_rank_metrics._values.per_list import PerList
 
 
 class Estimate(NamedTuple):
@@ -56,7 +53,7 @@ class HostSums(NamedTuple):
         return cls(sums, lists, undefined, type(state), high.dtype, has_cutoffs)
 
     @classmethod
-    def of_lists(cls, lists: PerList, kind: type[Mean]) -> "HostSums":
+    def of_lists(cls, lists: per_list.PerList, kind: type[Mean]) -> "HostSums":
         """Computes the sums of the values of lists, as `moments` does for a state.
 
         Args:
@@ -78,9 +75,9 @@ class HostSums(NamedTuple):
         sums = self.sums if self.has_cutoffs else self.sums[:, 0]
         counts = np.array([self.lists, self.undefined], np.int32)
         high, low, counts = jax.device_put((*_pair(sums, self.dtype), counts))
-        return self.kind(FloatPair(high, low), counts)
+        return self.kind(double_floats.FloatPair(high, low), counts)
 
-    def estimates(self, level: float, method: IntervalMethod) -> list[Estimate]:
+    def estimates(self, level: float, method: types.IntervalMethod) -> list[Estimate]:
         """Returns the mean and its interval at each cutoff.
 
         Args:
@@ -114,7 +111,7 @@ class HostSums(NamedTuple):
 
 
 def states_of_groups(
-    lists: PerList, kind: type[Mean], group_ids: np.ndarray, num_groups: int
+    lists: per_list.PerList, kind: type[Mean], group_ids: np.ndarray, num_groups: int
 ) -> list[Mean]:
     """Returns the state of each group of lists.
 
@@ -128,18 +125,18 @@ def states_of_groups(
     """
     terms, flags = _terms(lists, kind)
     with np.errstate(over="ignore", invalid="ignore"):
-        by_group = [sums_by_number(x, group_ids, num_groups) for x in terms]
+        by_group = [clusters.sums_by_number(x, group_ids, num_groups) for x in terms]
     sums = np.stack(by_group, axis=1)  # [groups, 6, cutoffs]
     leaves = _pair(sums if lists.has_cutoffs else sums[:, :, 0], _dtype())
-    counts = sums_by_number(np.stack(flags, axis=1), group_ids, num_groups)
+    counts = clusters.sums_by_number(np.stack(flags, axis=1), group_ids, num_groups)
     states: list[Mean] = []
     for high, low, of_group in zip(*leaves, counts.astype(np.int32), strict=True):
-        states.append(kind(FloatPair(high, low), of_group))
+        states.append(kind(double_floats.FloatPair(high, low), of_group))
     return states
 
 
 def _terms(
-    lists: PerList, kind: type[Mean]
+    lists: per_list.PerList, kind: type[Mean]
 ) -> tuple[Moments, tuple[np.ndarray, np.ndarray]]:
     """Returns what each list adds to the sums of a state, and to its counts.
 

@@ -9,19 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._ground import inputs, shards
-from jax_rank_metrics._ground.arithmetic import ratio, where_kept, widen
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, inputs, pytrees, shards
 from jax_rank_metrics._ground.types import Number, PerListInput, Undefined
-from jax_rank_metrics._values import clusters
+from jax_rank_metrics._values import clusters, histogram, list_arrays
 from jax_rank_metrics._values.double_floats import canonical
-from jax_rank_metrics._values.histogram import Histogram, edges_of, histogram_of
-from jax_rank_metrics._values.list_arrays import (
-    ListArrays,
-    check_same_weights,
-    columns_of,
-    list_shape_of,
-)
 from jax_rank_metrics._values.mean import (
     FLOOR,
     GeometricMean,
@@ -41,8 +32,8 @@ from jax_rank_metrics._values.state import (
 _is_showing = contextvars.ContextVar("_is_showing", default=False)
 
 
-@pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
-class PerList(ListArrays):
+@pytrees.pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
+class PerList(list_arrays.ListArrays):
     """The values of a metric, one per list.
 
     Shapes:
@@ -158,7 +149,7 @@ class PerList(ListArrays):
         edges: Sequence[Number] | np.ndarray | None = None,
         bins: int = 100,
         undefined: Undefined | None = None,
-    ) -> Histogram:
+    ) -> histogram.Histogram:
         """Returns the distribution of the values of lists, as a state that can be merged.
 
         Weights only decide which lists count.
@@ -179,8 +170,8 @@ class PerList(ListArrays):
         ['0.00', '0.45', '1.00']
         """
         undefined = checked_undefined(self, undefined)
-        edges = edges_of(edges, bins)
-        return histogram_of(canonical(self), edges, undefined)
+        edges = histogram.edges_of(edges, bins)
+        return histogram.histogram_of(canonical(self), edges, undefined)
 
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
@@ -321,8 +312,8 @@ def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList
         lists: Values of NumPy, or of JAX.
         is_kept: `[*lists]` bool, of the same library.
     """
-    defined = lists.defined & widen(is_kept, lists.defined)
-    values = where_kept(defined, lists.values, 0)
+    defined = lists.defined & arithmetic.widen(is_kept, lists.defined)
+    values = arithmetic.where_kept(defined, lists.values, 0)
     return dataclasses.replace(lists, values=values, defined=defined)
 
 
@@ -333,7 +324,7 @@ def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
         lists: Values of NumPy, or of JAX.
         weights: `[*lists]`, at least 0, of the same library.
     """
-    factors = widen(weights, lists.weights).astype(lists.weights.dtype)
+    factors = arithmetic.widen(weights, lists.weights).astype(lists.weights.dtype)
     return dataclasses.replace(
         undefined_unless(lists, weights > 0), weights=lists.weights * factors
     )
@@ -347,10 +338,10 @@ def _check_denominator(a: PerList, b: PerList) -> None:
             f"the numerator has values of shape {shapes[0]} and the denominator of "
             f"{shapes[1]}; pass values of the same cutoffs"
         )
-    check_same_weights(a, b, ("the numerator", "the denominator"))
+    list_arrays.check_same_weights(a, b, ("the numerator", "the denominator"))
     if not all(map(inputs.is_readable, (b.values, b.weights, b.defined))):
         return
-    values, _, defined = columns_of(b)
+    values, _, defined = list_arrays.columns_of(b)
     is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
     if is_wrong.any():
         index, column = inputs.first_index(is_wrong)
@@ -366,7 +357,7 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
 
     Weights and `defined` have cutoffs where b or the weights of a have them.
     """
-    num_axes = len(list_shape_of(a))
+    num_axes = len(list_arrays.list_shape_of(a))
     a, b = shards.align_with_sharded((a, b), num_axes)
 
     def with_cutoffs(x: jax.Array) -> jax.Array:
@@ -374,7 +365,8 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
 
     dtype = inputs.float_dtype(a.values, b.values, a.weights)
     numerator, denominator = (
-        jnp.where(widen(x.defined, x.values), x.values, 0).astype(dtype) for x in (a, b)
+        jnp.where(arithmetic.widen(x.defined, x.values), x.values, 0).astype(dtype)
+        for x in (a, b)
     )
     weights, is_counted = a.weights.astype(dtype), b.defined & (b.weights > 0)
     if a.has_cutoffs or b.has_cutoffs:
@@ -383,10 +375,10 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
             denominator, weights, is_counted = map(
                 with_cutoffs, (denominator, weights, is_counted)
             )
-    values = ratio(numerator, widen(denominator, numerator))
+    values = arithmetic.ratio(numerator, arithmetic.widen(denominator, numerator))
     # Of a list whose divisor is unknown, so are the value and what it adds to the sums.
     is_unknown = is_counted & jnp.isnan(denominator)
-    values = jnp.where(widen(is_unknown, values), jnp.nan, values)
+    values = jnp.where(arithmetic.widen(is_unknown, values), jnp.nan, values)
     denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)
     defined = is_counted & (denominator > 0)
     weights = jnp.where(defined, weights * denominator, 0)
@@ -394,4 +386,4 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
         weights, defined = (
             jnp.broadcast_to(x, values.shape) for x in (weights, defined)
         )
-    return jnp.where(widen(defined, values), values, 0), weights, defined
+    return jnp.where(arithmetic.widen(defined, values), values, 0), weights, defined

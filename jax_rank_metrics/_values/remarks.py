@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._ground.inputs import first_index, repeated
+from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.inputs.list_ids import IDS_OF_SIZES
 from jax_rank_metrics._ground.types import Number
 
@@ -63,7 +63,7 @@ def _with_example(
     """
     if not shape:
         return "the list"
-    index = first_index(flagged.reshape(shape))
+    index = inputs.first_index(flagged.reshape(shape))
     example = index[0] if len(index) == 1 else index
     count, total = np.count_nonzero(flagged), np.count_nonzero(examined)
     return f"{count} of {total} lists, as in list {example}"
@@ -324,7 +324,7 @@ def remark_on_padding(
         odd = negative & before_kept
     if not odd.any():
         return []
-    index = first_index(odd)
+    index = inputs.first_index(odd)
     return [
         f"{np.count_nonzero(negative)} of {np.count_nonzero(unmasked)} labels are "
         f"negative, as {labels[index]:g} at {index}, and leave the ranking as padding "
@@ -417,7 +417,7 @@ def remark_on_retrieved(
     See `remark_on_excluded`; `retrieved_ids` is `[lists, retrieved]`.
     """
     remarks = []
-    repeats = repeated(retrieved_ids)
+    repeats = inputs.repeated(retrieved_ids)
     has_repeat = np.any(repeats, axis=-1)
     has_retrieved = np.any(retrieved_ids >= 0, axis=-1)
     if has_repeat.any():

@@ -5,14 +5,14 @@ from typing import TypeVar
 import jax
 
 import jax_rank_metrics._public  # noqa: F401  # defines every class of state
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 from jax_rank_metrics._values.state import State
 from jax_rank_metrics.adapters._shared import framework
 
-T = TypeVar("T", bound=State | PerList)
+T = TypeVar("T", bound=State | per_list.PerList)
 
 
-def _leaf_names(state: State | PerList) -> list[str]:
+def _leaf_names(state: State | per_list.PerList) -> list[str]:
     """Returns a name for each leaf of a state, such as "sums.high"."""
     return [
         jax.tree_util.keystr(path).removeprefix(".")
@@ -20,7 +20,7 @@ def _leaf_names(state: State | PerList) -> list[str]:
     ]
 
 
-def _to_state_dict(state: State | PerList) -> dict[str, jax.Array]:
+def _to_state_dict(state: State | per_list.PerList) -> dict[str, jax.Array]:
     return dict(zip(_leaf_names(state), jax.tree.leaves(state), strict=True))
 
 
@@ -38,7 +38,7 @@ def _from_state_dict(target: T, leaves: dict[str, jax.Array]) -> T:
 def register_states() -> None:
     """Registers every class of state, and `PerList`, with `flax.serialization`."""
     serialization = framework("flax.serialization", __name__)
-    kinds: list[type] = [State, PerList]
+    kinds: list[type] = [State, per_list.PerList]
     for kind in kinds:
         kinds += kind.__subclasses__()  # the loop visits these as well
         serialization.register_serialization_state(

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
+from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
 from jax_rank_metrics._engine.formulas import pooled_metrics
-from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.metrics import spec
 from jax_rank_metrics._names import grammar
-from jax_rank_metrics._values.state import State
+from jax_rank_metrics._values import state
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
-_POOLED: dict[str, Callable[..., State]] = {
+_POOLED: dict[str, Callable[..., state.State]] = {
     "pooled_roc_auc": pooled_metrics.pooled_roc_auc,
     "pooled_average_precision": pooled_metrics.pooled_average_precision,
 }
@@ -23,14 +23,14 @@ _POOLED: dict[str, Callable[..., State]] = {
 class _PooledMetric(NamedTuple):
     """A metric of all items, with its options; hashable."""
 
-    function: Callable[..., State]
+    function: Callable[..., state.State]
     options: tuple[tuple[str, Any], ...]
 
-    def empty(self) -> State:
+    def empty(self) -> state.State:
         """Returns the state of no items."""
         return self.function(jnp.zeros(0), jnp.zeros(0), **dict(self.options))
 
-    def evaluate(self, arguments: Mapping[str, Any]) -> State:
+    def evaluate(self, arguments: Mapping[str, Any]) -> state.State:
         """Returns the state of a batch, from the arguments of `evaluate`.
 
         What has no rank in its list, such as an item that was not retrieved, is not in the
@@ -55,29 +55,29 @@ class _PooledMetric(NamedTuple):
 class LoopMetrics(NamedTuple):
     """The metrics of a loop, hashable; those of all items come last in results."""
 
-    bounds: tuple[Bound, ...]
+    bounds: tuple[spec.Bound, ...]
     pooled: tuple[tuple[str, _PooledMetric], ...]
 
-    def empty(self) -> dict[str, State]:
+    def empty(self) -> dict[str, state.State]:
         """Returns states of no lists."""
-        states: dict[str, State] = {**(empty(self.bounds) if self.bounds else {})}
+        states: dict[str, state.State] = {**(empty(self.bounds) if self.bounds else {})}
         return states | {name: metric.empty() for name, metric in self.pooled}
 
     def evaluate(
         self, batch: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> dict[str, State]:
+    ) -> dict[str, state.State]:
         """Returns the states of a batch, whose other entries are ignored.
 
         Raises:
             TypeError: if labels or scores are missing.
         """
-        arguments, states = batch_arguments(batch), dict[str, State]()
+        arguments, states = batch_arguments(batch), dict[str, state.State]()
         if self.bounds:
             states |= evaluate(self.bounds, **arguments, **options)
         return states | {name: x.evaluate(arguments) for name, x in self.pooled}
 
 
-def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
+def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:
     """Returns the metrics of a loop in a hashable form, and checks options.
 
     Metrics of all items are named as the others are, "pooled_roc_auc(bits=20)", or passed
@@ -98,7 +98,7 @@ def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
         else:
             ranked = tuple(name for name in ranked if name not in pooled)
     check_options(options)
-    bounds = () if pooled and not ranked else bind_all(ranked)
+    bounds = () if pooled and not ranked else binding.bind_all(ranked)
     return LoopMetrics(bounds, tuple(pooled.items()))
 
 

@@ -9,13 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._engine.ordering.order_on_host import (
-    best_first,
-    count_places,
-    in_rank_order,
-)
-from jax_rank_metrics._ground.inputs import MAX_INT32
-from jax_rank_metrics._runs.files.joined import Places
+from jax_rank_metrics._engine.ordering import order_on_host
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._runs.files import joined
 from jax_rank_metrics.adapters._shared import framework
 
 _torch = framework("torch", __name__)
@@ -90,20 +86,22 @@ class Retrieval:
         if _torch.isnan(best.scores).any():
             raise ValueError("the scores hold nan; the model gave it to a document")
 
-    def places(self) -> Places:
+    def places(self) -> joined.Places:
         """Returns the places of the relevant documents.
 
         Those with a score below the best have no rank, since no cutoff reaches them.
         """
         assert self._best is not None
         held, relevant = _on_host(self._best.scores), self._relevant
-        above, tied = count_places([*held], self._scores, relevant.starts)
+        above, tied = order_on_host.count_places([*held], self._scores, relevant.starts)
         is_last = self._scores == held.min(axis=1)[relevant.queries]
         num_last = self._best.num_last.cpu().numpy().astype(np.int32)
         tied = np.where(is_last, num_last[relevant.queries], tied)
         is_ranked = tied > 0
-        order = in_rank_order(relevant.queries, np.where(is_ranked, above, MAX_INT32))
-        return Places(
+        order = order_on_host.in_rank_order(
+            relevant.queries, np.where(is_ranked, above, inputs.MAX_INT32)
+        )
+        return joined.Places(
             starts=relevant.starts,
             relevance=np.ones(len(order), np.int32),
             retrieved=is_ranked[order],
@@ -122,7 +120,7 @@ class Retrieval:
         documents = self._best.documents.cpu().numpy().astype(np.int32)
         # They are in order already, except in lists that have ties.
         rows = np.flatnonzero((scores[:, 1:] >= scores[:, :-1]).any(axis=1))
-        order = best_first(scores[rows], documents[rows])
+        order = order_on_host.best_first(scores[rows], documents[rows])
         for array in (documents, scores):
             array[rows] = np.take_along_axis(array[rows], order, axis=1)
         return documents, scores

@@ -11,10 +11,9 @@ import numpy as np
 from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
 from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
 from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._ground.inputs.padding import make_blocks
-from jax_rank_metrics._ground.optional import import_optional
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.merging import merge
+from jax_rank_metrics._ground import optional
+from jax_rank_metrics._ground.inputs import padding
+from jax_rank_metrics._values import mean, merging
 
 # The arguments of `evaluate` that come with a batch. All others are options.
 BATCH_ARGUMENTS = (
@@ -40,7 +39,7 @@ def framework(library: str, adapter: str) -> ModuleType:
         ModuleNotFoundError: if the framework is not installed; the message says that the
             extra "frameworks" installs it.
     """
-    return import_optional(library, adapter, "frameworks")
+    return optional.import_optional(library, adapter, "frameworks")
 
 
 def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
@@ -120,7 +119,7 @@ def evaluate_lists(
     items: Mapping[str, np.ndarray],
     per_list: Mapping[str, np.ndarray],
     options: Mapping[str, Any],
-) -> dict[str, Mean]:
+) -> dict[str, mean.Mean]:
     """Calls `evaluate` on lists of any number and length, in blocks of a few shapes.
 
     So evaluations of any size share a few compiled programs.
@@ -134,9 +133,9 @@ def evaluate_lists(
         options: The other arguments, none of which comes with a batch.
     """
     states = empty(metrics)
-    for block in make_blocks(starts):
+    for block in padding.make_blocks(starts):
         arrays = {name: block.items(values) for name, values in items.items()}
         arrays |= {name: block.per_list(values) for name, values in per_list.items()}
         batch = evaluate(metrics, mask=block.exists, **arrays, **options)
-        states = merge(states, batch)
+        states = merging.merge(states, batch)
     return states

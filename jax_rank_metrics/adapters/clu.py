@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import jax
 
-from jax_rank_metrics._engine.calls.binding import Metrics
-from jax_rank_metrics._values.merging import compute, in_order, merge, reduce
-from jax_rank_metrics._values.state import State
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._values import merging, state
+from jax_rank_metrics._values.merging import compute, merge, reduce
 from jax_rank_metrics.adapters._flax import register_states
 from jax_rank_metrics.adapters._loop import bind_loop
 from jax_rank_metrics.adapters._shared import framework
@@ -17,7 +17,7 @@ _values, _struct = framework("clu.values", __name__), framework("flax.struct", _
 register_states()
 
 
-def metric(metrics: Metrics, **options: Any) -> type[Any]:
+def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
     """Makes a class for a `clu.metrics.Collection`: several metrics from one ranking.
 
     `from_model_output` takes from the outputs of a model `labels`, `scores` and any
@@ -61,7 +61,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
     class RankingMetrics(_clu.Metric):
         """Ranking metrics, as clu merges and reduces them."""
 
-        states: dict[str, State]
+        states: dict[str, state.State]
 
         @classmethod
         def empty(cls) -> Self:
@@ -78,7 +78,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
             return type(self)(reduce(self.states))
 
         def compute(self) -> dict[str, jax.Array]:
-            return compute(in_order(loop.empty(), self.states), flat=True)
+            return compute(merging.in_order(loop.empty(), self.states), flat=True)
 
         def compute_value(self) -> dict[str, Any]:
             values = self.compute()

@@ -27,9 +27,8 @@ from typing import Any
 from jax_rank_metrics._engine.metrics.metric import NAMES
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.choices import TiesOfFiles
-from jax_rank_metrics._runs.files.frames import SUBTOPIC
+from jax_rank_metrics._runs.files import frames, judged_run
 from jax_rank_metrics._runs.files.join import join_dicts
-from jax_rank_metrics._runs.files.judged_run import TOPICS
 from jax_rank_metrics.adapters._shared import framework
 
 with warnings.catch_warnings():
@@ -144,7 +143,7 @@ class Evaluator(_irm.Evaluator):
                 }
             elif level is not None:
                 rows = self._frame[self._frame["query_id"].isin(qrels)]
-                topics = {SUBTOPIC: rows.get("iteration", "0")}
+                topics = {frames.SUBTOPIC: rows.get("iteration", "0")}
                 levels = rows.assign(
                     relevance=1 * (rows["relevance"] >= level), **topics
                 )
@@ -221,7 +220,7 @@ def _reads_subtopics(measure: Any) -> bool:
     (True, False)
     """
     metric = NAMES.get(measure.NAME.lower())
-    return metric is not None and TOPICS in metric.spec.columns
+    return metric is not None and judged_run.TOPICS in metric.spec.columns
 
 
 def _divisor(measure: Any) -> float:

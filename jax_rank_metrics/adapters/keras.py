@@ -8,9 +8,8 @@ from typing import Any
 
 import jax
 
-from jax_rank_metrics._engine.calls.binding import Metrics
-from jax_rank_metrics._values.merging import compute, in_order, merge
-from jax_rank_metrics._values.state import State
+from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._values import merging, state
 from jax_rank_metrics.adapters._loop import bind_loop
 from jax_rank_metrics.adapters._shared import framework, require_lists
 
@@ -45,7 +44,7 @@ class RankingMetrics(_keras.metrics.Metric):
 
     def __init__(
         self,
-        metrics: Metrics,
+        metrics: binding.Metrics,
         name: str = "ranking",
         dtype: Any = None,
         *,
@@ -85,11 +84,11 @@ class RankingMetrics(_keras.metrics.Metric):
             self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{index}")
 
     @property
-    def states(self) -> dict[str, State]:
+    def states(self) -> dict[str, state.State]:
         """The state of each metric, which merges and has a standard error."""
         zeros = self._loop.empty()
         leaves = [variable.value for variable in self.variables]
-        return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
+        return merging.in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
     def update_state(
         self,
@@ -116,7 +115,7 @@ class RankingMetrics(_keras.metrics.Metric):
             require_lists("y_pred", tuple(y_pred.shape), cure)
         batch = {"labels": y_true, "scores": y_pred, "weights": sample_weight}
         states = self._loop.evaluate(batch, self._options)
-        leaves = jax.tree.leaves(merge(self.states, states))
+        leaves = jax.tree.leaves(merging.merge(self.states, states))
         for variable, leaf in zip(self.variables, leaves, strict=True):
             variable.assign(leaf)
 
@@ -125,7 +124,7 @@ class RankingMetrics(_keras.metrics.Metric):
 
         Every name starts with the prefix. Without lists, values are 0.
         """
-        values = compute(self.states, flat=True)
+        values = merging.compute(self.states, flat=True)
         return {f"{self._prefix}{name}": value for name, value in values.items()}
 
     def get_config(self) -> dict[str, Any]:

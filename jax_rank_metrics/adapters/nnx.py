@@ -8,8 +8,8 @@ import jax
 from jax_rank_metrics._engine.calls.binding import Metrics
 from jax_rank_metrics._ground.meshes import varying_axes
 from jax_rank_metrics._ground.types import AxisNames
-from jax_rank_metrics._values.merging import all_reduce, compute, in_order, merge
-from jax_rank_metrics._values.state import State
+from jax_rank_metrics._values import merging, state
+from jax_rank_metrics._values.merging import compute
 from jax_rank_metrics.adapters._flax import register_states
 from jax_rank_metrics.adapters._loop import bind_loop
 from jax_rank_metrics.adapters._shared import framework
@@ -73,11 +73,11 @@ class RankingMetrics(_nnx.Metric):
             node[name] = _nnx.metrics.MetricState(leaf)
 
     @property
-    def states(self) -> dict[str, State]:
+    def states(self) -> dict[str, state.State]:
         """The state of each metric, which merges and has a standard error."""
         zeros = self._loop.empty()
         leaves = [variable.get_value() for variable in self._variables(zeros)]
-        return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
+        return merging.in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
     def update(self, *arrays: Any, **batch: Any) -> None:
         """Adds the lists of a batch.
@@ -101,14 +101,14 @@ class RankingMetrics(_nnx.Metric):
             )
         states = self._loop.evaluate(batch, dict(self._options))
         if self._axis_name is not None:
-            states = all_reduce(states, self._axis_name)
+            states = merging.all_reduce(states, self._axis_name)
         elif axes := sorted(varying_axes(states) - varying_axes(self.states)):
             name = axes[0] if len(axes) == 1 else tuple(axes)
             raise ValueError(
                 f"update is in a shard_map that divides the lists over {name!r}; pass "
                 f"axis_name={name!r} to RankingMetrics, to add those of all devices"
             )
-        self._assign(merge(self.states, states))
+        self._assign(merging.merge(self.states, states))
 
     def reset(self) -> None:
         """Forgets all lists."""
@@ -121,12 +121,12 @@ class RankingMetrics(_nnx.Metric):
         """
         return compute(self.states, flat=True)
 
-    def _assign(self, states: dict[str, State]) -> None:
+    def _assign(self, states: dict[str, state.State]) -> None:
         leaves = jax.tree.leaves(states)
         for variable, leaf in zip(self._variables(states), leaves, strict=True):
             variable.set_value(leaf)
 
-    def _variables(self, states: dict[str, State]) -> Iterator[Any]:
+    def _variables(self, states: dict[str, state.State]) -> Iterator[Any]:
         """Yields the variables of the leaves of states, in the order of `jax.tree`."""
         for path, _ in jax.tree_util.tree_leaves_with_path(states):
             node = self._sums

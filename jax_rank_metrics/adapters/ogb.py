@@ -26,9 +26,8 @@ from jax_rank_metrics._engine.calls.evaluate import measure
 from jax_rank_metrics._engine.formulas.order_agreement import roc_auc
 from jax_rank_metrics._engine.sources.catalog import rank_scores
 from jax_rank_metrics._engine.sources.rank import rank
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.inputs.padding import pad_lists
-from jax_rank_metrics._ground.types import ArrayLike
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._values.per_list import PerList
 
 # The metric of each data set.
@@ -42,7 +41,7 @@ METRICS = {
     "ogbl-vessel": "rocauc",
 }
 Value = float | np.ndarray | jax.Array
-Scores = ArrayLike | Sequence[Any]  # the latter of arrays
+Scores = types.ArrayLike | Sequence[Any]  # the latter of arrays
 
 _HITS, _MRR = "hits(rank=realistic)@1,3,10", "mrr(rank=realistic)"
 
@@ -112,7 +111,7 @@ class Evaluator:
         """
         mask, negatives = None, input_dict.get("y_pred_neg")
         if self.eval_metric == "mrr" and isinstance(negatives, (list, tuple)):
-            padded, mask = pad_lists(negatives, lists=len(negatives))
+            padded, mask = padding.pad_lists(negatives, lists=len(negatives))
             input_dict = {**input_dict, "y_pred_neg": padded}
         is_wide = any(
             not isinstance(scores, jax.Array) and np.asarray(scores).dtype == np.float64

@@ -16,16 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jax_rank_metrics._command.request import metrics_of
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._command import request
+from jax_rank_metrics._ground import inputs, optional
 from jax_rank_metrics._names.trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
 from jax_rank_metrics._runs.files.join import join_dicts
+from jax_rank_metrics._values import on_host, per_list
 from jax_rank_metrics._values.mean import FLOOR, GeometricMean, Mean
-from jax_rank_metrics._values.on_host import HostSums
-from jax_rank_metrics._values.per_list import PerList
 
-import_optional("polars", __name__, "trec")
+optional.import_optional("polars", __name__, "trec")
 
 # Version 9 of trec_eval has none of those that are named here.
 _AVAILABLE = {
@@ -63,7 +61,7 @@ class RelevanceEvaluator:
     Mean(0.375 ± 0.125, 2 lists, 0 undefined)
     """
 
-    lists: dict[str, PerList]
+    lists: dict[str, per_list.PerList]
 
     def __init__(
         self,
@@ -95,7 +93,7 @@ class RelevanceEvaluator:
         }
         words = [word for word in words if word not in _OF_RUN_LINES]
         level = None if relevance_level == 1 else relevance_level
-        self._metrics = metrics_of(words, True, level) if words else []
+        self._metrics = request.metrics_of(words, True, level) if words else []
         self._qrels = {query: dict(docs) for query, docs in query_relevance.items()}
         self._is_judged_only = judged_docs_only_flag
         self.lists = {}
@@ -145,7 +143,7 @@ class RelevanceEvaluator:
         """The state of each value by its name, over the queries of the last result."""
         kinds = {label: x.bound.state for x in self._metrics for label in x.labels}
         return {
-            name: HostSums.of_lists(lists, kinds[name]).state()
+            name: on_host.HostSums.of_lists(lists, kinds[name]).state()
             for name, lists in self.lists.items()
         }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._engine.calls.binding import bind_all
+from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._runs.files.joined import measure_places
+from jax_rank_metrics._runs.files import joined
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import Estimate, HostSums
 from jax_rank_metrics.adapters._shared import framework
@@ -171,7 +171,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
         ]
         weights = np.ones(len(documents), np.float32)
         places, ids = retrieval.places(), range(len(documents))
-        values = measure_places(bind_all(names), places, weights, ids)
+        values = joined.measure_places(binding.bind_all(names), places, weights, ids)
         lists = {name: values[name] for name in names}
         states = {name: HostSums.of_lists(x, Mean).state() for name, x in lists.items()}
         return Evaluation(states, lists, documents, "zero")

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jax_rank_metrics._engine.calls.evaluate import evaluate
-from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ordering.order_on_host import in_rank_order
+from jax_rank_metrics._engine.metrics import spec
+from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._ground.inputs.list_ids import pack, refuse_sizes
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
@@ -103,7 +103,7 @@ def score(
     starts = np.arange(0, labels.size + 1, labels.shape[-1])
     if packed is not None:
         # List after list, in which items stay in their order.
-        order = in_rank_order(packed.segment_ids, np.arange(labels.size))
+        order = order_on_host.in_rank_order(packed.segment_ids, np.arange(labels.size))
         items = {name: values[order] for name, values in items.items()}
         starts = np.cumsum(np.bincount(packed.segment_ids + 1))
     items = {name: values.reshape(-1) for name, values in items.items()}
@@ -154,7 +154,7 @@ def scorer(
     )
 
 
-def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[spec.Bound, ...]:
     """Returns what `bind_metrics` does, for one name with at most one cutoff.
 
     Raises:

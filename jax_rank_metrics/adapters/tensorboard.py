@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values import mean
 from jax_rank_metrics._verdicts.tables.estimates import estimates
 
 
@@ -16,7 +16,7 @@ class ScalarWriter(Protocol):
 
 def write(
     writer: ScalarWriter,
-    states: Mapping[str, Mean],
+    states: Mapping[str, mean.Mean],
     step: int,
     prefix: str = "",
     *,

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._engine.calls.binding import Metrics
+from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.merging import compute, merge
+from jax_rank_metrics._values import mean, merging
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,
@@ -45,9 +44,9 @@ class compute_metrics:
     Mean(0.750 ± 0.250, 2 lists, 0 undefined)
     """
 
-    states: dict[str, Mean]
+    states: dict[str, mean.Mean]
 
-    def __init__(self, metrics: Metrics, **options: Any):
+    def __init__(self, metrics: binding.Metrics, **options: Any):
         """Creates metrics of no lists.
 
         Args:
@@ -84,18 +83,18 @@ class compute_metrics:
         except BaseException:
             self.reset()
             raise
-        self._running = merge(self._running, batch)
+        self._running = merging.merge(self._running, batch)
         if not compute_result:
             return {}
         self.states = self._running
         self.reset()
-        return compute(self.states, flat=True, host=True)
+        return merging.compute(self.states, flat=True, host=True)
 
     def reset(self) -> None:
         """Forgets the batches of an evaluation that broke off; `states` remain."""
         self._running = empty(self._bounds)
 
-    def _evaluate(self, prediction: Any) -> dict[str, Mean]:
+    def _evaluate(self, prediction: Any) -> dict[str, mean.Mean]:
         """Returns the states of the lists of one prediction."""
         scores, labels = prediction.predictions, prediction.label_ids
         if isinstance(labels, (tuple, list)):

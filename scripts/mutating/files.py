@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "every retrieved document counts as judged",
         "_engine/formulas/counts.py",
-        "num_judged = ranking.expected_sum(is_judged, positions(), ks)",
+        "num_judged = ranking.expected_sum(label_fns.is_judged, place.positions(), ks)",
         "pass",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),

@@ -203,8 +203,8 @@ MUTANTS = (
     Mutant(
         "AUC weighs relevant items alone",
         "_engine/formulas/order_agreement.py",
-        "weighted(and_not(item_exists, hit))",
-        "and_not(item_exists, hit)",
+        "label_fns.weighted(label_fns.and_not(label_fns.item_exists, hit))",
+        "label_fns.and_not(label_fns.item_exists, hit)",
         "tests/test_arguments_are_read.py::test_auc_weighs_pairs",
     ),
     Mutant(
@@ -266,7 +266,7 @@ MUTANTS = (
     Mutant(
         "propensity-scored sums are not divided list by list",
         "_engine/formulas/propensity_scored.py",
-        "ranking.per_list(ratio(values, divisor), True, k, hit)",
+        "ranking.per_list(arithmetic.ratio(values, divisor), True, k, hit)",
         "ranking.per_list(values, True, k, hit)",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),

@@ -69,8 +69,8 @@ MUTANTS = (
     Mutant(
         "resamples draw lists by their index in a batch",
         "_verdicts/inference/bootstrap.py",
-        "sums = resampled(values, ids, seeds)",
-        "sums = resampled(values, jnp.cumsum(ids * 0 + 1, 0) - 1, seeds)",
+        "sums = resample.resampled(values, ids, seeds)",
+        "sums = resample.resampled(values, jnp.cumsum(ids * 0 + 1, 0) - 1, seeds)",
         "tests/test_bootstrap.py::test_any_cut_and_any_order",
     ),
     Mutant(

@@ -295,7 +295,7 @@ MUTANTS = (
     Mutant(
         "the error of a mean as if it were known",
         "_values/moments.py",
-        "bessel = 1 + ratio(xp.ones_like(freedom), freedom, xp)",
+        "bessel = 1 + arithmetic.ratio(xp.ones_like(freedom), freedom, xp)",
         "bessel = xp.ones_like(freedom)",
         "tests/test_intervals.py::test_t_of_a_few_lists",
     ),

@@ -34,8 +34,8 @@ MUTANTS = (
     Mutant(
         "NaN of a missing item stops an evaluation",
         "_engine/sources/streams.py",
-        "has_nan(block.scores, block.has_rank, Rows())",
-        "has_nan(block.scores, jnp.ones_like(block.has_rank), Rows())",
+        "has_nan(block.scores, block.has_rank, rows.Rows())",
+        "has_nan(block.scores, jnp.ones_like(block.has_rank), rows.Rows())",
         "tests/test_lists_without_value.py::test_what_is_not_read_changes_nothing",
     ),
     Mutant(

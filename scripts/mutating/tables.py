@@ -13,8 +13,8 @@ MUTANTS = (
     Mutant(
         "the best of means before they are printed",
         "_verdicts/tables/table.py",
-        "best[metric] = fixed_point(extreme, digits)",
-        "best[metric] = fixed_point(extreme, digits + 2)",
+        "best[metric] = sheets.fixed_point(extreme, digits)",
+        "best[metric] = sheets.fixed_point(extreme, digits + 2)",
         "tests/test_table.py::test_the_best",
     ),
     Mutant(

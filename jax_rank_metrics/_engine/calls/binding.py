@@ -8,8 +8,7 @@ import jax
 from jax_rank_metrics._engine import formulas as formulas  # registers the metrics
 from jax_rank_metrics._engine.metrics.metric import Metric, parse
 from jax_rank_metrics._engine.metrics.spec import SHARED, Bound
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._names import trec
 from jax_rank_metrics._values.mean import Mean
 
@@ -20,7 +19,7 @@ Metrics = (
 )
 
 
-@short_errors()
+@messages.short_errors()
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 

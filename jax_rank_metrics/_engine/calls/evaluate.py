@@ -7,17 +7,12 @@ from jax import lax
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics._engine.ranking import Ranking
-from jax_rank_metrics._engine.sources.list_arguments import (
-    ListOptions,
-    checked,
-    with_list_options,
-)
+from jax_rank_metrics._engine.sources import list_arguments
 from jax_rank_metrics._ground import inputs, meshes, types
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import mean, per_list
 
 
-@with_list_options
+@list_arguments.with_list_options
 def evaluate(
     metrics: binding.Metrics,
     labels: types.Labels,
@@ -27,8 +22,8 @@ def evaluate(
     key: types.Key | None = None,
     *,
     undefined: types.Undefined = "zero",
-    **options: Unpack[ListOptions],
-) -> dict[str, Mean]:
+    **options: Unpack[list_arguments.ListOptions],
+) -> dict[str, mean.Mean]:
     """Computes several metrics from one ranking of every list.
 
     The result is that of `mean(measure(metrics, rank(…)))`, except for "gm_map", whose
@@ -75,11 +70,11 @@ def evaluate(
     """
     inputs.option("undefined", undefined, types.Undefined)
     bounds = binding.bind_all(metrics)
-    lists = checked(labels, scores, mask, weights, key, **options)
+    lists = list_arguments.checked(labels, scores, mask, weights, key, **options)
     return run.mean_lists(bounds, lists, undefined)
 
 
-def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, PerList]:
+def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, per_list.PerList]:
     """Computes several metrics of every list of a ranking.
 
     Args:
@@ -105,7 +100,7 @@ def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, PerList]:
 
 def empty(
     metrics: binding.Metrics, axis_name: types.AxisNames | None = None
-) -> dict[str, Mean]:
+) -> dict[str, mean.Mean]:
     """Returns states of no lists: the identity of `merge`, and a carry for `lax.scan`.
 
     For a loop over a mesh, `jax.device_put(empty(…), NamedSharding(mesh, P()))` puts them

@@ -9,16 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._engine.calls.binding import bind_all
+from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.metrics import run
-from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.metrics import run, spec
 from jax_rank_metrics._engine.ranking import Cache, Ranked, RankingData, expected_worth
-from jax_rank_metrics._engine.sources.list_arguments import ScoredLists, checked
-from jax_rank_metrics._engine.sources.rank import read_lists
+from jax_rank_metrics._engine.sources import list_arguments, rank
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
-from jax_rank_metrics._ground.arithmetic import ratio, widen
-from jax_rank_metrics._values.list_arrays import counted_weights, filled
+from jax_rank_metrics._values import list_arrays
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.per_list import PerList
 
@@ -110,7 +107,7 @@ def sampled_labels(
     """
     inputs.option("undefined", undefined, types.Undefined)
     named: Any = metric if isinstance(metric, str) else {"metric": metric}
-    bound, *further = bind_all(named)
+    bound, *further = binding.bind_all(named)
     if further:
         raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
     draws = inputs.positive_integer("draws", draws)
@@ -120,7 +117,7 @@ def sampled_labels(
     of_items = {"probabilities": probabilities, "scores": scores, "mask": mask}
     inputs.same_index(of_items, {"list_weights": list_weights})
     labels, _ = inputs.item_arrays("probabilities", probabilities, mask)
-    lists = checked(labels, scores, mask, list_weights=list_weights)
+    lists = list_arguments.checked(labels, scores, mask, list_weights=list_weights)
     # In floats, since labels of integers would be compared as these.
     labels = labels.astype(lists.raw_items.dtype)
     raw_items = dataclasses.replace(lists.raw_items, labels=labels)
@@ -144,8 +141,8 @@ def sampled_labels(
 
 @partial(jax.jit, static_argnums=(0, 3, 4))
 def _sampled(
-    bound: Bound,
-    lists: ScoredLists,
+    bound: spec.Bound,
+    lists: list_arguments.ScoredLists,
     key: jax.Array,
     draws: int,
     undefined: types.Undefined,
@@ -155,7 +152,7 @@ def _sampled(
     arrays = (lists.raw_items, lists.scores)
     raw_items, scores = shards.align_with_sharded(arrays, lists.scores.ndim - 1)
     lists = dataclasses.replace(lists, raw_items=raw_items, scores=scores)
-    data = read_lists(lists, lambda data: data)
+    data = rank.read_lists(lists, lambda data: data)
     data = shards.align_lists(data, data.list_exists)
     if bound.spec.linear:
         read_all = partial(_exact, bound, undefined)
@@ -187,18 +184,18 @@ def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
     from the labels; for all others it is the same in every draw.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
-    values = filled(values, defined, undefined)
-    counts = counted_weights(weights, defined, undefined)
-    shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
-    shares = widen(shares, values)
+    values = list_arrays.filled(values, defined, undefined)
+    counts = list_arrays.counted_weights(weights, defined, undefined)
+    shares = arithmetic.ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
+    shares = arithmetic.widen(shares, values)
     mean = jnp.sum(shares * values, axis=0)
     number = jnp.sum(shares > 0, axis=0).astype(mean.dtype)
     variance = jnp.sum(shares * (values - mean[None]) ** 2, axis=0)
-    variance = variance * ratio(number, number - 1)
+    variance = variance * arithmetic.ratio(number, number - 1)
     variance = jnp.where(number == 1, jnp.inf, variance)
     is_defined = jnp.any(defined, axis=0)
     mean, variance = (
-        jnp.where(widen(is_defined, mean), x, 0) for x in (mean, variance)
+        jnp.where(arithmetic.widen(is_defined, mean), x, 0) for x in (mean, variance)
     )
     lists = PerList(mean, jnp.mean(weights, axis=0), is_defined, undefined)
     return SampledLabels(lists, variance)
@@ -222,7 +219,7 @@ def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemA
 
 
 def _exact(
-    bound: Bound, undefined: types.Undefined, data: RankingData
+    bound: spec.Bound, undefined: types.Undefined, data: RankingData
 ) -> SampledLabels:
     """Computes what a metric that is linear in gains is worth, and its variance.
 
@@ -262,16 +259,16 @@ def _exact(
     # All labels are 0 with this chance, and the value is then 0.
     is_undefined = lists.defined & ~expected(jnp.zeros_like(probabilities))[1].defined
     chance = jnp.where(is_undefined, jnp.prod(1 - probabilities, axis=-1), 0)
-    defined, chance = lists.defined & (chance < 1), widen(chance, values)
+    defined, chance = lists.defined & (chance < 1), arithmetic.widen(chance, values)
     if undefined != "zero":
         squares = variance + values * values
         values, squares = (
-            x + chance if undefined == "one" else ratio(x, 1 - chance)
+            x + chance if undefined == "one" else arithmetic.ratio(x, 1 - chance)
             for x in (values, squares)
         )
         variance = jnp.maximum(squares - values * values, 0)
     variance = jnp.where(jnp.isnan(values), jnp.nan, variance)
     values, variance = (
-        jnp.where(widen(defined, values), x, 0) for x in (values, variance)
+        jnp.where(arithmetic.widen(defined, values), x, 0) for x in (values, variance)
     )
     return SampledLabels(PerList(values, lists.weights, defined, undefined), variance)

@@ -6,10 +6,8 @@ import math
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.metrics.metric import NAMES, Metric
 from jax_rank_metrics._engine.metrics.spec import THRESHOLD, Bound, Spec
-from jax_rank_metrics._ground import gains
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.shares import share
-from jax_rank_metrics._values.mean import GeometricMean, Mean
+from jax_rank_metrics._ground import gains, messages, shares
+from jax_rank_metrics._values import mean
 
 # The version of all definitions; CHANGELOG.md says when one has changed.
 DEFINITION = "1"
@@ -95,7 +93,7 @@ class Signature(str):
 
 
 def signature(
-    metric: str | Bound | Metric[...] | functools.partial[Mean],
+    metric: str | Bound | Metric[...] | functools.partial[mean.Mean],
     **choices: str | float | None,
 ) -> Signature:
     """Names the definition of a number: its metric, with all choices that can change it.
@@ -162,7 +160,7 @@ def signature(
     return Signature("|".join([_head(metric), *differing, f"def:{DEFINITION}"]))
 
 
-def from_signature(text: str) -> functools.partial[Mean]:
+def from_signature(text: str) -> functools.partial[mean.Mean]:
     """Returns the metric of a signature, with the options that the signature names.
 
     What belongs to rankings, means and files, such as `ties` and `undefined`, is no option
@@ -208,7 +206,7 @@ def from_signature(text: str) -> functools.partial[Mean]:
     return functools.partial(NAMES[spec.name.lower()], **options)
 
 
-@short_errors()
+@messages.short_errors()
 def fields(text: str) -> dict[str, str]:
     """Returns all that a signature says: "metric", its cutoffs, and every option.
 
@@ -274,7 +272,7 @@ def _fields_of(bound: Bound) -> dict[str, str]:
     if spec.name == "rank_biased_precision":  # in the vectors, grades are a choice
         results["worth"] = "binary" if options["max_label"] is None else "graded"
     results |= {option: words.split()[0] for option, words in _CHOICES.items()}
-    results |= {"mean": "geometric"} if bound.state is GeometricMean else {}
+    results |= {"mean": "geometric"} if bound.state is mean.GeometricMean else {}
     return results | {"ties": _TIES.get(bound.tie_reading, bound.tie_reading)}
 
 
@@ -290,7 +288,7 @@ def _text(value: object) -> str:
         return str(value).removesuffix(".0").replace("inf", "1e999")
     if isinstance(value, str) and not (value.isidentifier() and value.isascii()):
         return repr(value).replace("|", r"\x7c")
-    if value is None or isinstance(value, int | str | share):
+    if value is None or isinstance(value, int | str | shares.share):
         return str(value)
     if isinstance(value, gains.log_discount):
         return f"log_discount({_text(float(value.base))})"

@@ -8,23 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import digamma
 
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.formulas.first_hit import first_relevant
-from jax_rank_metrics._engine.formulas.label_fns import (
-    is_relevant,
-    item_exists,
-    pool_depth,
-)
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.ranking import Ranking, of_totals
-from jax_rank_metrics._ground.arithmetic import widen
+from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.types import Cutoffs, Number
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(names=("amri",), order_free=True)
 def adjusted_mean_rank_index(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """Adjusted mean rank index: how far the mean rank is from that of a random order.
 
     .. math:: AMRI = 1 − 2 · Σ_q (r_q − 1) / Σ_q (n_q − 1)
@@ -62,7 +58,7 @@ def adjusted_mean_rank_index(
         _rank,
         "adjusted_mean_rank_index",
     )
-    possible = (ranking.pool_sum(item_exists)[..., None] - 1) / 2
+    possible = (ranking.pool_sum(label_fns.item_exists)[..., None] - 1) / 2
     gained = possible - (ranks - 1)
     is_ranked = is_absent[..., 0] < 1
     return _ratio(ranking, gained, possible, is_ranked, None, relevance_threshold)
@@ -71,7 +67,7 @@ def adjusted_mean_rank_index(
 @metric(names=("adjusted_hits",), order_free=True)
 def adjusted_hit_rate(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """Adjusted hit rate: the hit rate above that of a random order, as a share of 1.
 
     .. math:: Σ_q (hit_q@k − E_q) / Σ_q (1 − E_q), E = min(k / n, 1)
@@ -113,7 +109,7 @@ def adjusted_hit_rate(
 @metric(names=("adjusted_mrr", "adjusted_rr"), order_free=True)
 def adjusted_reciprocal_rank(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """Adjusted reciprocal rank: that above the one of a random order, as a share of 1.
 
     .. math:: Σ_q (RR_q − E_q) / Σ_q (1 − E_q), E = (1 + 1/2 + … + 1/n) / n
@@ -172,7 +168,7 @@ def _above_chance(
     of_chance: Callable[[jax.Array, jax.Array], jax.Array],
     k: Cutoffs,
     threshold: Number,
-) -> PerList:
+) -> per_list.PerList:
     """Returns (value − E) / (1 − E) with the weights 1 − E.
 
     Args:
@@ -184,8 +180,8 @@ def _above_chance(
         threshold: The least label of a relevant item.
     """
     # In a list without items everything is what chance gives, as in one of one item.
-    length = jnp.maximum(ranking.pool_sum(item_exists), 1)
-    depth = jnp.maximum(pool_depth(ranking, ranking.cutoffs(k)), 1)
+    length = jnp.maximum(ranking.pool_sum(label_fns.item_exists), 1)
+    depth = jnp.maximum(label_fns.pool_depth(ranking, ranking.cutoffs(k)), 1)
     expected = of_chance(depth, length[..., None])
     has_relevant = ranking.num_relevant(threshold) > 0
     return _ratio(ranking, values - expected, 1 - expected, has_relevant, k, threshold)
@@ -198,13 +194,13 @@ def _ratio(
     defined: jax.Array,
     k: Cutoffs,
     threshold: Number,
-) -> PerList:
-    hit = is_relevant(threshold)
+) -> per_list.PerList:
+    hit = label_fns.is_relevant(threshold)
     possible = jnp.maximum(possible, 0)
     ratio = ranking.per_list(gained, defined, k, hit).over(
         of_totals(ranking).per_list(possible, True, k, hit)
     )
     # A ratio counts 0 where its numerator is undefined; a metric says that it is. What is
     # NaN is so whether or not the list has relevant items.
-    defined = widen(defined, ratio.defined) | jnp.isnan(ratio.values)
+    defined = arithmetic.widen(defined, ratio.defined) | jnp.isnan(ratio.values)
     return dataclasses.replace(ratio, defined=ratio.defined & defined)

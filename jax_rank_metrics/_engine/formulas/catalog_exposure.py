@@ -6,16 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.formulas.id_lists import ranked_items
-from jax_rank_metrics._engine.ranking import Ranking
+from jax_rank_metrics._engine import ranking
+from jax_rank_metrics._engine.formulas import id_lists
 from jax_rank_metrics._engine.states.exposure import Exposure
-from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
-from jax_rank_metrics._ground.gains import discounts_of
-from jax_rank_metrics._values.double_floats import FloatPair
+from jax_rank_metrics._ground import arithmetic, gains, inputs, meshes, shards, types
+from jax_rank_metrics._values import double_floats
 
 
 def exposure(
-    ids: types.RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     num_items: int,
     discount_fn: types.Discount | None = None,
 ) -> Exposure:
@@ -57,7 +56,7 @@ def exposure(
     0.5
     """
     num_items = inputs.positive_integer("num_items", num_items)
-    items, _ = ranked_items("ids", ids, ties="order")
+    items, _ = id_lists.ranked_items("ids", ids, ties="order")
     return _count_exposure(items.ids, items.is_unknown, num_items, discount_fn)
 
 
@@ -80,7 +79,7 @@ def _count_exposure(
     num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)
     sums = None
     if discount_fn is not None:
-        sums = FloatPair.of(_discounted(indices, num_items, discount_fn))
+        sums = double_floats.FloatPair.of(_discounted(indices, num_items, discount_fn))
     return Exposure(ids.shape[-1], counts, num_lists, sums)
 
 
@@ -106,7 +105,7 @@ def _discounted(
     lists = lax.broadcasted_iota(jnp.int32, indices.shape, 0)
     columns = columns.at[slots, lists].set(indices, mode="drop")
     dtype = jax.dtypes.canonicalize_dtype(float)
-    discounts = discounts_of(discount_fn, jnp.arange(1, ranks + 1, dtype=dtype))
+    discounts = gains.discounts_of(discount_fn, jnp.arange(1, ranks + 1, dtype=dtype))
 
     def add(
         sums: jax.Array, rank: tuple[jax.Array, jax.Array]

@@ -2,17 +2,11 @@
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.label_fns import (
-    and_not,
-    check_judged,
-    is_judged,
-    is_relevant,
-    per_list_where,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Ranking, data_of
-from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.types import Cutoffs, Number
 from jax_rank_metrics._values.per_list import PerList
 
@@ -40,12 +34,14 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     References:
         Agrees with ir_measures `Judged@k`.
     """
-    check_judged(ranking)
+    label_fns.check_judged(ranking)
     ks = ranking.cutoffs(k)
     num_judged = ranking.depth(ks)
     if "judged" in data_of(ranking).column_names:
-        num_judged = ranking.expected_sum(is_judged, positions(), ks)
-    return per_list_where(ranking, ratio(num_judged, ranking.depth(ks)), True, k)
+        num_judged = ranking.expected_sum(label_fns.is_judged, place.positions(), ks)
+    return label_fns.per_list_where(
+        ranking, arithmetic.ratio(num_judged, ranking.depth(ks)), True, k
+    )
 
 
 @metric(names=("num_rel_ret",), lower_is_better=None, linear=True)
@@ -69,8 +65,8 @@ def num_relevant_retrieved(
     References:
         Agrees with trec_eval `num_rel_ret`, query by query.
     """
-    hit = is_relevant(relevance_threshold)
-    values = ranking.expected_sum(hit, positions(), ranking.cutoffs(k))
+    hit = label_fns.is_relevant(relevance_threshold)
+    values = ranking.expected_sum(hit, place.positions(), ranking.cutoffs(k))
     return ranking.per_list(values, True, k, hit)
 
 
@@ -102,12 +98,14 @@ def num_nonrelevant_retrieved(
     References:
         Agrees with trec_eval `num_nonrel_judged_ret`, query by query.
     """
-    check_judged(ranking)
-    hit, ks = is_relevant(relevance_threshold), ranking.cutoffs(k)
+    label_fns.check_judged(ranking)
+    hit, ks = label_fns.is_relevant(relevance_threshold), ranking.cutoffs(k)
     if "judged" in data_of(ranking).column_names:
-        values = ranking.expected_sum(and_not(is_judged, hit), positions(), ks)
+        values = ranking.expected_sum(
+            label_fns.and_not(label_fns.is_judged, hit), place.positions(), ks
+        )
     else:
-        values = ranking.depth(ks) - ranking.expected_sum(hit, positions(), ks)
+        values = ranking.depth(ks) - ranking.expected_sum(hit, place.positions(), ks)
     return ranking.per_list(values, True, k, hit)
 
 
@@ -129,7 +127,7 @@ def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     References:
         Agrees with trec_eval `num_ret`, query by query.
     """
-    return per_list_where(ranking, ranking.depth(ranking.cutoffs(k)), True, k)
+    return label_fns.per_list_where(ranking, ranking.depth(ranking.cutoffs(k)), True, k)
 
 
 @metric(names=("num_rel", "numrel"), order_free=True, lower_is_better=None)
@@ -150,6 +148,6 @@ def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerL
     References:
         Agrees with trec_eval `num_rel`, query by query.
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     values = jnp.expand_dims(ranking.num_relevant(relevance_threshold), -1)
     return ranking.per_list(values, True, None, hit)

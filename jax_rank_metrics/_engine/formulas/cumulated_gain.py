@@ -5,28 +5,19 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.label_fns import (
-    gain_of,
-    scaled,
-    weighted,
-    weighted_sum,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Ranking, data_of
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import (
-    MONOTONE_GAINS,
-    exponential_gain,
-    linear_gain,
-    log2_discount,
-)
+from jax_rank_metrics._ground import arithmetic, gains
 from jax_rank_metrics._ground.types import Cutoffs, Discount, Gain
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(linear=True)
-def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> PerList:
+def cg(
+    ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = gains.linear_gain
+) -> per_list.PerList:
     """Cumulated gain: the sum of the gains at ranks 1..k.
 
     .. math:: CG@k = Σ_{r ≤ k} g_r
@@ -50,7 +41,7 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
         Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
         TOIS 20(4), 2002, section 2.1.
     """
-    return _cumulated(ranking, k, gain_fn, positions())
+    return _cumulated(ranking, k, gain_fn, place.positions())
 
 
 @metric(linear=True)
@@ -58,9 +49,9 @@ def dcg(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    gain_fn: Gain = exponential_gain,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    gain_fn: Gain = gains.exponential_gain,
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Discounted cumulated gain: the sum of gain times discount at ranks 1..k.
 
     .. math:: DCG@k = Σ_{r ≤ k} g_r · d(r)
@@ -86,7 +77,7 @@ def dcg(
         2^y − 1. With `linear_gain` it agrees with scikit-learn's `dcg_score`; both
         average over ties.
     """
-    return _cumulated(ranking, k, gain_fn, positions(discount_fn))
+    return _cumulated(ranking, k, gain_fn, place.positions(discount_fn))
 
 
 @metric(is_share=True)
@@ -94,9 +85,9 @@ def ndcg(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    gain_fn: Gain = exponential_gain,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    gain_fn: Gain = gains.exponential_gain,
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Normalised DCG: DCG over the DCG of the ideal order of the pool, both cut at k.
 
     .. math:: nDCG@k = DCG@k / IDCG@k
@@ -123,23 +114,23 @@ def ndcg(
         and keras_rs `NDCG`; with `linear_gain`, with scikit-learn's `ndcg_score` and
         trec_eval `ndcg_cut`.
     """
-    ks, gain = ranking.cutoffs(k), gain_of(ranking, gain_fn)
+    ks, gain = ranking.cutoffs(k), label_fns.gain_of(ranking, gain_fn)
     # The mean item weight would divide both DCG and ideal, and cancels.
     has_weights = data_of(ranking).has_item_weights
-    item_fn = weighted(gain) if has_weights else scaled(gain)
-    monotone = gain_fn in MONOTONE_GAINS and not has_weights
-    dcg_values = ranking.expected_sum(item_fn, positions(discount_fn), ks)
+    item_fn = label_fns.weighted(gain) if has_weights else label_fns.scaled(gain)
+    monotone = gain_fn in gains.MONOTONE_GAINS and not has_weights
+    dcg_values = ranking.expected_sum(item_fn, place.positions(discount_fn), ks)
     ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
     # Read off the gains, since a discount may be 0 at every rank up to k.
     largest_gain = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
-    values = ratio(dcg_values, ideal)
+    values = arithmetic.ratio(dcg_values, ideal)
     return ranking.per_list(values, largest_gain[..., 0] > 0, k, gain)
 
 
 def _cumulated(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
-) -> PerList:
+) -> per_list.PerList:
     """Sums gains over ranks 1..k, each multiplied by what its place is worth."""
-    gain = gain_of(ranking, gain_fn)
-    values = weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
+    gain = label_fns.gain_of(ranking, gain_fn)
+    values = label_fns.weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
     return ranking.per_list(values, True, k, gain)

@@ -19,12 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    graded_relevance,
-    is_relevant,
-    per_list_if_relevant,
-    per_list_where,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.ranking import Items, Ranking, data_of
 from jax_rank_metrics._engine.ranking.browsing import (
@@ -33,10 +28,8 @@ from jax_rank_metrics._engine.ranking.browsing import (
     browsing,
     browsing_by_rank,
 )
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import Cutoffs, Number, UserValue
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._ground import arithmetic, inputs, types
+from jax_rank_metrics._values import per_list
 
 
 def is_utility(options: dict[str, object]) -> bool:
@@ -58,13 +51,13 @@ def direction(options: dict[str, object]) -> bool | None:
 def inst(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: Number = 1.0,
-    value: UserValue = "utility",
-    max_label: Number | None = None,
+    k: types.Cutoffs = None,
+    target: types.Number = 1.0,
+    value: types.UserValue = "utility",
+    max_label: types.Number | None = None,
     max_rank: int = 1000,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """INST: the gain per item of a user who slows down as a target of gain is reached.
 
     .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T − cg(r)
@@ -118,13 +111,13 @@ def inst(
 def insq(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: Number = 1.0,
-    value: UserValue = "utility",
-    max_label: Number | None = None,
+    k: types.Cutoffs = None,
+    target: types.Number = 1.0,
+    value: types.UserValue = "utility",
+    max_label: types.Number | None = None,
     max_rank: int = 1000,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """INSQ: the gain per item of a user who goes on more readily the deeper the rank.
 
     .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T, V(r) = (2 · T / (r − 1 + 2 · T))^2
@@ -157,7 +150,7 @@ def insq(
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-def _target(target: Number) -> float:
+def _target(target: types.Number) -> float:
     """Checks the target of INST: below 0.5, chances to go on would exceed 1."""
     target = inputs.positive("target", target)
     if target < 0.5:
@@ -187,13 +180,13 @@ def _squared(ranks: jax.Array, *, target: float) -> jax.Array:
 def time_biased_gain(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    half_life: Number = 224.0,
-    value: UserValue = "utility",
-    max_label: Number | None = None,
+    k: types.Cutoffs = None,
+    half_life: types.Number = 224.0,
+    value: types.UserValue = "utility",
+    max_label: types.Number | None = None,
     max_rank: int = 1000,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Time-biased gain: the gain of a user of whom half have left after a half-life.
 
     .. math:: V(r) = 2^{−time(r) / h}
@@ -255,18 +248,18 @@ def _decayed(ranks: jax.Array, *, half_life: float, max_rank: int) -> jax.Array:
 def measured(
     ranking: Ranking,
     follow: Callable[..., Browsing],
-    k: Cutoffs,
-    value: UserValue,
-    max_label: Number | None,
+    k: types.Cutoffs,
+    value: types.UserValue,
+    max_label: types.Number | None,
     max_rank: int,
-    relevance_threshold: Number,
-) -> PerList:
+    relevance_threshold: types.Number,
+) -> per_list.PerList:
     """Computes one value of a browsing model; the other arguments are those of `inst`."""
-    inputs.option("value", value, UserValue)
+    inputs.option("value", value, types.UserValue)
     max_rank = inputs.positive_integer("max_rank", max_rank)
-    gain = is_relevant(relevance_threshold)
+    gain = label_fns.is_relevant(relevance_threshold)
     if max_label is not None:
-        gain = graded_relevance(inputs.positive("max_label", max_label))
+        gain = label_fns.graded_relevance(inputs.positive("max_label", max_label))
     ks, data = ranking.cutoffs(k), data_of(ranking)
     has_costs = "costs" in data.column_names
     if has_costs:
@@ -274,15 +267,15 @@ def measured(
     cost_fn = _cost_of if has_costs else None
     user = follow(ranking, gain, ks=ks, cost_fn=cost_fn, max_rank=max_rank)
     values = {
-        "utility": ratio(user.gain, user.items),
+        "utility": arithmetic.ratio(user.gain, user.items),
         "total_utility": user.gain_at_stop,
-        "cost": ratio(user.cost, user.items),
+        "cost": arithmetic.ratio(user.cost, user.items),
         "total_cost": user.cost_at_stop,
         "items": user.items,
     }[value]
     if max_label is None:
-        return per_list_if_relevant(ranking, values, relevance_threshold, k)
-    return per_list_where(ranking, values, ranking.pool_max(gain) > 0, k)
+        return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
+    return label_fns.per_list_where(ranking, values, ranking.pool_max(gain) > 0, k)
 
 
 def _cost_of(items: Items) -> jax.Array:

@@ -3,19 +3,18 @@
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.id_lists import measure
-from jax_rank_metrics._engine.ranking import Ranking
+from jax_rank_metrics._engine import ranking
+from jax_rank_metrics._engine.formulas import id_lists
 from jax_rank_metrics._ground import arithmetic, inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import RankCutoffs
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 def intra_list_diversity(
-    ids: types.RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     embeddings: types.Embeddings,
-    k: RankCutoffs = None,
-) -> PerList:
+    k: types.RankCutoffs = None,
+) -> per_list.PerList:
     """Intra-list diversity: 1 − the mean cosine of all pairs of the first k items.
 
     It is 0 where all items point the same way, 1 where they are orthogonal, and at most
@@ -48,7 +47,7 @@ def intra_list_diversity(
     if 1 in ks:
         raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
     embeddings = inputs.catalog_array("embeddings", embeddings, ("features",))
-    return measure(_mean_distance, ids, embeddings, k)
+    return id_lists.measure(_mean_distance, ids, embeddings, k)
 
 
 def _mean_distance(

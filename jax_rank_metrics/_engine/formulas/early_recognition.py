@@ -13,25 +13,20 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    is_relevant,
-    item_exists,
-    per_list_if_relevant,
-    pool_depth,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place, positions
 from jax_rank_metrics._engine.ranking import Ranking, data_of
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.arithmetic import ratio
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(names=("ef",))
 def enrichment_factor(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """Enrichment factor: how much denser active items are among the first than in all.
 
     .. math:: EF@k = (hits@k / min(k, n)) / (A / n)
@@ -58,18 +53,20 @@ def enrichment_factor(
         free energy grids, Journal of Medicinal Chemistry 44, 2001. Agrees with RDKit
         `CalcEnrichment`, which divides by the number of items tested, ceil(share·n).
     """
-    ks, length = ranking.cutoffs(k), ranking.pool_sum(item_exists)
-    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    ks, length = ranking.cutoffs(k), ranking.pool_sum(label_fns.item_exists)
+    hits = ranking.expected_sum(
+        label_fns.is_relevant(relevance_threshold), positions(), ks
+    )
     num_active = ranking.num_relevant(relevance_threshold)
-    values = ratio(hits * length[..., None], pool_depth(ranking, ks))
+    values = ratio(hits * length[..., None], label_fns.pool_depth(ranking, ks))
     values = ratio(values, num_active[..., None])
-    return per_list_if_relevant(ranking, values, relevance_threshold, k)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
 
 
 @metric()
 def rie(
     ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """Robust initial enhancement: the exponential weight of active items against chance.
 
     .. math:: RIE = (1/A · Σ_{active} e^{−α·r/n}) / (1/n · Σ_{r = 1}^n e^{−α·r/n})
@@ -99,16 +96,16 @@ def rie(
     """
     worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
     num_active = ranking.num_relevant(relevance_threshold)
-    length = ranking.pool_sum(item_exists)
+    length = ranking.pool_sum(label_fns.item_exists)
     mean = ratio(worth_of_ranks(jnp.zeros_like(length), length), length)
     values = ratio(worth, (num_active * mean)[..., None])
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 @metric(is_share=True)
 def bedroc(
     ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
-) -> PerList:
+) -> per_list.PerList:
     """BEDROC: robust initial enhancement, from 0 for the worst order to 1 for the best.
 
     .. math:: BEDROC = (RIE − RIE_{min}) / (RIE_{max} − RIE_{min})
@@ -138,11 +135,11 @@ def bedroc(
     """
     worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
     num_active = ranking.num_relevant(relevance_threshold)
-    length = ranking.pool_sum(item_exists)
+    length = ranking.pool_sum(label_fns.item_exists)
     of_best = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
     of_worst = worth_of_ranks(length - num_active, num_active)[..., None]
     values = 1 - ratio(of_best - worth, of_best - of_worst)
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 @metric(
@@ -155,7 +152,7 @@ def log_auc(
     min_fpr: float = 0.001,
     adjusted: bool = False,
     relevance_threshold: Number = 1.0,
-) -> PerList:
+) -> per_list.PerList:
     """LogAUC: the area under the ROC curve over the logarithm of the false positive rate.
 
     .. math:: LogAUC = (1/A) · Σ_{active} ln(1 / max(d/N, λ)) / ln(1/λ)
@@ -190,10 +187,10 @@ def log_auc(
         LogAUC is `adjusted=True`. Where nothing ties, agrees with torchmetrics
         `BinaryLogAUC` of `fpr_range=(0.001, 1)`.
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     min_fpr = inputs.open_fraction("min_fpr", min_fpr)
     num_active = ranking.num_relevant(relevance_threshold)
-    num_decoys = ranking.pool_sum(item_exists) - num_active
+    num_decoys = ranking.pool_sum(label_fns.item_exists) - num_active
     place_fn = _log_share_left(min_fpr, data_of(ranking).max_items or 0)
     if data_of(ranking).is_soft:
         place_fn = _soft_log_share_left(min_fpr)
@@ -215,10 +212,13 @@ def _early_worth(
     cancels from ratios of these sums. The latter is a function of the number of ranks
     before the first, and of their number, `[*lists]` each.
     """
-    alpha, length = inputs.positive("alpha", alpha), ranking.pool_sum(item_exists)
+    alpha, length = (
+        inputs.positive("alpha", alpha),
+        ranking.pool_sum(label_fns.item_exists),
+    )
     place_fn = _mean_exponential(alpha)
     worth = ranking.expected_sum(
-        is_relevant(threshold), place_fn, (None,), per_list=(length,)
+        label_fns.is_relevant(threshold), place_fn, (None,), per_list=(length,)
     )
     return worth, lambda above, number: _exponentials(alpha, above, number, length)
 

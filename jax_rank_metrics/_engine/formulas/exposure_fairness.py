@@ -12,30 +12,16 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.groups import (
-    exposures,
-    membership_total,
-    memberships,
-    target_amounts,
-    target_exposures,
-)
+from jax_rank_metrics._engine.formulas import groups
+from jax_rank_metrics._engine.formulas.groups import memberships
 from jax_rank_metrics._engine.formulas.label_fns import item_exists, per_list_where
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place, positions
 from jax_rank_metrics._engine.ranking import Ranking
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import gains, inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio, total
-from jax_rank_metrics._ground.gains import log2_discount, log2_rank_discount
 from jax_rank_metrics._ground.group_amounts import jensen_shannon, shares
-from jax_rank_metrics._ground.types import (
-    Cut,
-    Cutoffs,
-    Discount,
-    ExposurePart,
-    GroupTarget,
-    Number,
-)
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(
@@ -48,11 +34,11 @@ from jax_rank_metrics._values.per_list import PerList
 def attention_weighted_rank_fairness(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: GroupTarget = None,
-    discount_fn: Discount = log2_rank_discount,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    k: types.Cutoffs = None,
+    target: types.GroupTarget = None,
+    discount_fn: types.Discount = gains.log2_rank_discount,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Attention-weighted rank fairness: how close shares of attention are to a target.
 
     .. math:: AWRF@k = 1 − (KL(p ‖ m) + KL(t ‖ m)) / 2
@@ -89,8 +75,8 @@ def attention_weighted_rank_fairness(
         ranked results, SIGIR 2022. Agrees with the evaluation of the Fair Ranking tracks
         of TREC 2021 and 2022, which gives items of unknown groups no attention either.
     """
-    exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), memberships)
-    targets = target_amounts(ranking, target, relevance_threshold)
+    exposed = groups.exposures(ranking, discount_fn, ranking.cutoffs(k), memberships)
+    targets = groups.target_amounts(ranking, target, relevance_threshold)
     values = 1 - jensen_shannon(exposed, targets[..., None, :])
     values = jnp.where(total(exposed) > 0, values, 0)
     sizes = ranking.pool_sum(memberships)
@@ -112,12 +98,12 @@ def attention_weighted_rank_fairness(
 def expected_exposure(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    part: ExposurePart = "loss",
-    target: GroupTarget = None,
-    discount_fn: Discount = log2_rank_discount,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    k: types.Cutoffs = None,
+    part: types.ExposurePart = "loss",
+    target: types.GroupTarget = None,
+    discount_fn: types.Discount = gains.log2_rank_discount,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Expected exposure: the squared distance of the groups' exposures from a target.
 
     .. math:: EE_L = |e − t|^2 = |e|^2 − 2 · e · t + |t|^2
@@ -153,10 +139,12 @@ def expected_exposure(
         Fair Ranking track (task 2) for lists of k items; that of 2022 takes only relevant
         items into e.
     """
-    inputs.option("part", part, ExposurePart)
+    inputs.option("part", part, types.ExposurePart)
     ks = ranking.cutoffs(k)
-    exposed = exposures(ranking, discount_fn, ks, memberships)
-    targets = target_exposures(ranking, target, discount_fn, ks, relevance_threshold)
+    exposed = groups.exposures(ranking, discount_fn, ks, memberships)
+    targets = groups.target_exposures(
+        ranking, target, discount_fn, ks, relevance_threshold
+    )
     sizes = ranking.pool_sum(memberships)
     factors = {
         "loss": (exposed - targets, exposed - targets),
@@ -171,10 +159,10 @@ def expected_exposure(
 def ndkl(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: tuple[Number, ...] | None = None,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    k: types.Cutoffs = None,
+    target: tuple[types.Number, ...] | None = None,
+    discount_fn: types.Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Normalized discounted KL divergence: how far first ranks are from target shares.
 
     .. math:: NDKL@k = Σ_{r ≤ k} d(r) · KL(p_r ‖ t) / Σ_{r ≤ k} d(r)
@@ -205,13 +193,13 @@ def ndkl(
         systems with application to LinkedIn talent search, KDD 2019. Agrees with
         FairRankTune `NDKL` but for the 1e-7 that it adds to every share.
     """
-    ks, counting = ranking.cutoffs(k), (memberships, membership_total)
+    ks, counting = ranking.cutoffs(k), (memberships, groups.membership_total)
     if target is not None and (not isinstance(target, tuple) or 0 in target):
         raise ValueError(
             f"target is {target!r}; pass a tuple of shares above 0, one for each group, or "
             "None"
         )
-    targets = shares(target_amounts(ranking, target, 1))[..., None, :]
+    targets = shares(groups.target_amounts(ranking, target, 1))[..., None, :]
     at_ranks = [
         ranking.expected_sum(item_exists, share_fn(discount_fn), ks, counting=counting)
         for share_fn in (_negative_entropy_at, _share_at)
@@ -224,13 +212,15 @@ def ndkl(
 
 
 @by_options
-def _share_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
+def _share_at(place: Place, k: types.Cut, *, position_fn: types.Discount) -> jax.Array:
     """Returns the worth of a rank: its discount times the share of one group so far."""
     return positions(position_fn)(place, k) * _share_through(place)
 
 
 @by_options
-def _negative_entropy_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
+def _negative_entropy_at(
+    place: Place, k: types.Cut, *, position_fn: types.Discount
+) -> jax.Array:
     """Returns the worth of a rank: its discount times p·ln p of one group's share p."""
     share, worth = _share_through(place), positions(position_fn)(place, k)
     return worth * share * jnp.log(jnp.where(share > 0, share, 1))

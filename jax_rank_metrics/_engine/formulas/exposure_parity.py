@@ -10,12 +10,11 @@ from jax_rank_metrics._engine.formulas.label_fns import per_list_where, scaled
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import gains, inputs
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import linear_gain, log2_discount
 from jax_rank_metrics._ground.group_amounts import compared, has_several
 from jax_rank_metrics._ground.types import Comparison, Cutoffs, Discount, Gain
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(
@@ -30,8 +29,8 @@ def exposure_parity(
     *,
     k: Cutoffs = None,
     comparison: Comparison = "difference",
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Parity of exposure: the largest mean exposure of a group less the smallest.
 
     The mean exposure of a group is its exposure at ranks 1..k over its size, the sum of
@@ -78,9 +77,9 @@ def disparate_treatment_ratio(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    gain_fn: Gain = linear_gain,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    gain_fn: Gain = gains.linear_gain,
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Disparate treatment ratio: exposure by merit of the worst group over the best one.
 
     The merit of a group is the sum of the gains of its items in the pool. A group is
@@ -123,9 +122,9 @@ def disparate_impact_ratio(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    gain_fn: Gain = linear_gain,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    gain_fn: Gain = gains.linear_gain,
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """Disparate impact ratio: clicks by merit of the worst group over the best one.
 
     The clicks of an item are its attention times its gain, so that the clicks of a group
@@ -160,7 +159,7 @@ def disparate_impact_ratio(
 
 def _worst_by_merit(
     ranking: Ranking, item_fn: ItemFn, gain_fn: Gain, discount_fn: Discount, k: Cutoffs
-) -> PerList:
+) -> per_list.PerList:
     merits = ranking.pool_sum(scaled(merit_of(ranking, gain_fn)))
     exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), item_fn)
     has_merit = merits > 0

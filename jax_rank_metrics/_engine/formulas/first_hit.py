@@ -5,19 +5,14 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.formulas.hits import chance_of_hits
-from jax_rank_metrics._engine.formulas.label_fns import (
-    is_relevant,
-    per_list_if_relevant,
-)
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Ranking, data_of, stops, traced_data
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import gains, inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import reciprocal_discount
-from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PositionFn, RankReading
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 _NAMES = ("hr", "hit", "hits", "success", "cmc", "cumulative_match_characteristic")
 
@@ -28,11 +23,11 @@ _NAMES = ("hr", "hit", "hits", "success", "cmc", "cumulative_match_characteristi
 def hit_rate(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    relevance_threshold: Number = 1.0,
-    rank: RankReading | None = None,
+    k: types.Cutoffs = None,
+    relevance_threshold: types.Number = 1.0,
+    rank: types.RankReading | None = None,
     at_least: int = 1,
-) -> PerList:
+) -> per_list.PerList:
     """Hit rate, or success: 1 if any item at ranks 1..k is relevant, else 0.
 
     Reads only the best relevant item, so that no cutoff needs a sort, unless it asks for
@@ -67,7 +62,7 @@ def hit_rate(
         `undefined="skip"`. "realistic" agrees with PyKEEN, and with OGB's lists of hits.
     """
     if rank is not None:
-        inputs.option("rank", rank, RankReading, "None or ")
+        inputs.option("rank", rank, types.RankReading, "None or ")
     at_least = inputs.positive_integer("at_least", at_least)
     if at_least > 1:
         if rank is not None:
@@ -80,17 +75,19 @@ def hit_rate(
     ks = ranking.cutoffs(k)
     # The arguments of reciprocal rank, so that both share one pass over the items.
     _, chance_of_none = first_relevant(ranking, relevance_threshold, ks, rank)
-    return per_list_if_relevant(ranking, 1 - chance_of_none, relevance_threshold, k)
+    return label_fns.per_list_if_relevant(
+        ranking, 1 - chance_of_none, relevance_threshold, k
+    )
 
 
 @metric(names=("rr", "mrr", "recip_rank"), order_free=True, is_share=True)
 def reciprocal_rank(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    relevance_threshold: Number = 1.0,
-    rank: RankReading | None = None,
-) -> PerList:
+    k: types.Cutoffs = None,
+    relevance_threshold: types.Number = 1.0,
+    rank: types.RankReading | None = None,
+) -> per_list.PerList:
     """Reciprocal rank: 1 / rank of the first relevant item, 0 beyond k.
 
     Reads only the best relevant item, so that no cutoff needs a sort. Under `relax`,
@@ -133,22 +130,22 @@ def reciprocal_rank(
     """
     ks = ranking.cutoffs(k)
     if rank is not None:
-        inputs.option("rank", rank, RankReading, "None or ")
+        inputs.option("rank", rank, types.RankReading, "None or ")
     if data_of(ranking).is_soft:
-        hit = is_relevant(relevance_threshold)
-        sums = ranking.expected_sum(hit, positions(reciprocal_discount), ks)
+        hit = label_fns.is_relevant(relevance_threshold)
+        sums = ranking.expected_sum(hit, place.positions(gains.reciprocal_discount), ks)
         values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
     else:
         values, _ = first_relevant(ranking, relevance_threshold, ks, rank)
-    return per_list_if_relevant(ranking, values, relevance_threshold, k)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
 
 
 def first_relevant(
     ranking: Ranking,
-    threshold: Number,
-    ks: Sequence[Cut],
-    rank: RankReading | None,
-    position_fn: PositionFn = reciprocal_discount,
+    threshold: types.Number,
+    ks: Sequence[types.Cut],
+    rank: types.RankReading | None,
+    position_fn: types.PositionFn = gains.reciprocal_discount,
     reader: str = "rank='realistic'",
 ) -> tuple[jax.Array, jax.Array]:
     """Reads where the first relevant item ranks, as `ranking.expected_first` does.
@@ -164,7 +161,7 @@ def first_relevant(
         position_fn: What a rank is worth.
         reader: What reads the mean rank, for the message.
     """
-    hit = is_relevant(threshold)
+    hit = label_fns.is_relevant(threshold)
     if rank is None:
         return ranking.expected_first(hit, position_fn, ks)
     reason = (

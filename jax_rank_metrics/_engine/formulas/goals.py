@@ -14,9 +14,8 @@ from jax_rank_metrics._engine.formulas.cwl import direction, is_utility, measure
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._engine.ranking.browsing import Step, browsing
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import Cutoffs, Number, UserValue
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._values import per_list
 
 
 @metric(
@@ -29,17 +28,17 @@ from jax_rank_metrics._values.per_list import PerList
 def bejeweled_player_model(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: Number = 1.0,
-    budget: Number = 10.0,
-    target_step: Number = 0.0,
-    budget_step: Number = 0.0,
-    median_gain: Number = 0.5,
-    value: UserValue = "utility",
-    max_label: Number | None = None,
+    k: types.Cutoffs = None,
+    target: types.Number = 1.0,
+    budget: types.Number = 10.0,
+    target_step: types.Number = 0.0,
+    budget_step: types.Number = 0.0,
+    median_gain: types.Number = 0.5,
+    value: types.UserValue = "utility",
+    max_label: types.Number | None = None,
     max_rank: int = 1000,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Bejeweled player model: gain per item until a target is met or a budget is spent.
 
     .. math:: C(r) = 1 if cg(r) < T(r) and cost(r) < K(r), else 0
@@ -121,18 +120,18 @@ def _until(
 def information_foraging(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    target: Number | None = 2.0,
-    target_intercept: Number = 0.9,
-    target_rationality: Number = 10.0,
-    rate: Number | None = 0.2,
-    rate_intercept: Number = 0.9,
-    rate_rationality: Number = 10.0,
-    value: UserValue = "utility",
-    max_label: Number | None = None,
+    k: types.Cutoffs = None,
+    target: types.Number | None = 2.0,
+    target_intercept: types.Number = 0.9,
+    target_rationality: types.Number = 10.0,
+    rate: types.Number | None = 0.2,
+    rate_intercept: types.Number = 0.9,
+    rate_rationality: types.Number = 10.0,
+    value: types.UserValue = "utility",
+    max_label: types.Number | None = None,
     max_rank: int = 1000,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Information foraging: gain per item of a user with a target and an expected rate.
 
     .. math:: C(r) = C_1(r) · C_2(r),

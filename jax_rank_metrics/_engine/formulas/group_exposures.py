@@ -4,24 +4,23 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.formulas.groups import exposures, memberships, merit_of
-from jax_rank_metrics._engine.formulas.label_fns import per_list_where
-from jax_rank_metrics._engine.metrics import run
-from jax_rank_metrics._engine.metrics.spec import Spec
+from jax_rank_metrics._engine.metrics import run, spec
 from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._engine.states.group_exposure import AMOUNTS, GroupExposure
-from jax_rank_metrics._ground.gains import linear_gain, log2_discount
+from jax_rank_metrics._ground import gains
 from jax_rank_metrics._ground.shares import share
 from jax_rank_metrics._ground.types import Discount, Gain
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 def group_exposure(
     ranking: Ranking,
     k: int | share | None = None,
     *,
-    gain_fn: Gain = linear_gain,
-    discount_fn: Discount = log2_discount,
+    gain_fn: Gain = gains.linear_gain,
+    discount_fn: Discount = gains.log2_discount,
 ) -> GroupExposure:
     """Sums what groups of items got over all lists, as a mergeable state.
 
@@ -60,7 +59,7 @@ def group_exposure(
 
 def _amounts_of_lists(
     ranking: Ranking, *, k: int | share | None, gain_fn: Gain, discount_fn: Discount
-) -> PerList:
+) -> per_list.PerList:
     """Returns the amounts of all groups, `[*lists, 4·groups]`."""
     ks, merit = ranking.cutoffs(k), merit_of(ranking, gain_fn)
     sizes = ranking.pool_sum(memberships)
@@ -71,17 +70,17 @@ def _amounts_of_lists(
         "impact": exposures(ranking, discount_fn, ks, merit)[..., 0, :],
     }
     values = jnp.concatenate([amounts[name] for name in AMOUNTS], -1)
-    return per_list_where(ranking, values, (sizes > 0).any(-1), (k,))
+    return label_fns.per_list_where(ranking, values, (sizes > 0).any(-1), (k,))
 
 
 _OPTIONS: dict[str, Any] = {
     "k": None,
-    "gain_fn": linear_gain,
-    "discount_fn": log2_discount,
+    "gain_fn": gains.linear_gain,
+    "discount_fn": gains.log2_discount,
 }
 
 # The description of a metric with as many values as there are amounts; it has no name.
-_AMOUNTS_OF_LISTS = Spec(
+_AMOUNTS_OF_LISTS = spec.Spec(
     name="group_exposure",
     formula=_amounts_of_lists,
     options=_OPTIONS,

@@ -3,15 +3,14 @@
 import jax
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.groups import memberships
+from jax_rank_metrics._engine.formulas import groups
 from jax_rank_metrics._engine.formulas.label_fns import is_relevant
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Items, Ranking
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cutoffs, Number
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 @metric(columns=("groups",), linear_in=("groups",), is_share=True)
@@ -21,7 +20,7 @@ def group_recall(
     k: Cutoffs = None,
     group: int = 0,
     relevance_threshold: Number = 1.0,
-) -> PerList:
+) -> per_list.PerList:
     """Recall of a group: the share of its relevant items that ranks 1..k hold.
 
     .. math:: R_g@k = Σ_{i ≤ k} g_i · rel_i / Σ_i g_i · rel_i
@@ -63,16 +62,16 @@ def group_recall(
     """
     in_group = _relevant_in_group(relevance_threshold, inputs.index("group", group))
     ks = ranking.cutoffs(k)
-    hits = ranking.expected_sum(in_group, positions(), ks)
+    hits = ranking.expected_sum(in_group, place.positions(), ks)
     total = ranking.pool_sum(in_group)
-    values = ratio(hits, total[..., None])
+    values = arithmetic.ratio(hits, total[..., None])
     return ranking.per_list(values, total > 0, k, is_relevant(relevance_threshold))
 
 
 @by_options
 def _relevant_in_group(items: Items, *, threshold: Number, group: int) -> jax.Array:
     """Returns how much each relevant item belongs to a group."""
-    shares = memberships(items)
+    shares = groups.memberships(items)
     if group >= shares.shape[-1]:
         raise ValueError(
             f"group is {group}, but the column 'groups' has {shares.shape[-1]}; pass "

@@ -9,17 +9,12 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    gain_of,
-    is_relevant,
-    item_exists,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.items import GROUPS
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Items, Ranking
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cut, Discount, Gain, GroupTarget, Number
 
 
@@ -50,7 +45,7 @@ def membership_total(items: Items) -> jax.Array:
 
 def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
     """Returns the function of items that gives each group its part of their gains."""
-    return _merit_of(gain_of(ranking, gain_fn))
+    return _merit_of(label_fns.gain_of(ranking, gain_fn))
 
 
 @by_options
@@ -61,7 +56,7 @@ def _merit_of(items: Items, *, gain: ItemFn) -> jax.Array:
 @by_options
 def relevant_memberships(items: Items, *, threshold: Number) -> jax.Array:
     """Returns the memberships of relevant items, 0 for all others."""
-    is_hit = is_relevant(threshold)(items)
+    is_hit = label_fns.is_relevant(threshold)(items)
     return jnp.where(is_hit[..., None], memberships(items), 0)
 
 
@@ -78,7 +73,7 @@ def exposures(
     Raises:
         ValueError: if the groups or the places of some items are not known.
     """
-    return ranking.expected_sum(item_fn, positions(discount_fn), ks)
+    return ranking.expected_sum(item_fn, place.positions(discount_fn), ks)
 
 
 def target_amounts(
@@ -110,17 +105,19 @@ def target_exposures(
 ) -> jax.Array:
     """Returns the exposures that groups should have, `[*lists, len(ks), groups]`."""
     amounts = target_amounts(ranking, target, threshold)[..., None, :]
-    size = ranking.pool_sum(item_exists)[..., None]
+    size = ranking.pool_sum(label_fns.item_exists)[..., None]
     if target != "relevant":
-        attention = ranking.expected_sum(item_exists, positions(discount_fn), ks)
-        means = amounts if target else ratio(amounts, size[..., None])
+        attention = ranking.expected_sum(
+            label_fns.item_exists, place.positions(discount_fn), ks
+        )
+        means = amounts if target else arithmetic.ratio(amounts, size[..., None])
         return attention[..., None] * means
     num_relevant = ranking.num_relevant(threshold)[..., None]
     to_relevant = ranking.ideal_sum(
-        is_relevant(threshold), discount_fn, ks, monotone=True
+        label_fns.is_relevant(threshold), discount_fn, ks, monotone=True
     )
-    to_rest = ranking.ideal_sum(item_exists, discount_fn, ks) - to_relevant
+    to_rest = ranking.ideal_sum(label_fns.item_exists, discount_fn, ks) - to_relevant
     sizes = ranking.pool_sum(memberships)[..., None, :]
-    per_relevant = ratio(to_relevant, num_relevant)[..., None]
-    per_rest = ratio(to_rest, size - num_relevant)[..., None]
+    per_relevant = arithmetic.ratio(to_relevant, num_relevant)[..., None]
+    per_rest = arithmetic.ratio(to_rest, size - num_relevant)[..., None]
     return per_relevant * amounts + per_rest * (sizes - amounts)

@@ -9,10 +9,8 @@ from jax_rank_metrics._engine.formulas.label_fns import (
     per_list_if_relevant,
 )
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.hit_counts import reaches_hits
-from jax_rank_metrics._engine.places.place import positions
-from jax_rank_metrics._engine.ranking import Ranking, traced_data
-from jax_rank_metrics._engine.ranking.ranked_items import NO_ORDER
+from jax_rank_metrics._engine.places import hit_counts, place
+from jax_rank_metrics._engine.ranking import Ranking, ranked_items, traced_data
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.arithmetic import ratio
 from jax_rank_metrics._ground.types import (
@@ -61,7 +59,7 @@ def precision(
     """
     inputs.option("denominator", denominator, PrecisionDenominator)
     ks = ranking.cutoffs(k)
-    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), place.positions(), ks)
     depth = ranking.depth(ks, nominal=denominator == "k")
     return per_list_if_relevant(ranking, ratio(hits, depth), relevance_threshold, k)
 
@@ -106,7 +104,7 @@ def recall(
     """
     inputs.option("denominator", denominator, RecallDenominator)
     ks = ranking.cutoffs(k)
-    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), place.positions(), ks)
     divisor = ranking.num_relevant(relevance_threshold)[..., None]
     if denominator == "attainable":
         divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
@@ -151,10 +149,10 @@ def chance_of_hits(
 ) -> PerList:
     """Returns the chance that ranks 1..k hold `needed` relevant items, `[*lists]`."""
     if traced_data(ranking).is_soft:
-        raise ValueError(NO_ORDER)
+        raise ValueError(ranked_items.NO_ORDER)
     hit, ks = is_relevant(threshold), ranking.cutoffs(k)
     values = ranking.expected_sum(
-        hit, reaches_hits, ks, counting=(hit,), per_list=(needed,)
+        hit, hit_counts.reaches_hits, ks, counting=(hit,), per_list=(needed,)
     )
     return per_list_if_relevant(ranking, values, threshold, k)
 
@@ -196,7 +194,7 @@ def f_score(
     # are divided by 1 + β², so that it has its limits: precision for a small β, recall
     # for a large one.
     precision_share = 1 / (1 + beta * beta)
-    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), place.positions(), ks)
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
     depth = ranking.depth(ks)
     divisor = (1 - precision_share) * num_relevant + precision_share * depth
@@ -227,7 +225,7 @@ def set_average_precision(
         Agrees with trec_eval `set_map` and ir_measures `SetAP`.
     """
     hit, ks = is_relevant(relevance_threshold), (None,)
-    hits = ranking.expected_sum(hit, positions(), ks)
+    hits = ranking.expected_sum(hit, place.positions(), ks)
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
     values = ratio(hits, ranking.depth(ks)) * ratio(hits, num_relevant)
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
@@ -270,7 +268,7 @@ def utility(
         inputs.not_negative("cost", cost),
     )
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    hits = ranking.expected_sum(hit, positions(), ks)
+    hits = ranking.expected_sum(hit, place.positions(), ks)
     values = (worth + cost) * hits - cost * ranking.depth(ks)
     return ranking.per_list(values, True, k, hit)
 
@@ -297,7 +295,7 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     """
     hit = is_relevant(relevance_threshold)
     num_relevant = ranking.num_relevant(relevance_threshold)
-    hits = ranking.expected_sum(hit, positions(), (num_relevant,))
+    hits = ranking.expected_sum(hit, place.positions(), (num_relevant,))
     values = ratio(hits, num_relevant[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
@@ -329,7 +327,7 @@ def fall_out(
         `RetrievalFallOut`, except for lists where it is undefined.
     """
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    hits = ranking.expected_sum(hit, positions(), ks)
+    hits = ranking.expected_sum(hit, place.positions(), ks)
     pool_size = ranking.pool_sum(item_exists)
     num_nonrelevant = pool_size - ranking.num_relevant(relevance_threshold)
     values = ratio(ranking.depth(ks) - hits, num_nonrelevant[..., None])

@@ -15,24 +15,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
+from jax_rank_metrics._engine import ranking
 from jax_rank_metrics._engine.layouts.rows import Rows
-from jax_rank_metrics._engine.ordering.order import order_all
-from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.places.tie_groups import bounds_of_runs, continues_run
-from jax_rank_metrics._engine.ranking import Ranking, RankingData, data_of, traced_data
+from jax_rank_metrics._engine.ordering import order, policies
+from jax_rank_metrics._engine.places import tie_groups
 from jax_rank_metrics._engine.ranking.pools import ScoredPool
-from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import Cut, RankCutoffs, RankedIds
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, shards, types
+from jax_rank_metrics._values import per_list
 
 # How tied items are read: by their groups, whole or as far as they are held, or in one
 # order.
 Ties = Literal["groups", "held groups", "order"]
 
 
-@pytree("limit")
+@pytrees.pytree("limit")
 class RankedItems:
     """Items of lists in rank order, and where they tie.
 
@@ -62,14 +58,14 @@ class RankedItems:
         above = ranks - exists.astype(jnp.int32)
         if self.keys is None:
             return above, ranks
-        continues = continues_run(Rows(), self.ids >= 0, self.keys)
-        first, last = bounds_of_runs(continues)
+        continues = tie_groups.continues_run(Rows(), self.ids >= 0, self.keys)
+        first, last = tie_groups.bounds_of_runs(continues)
         return arithmetic.take(above, first), arithmetic.take(ranks, last)
 
 
 def ranked_items(
     name: str,
-    ids: RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     ks: Sequence[int | None] = (),
     ties: Ties = "groups",
 ) -> tuple[RankedItems, jnp.dtype]:
@@ -90,15 +86,15 @@ def ranked_items(
         TypeError: if ids are not integers.
     """
     dtype, data = inputs.float_dtype(), None
-    if isinstance(ids, Ranking):
-        data = data_of(ids)
+    if isinstance(ids, ranking.Ranking):
+        data = ranking.data_of(ids)
         if data.packed_layout is not None:
             raise ValueError(
                 f"{name} is a ranking of packed lists; pass a ranking of lists in rows, or "
                 "the ids padded with -1"
             )
         if data.items_held is not None:
-            traced_data(ids).held_through(ks)
+            ranking.traced_data(ids).held_through(ks)
         dtype, ids = data.dtype, data.items
     array = inputs.ids(name, ids)
     if meshes.spec_of(array)[-1]:
@@ -121,11 +117,11 @@ _any_ties = jax.jit(lambda ranked: jnp.any(ranked.has_ties()))
 
 
 def _with_ties(
-    name: str, items: RankedItems, data: RankingData, ties: Ties
+    name: str, items: RankedItems, data: ranking.RankingData, ties: Ties
 ) -> RankedItems:
     """Returns items of a ranking with what is known of their ties; see `ranked_items`."""
     items = dataclasses.replace(items, is_unknown=data.has_nan)
-    policy, ranked, pool = Policy(data.ties), data.items_held, data.pool
+    policy, ranked, pool = policies.Policy(data.ties), data.items_held, data.pool
     if ties == "order" and policy.forbids_order:
         raise ValueError(f"{name}: {policy.order_error}")
     keys = None if ranked is None else ranked.keys
@@ -140,7 +136,7 @@ def _with_ties(
     if is_parted is None or (is_known and not np.any(is_parted)):
         return items
     if ties == "groups" and isinstance(pool, ScoredPool) and pool.items_axis is None:
-        lists, keys = order_all(pool.candidates, data.list_exists)
+        lists, keys = order.order_all(pool.candidates, data.list_exists)
         return dataclasses.replace(items, ids=lists, keys=keys)
     if is_known:
         raise ValueError(
@@ -152,7 +148,7 @@ def _with_ties(
     return dataclasses.replace(items, is_unknown=is_parted)
 
 
-def if_known(lists: PerList, *items: RankedItems) -> PerList:
+def if_known(lists: per_list.PerList, *items: RankedItems) -> per_list.PerList:
     """Returns values of lists, NaN where a list of any of the items is unknown."""
     for ranked in items:
         if ranked.is_unknown is not None:
@@ -161,7 +157,7 @@ def if_known(lists: PerList, *items: RankedItems) -> PerList:
 
 
 @jax.jit
-def _nan_where(lists: PerList, is_unknown: jax.Array) -> PerList:
+def _nan_where(lists: per_list.PerList, is_unknown: jax.Array) -> per_list.PerList:
     lists, is_unknown = shards.align_with_sharded((lists, is_unknown), is_unknown.ndim)
     values = jnp.where(
         arithmetic.widen(is_unknown, lists.values), jnp.nan, lists.values
@@ -171,7 +167,7 @@ def _nan_where(lists: PerList, is_unknown: jax.Array) -> PerList:
 
 def equally_weighted(
     values: jax.Array, defined: jax.Array, keep_cutoffs: bool, is_share: bool = False
-) -> PerList:
+) -> per_list.PerList:
     """Results per list, each list with the weight 1.
 
     Args:
@@ -183,7 +179,7 @@ def equally_weighted(
     values = jnp.where(defined[..., None], values, 0)
     values = values if keep_cutoffs else values[..., 0]
     weights = jnp.ones(defined.shape, values.dtype)
-    return PerList(values, weights, defined, is_share=is_share)
+    return per_list.PerList(values, weights, defined, is_share=is_share)
 
 
 # formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
@@ -196,11 +192,11 @@ Formula = Callable[..., tuple[jax.Array, int]]
 
 def measure(
     formula: Formula,
-    ids: RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     table: jax.Array,
-    k: RankCutoffs,
+    k: types.RankCutoffs,
     numbers: tuple[float, ...] = (),
-) -> PerList:
+) -> per_list.PerList:
     """Looks up the rows of a table for lists of ids, and applies a formula to them.
 
     Args:
@@ -229,10 +225,10 @@ def _apply(
     items: RankedItems,
     table: jax.Array,
     numbers: tuple[jax.Array, ...],
-) -> PerList:
+) -> per_list.PerList:
     def apply_to_shard(
         tree: tuple[RankedItems, jax.Array, tuple[jax.Array, ...]],
-    ) -> PerList:
+    ) -> per_list.PerList:
         items, table, numbers = tree
         exists = in_catalog(items.ids, table)
         place = items.places(exists)
@@ -254,13 +250,13 @@ def _apply(
 
 
 def chance(
-    place: Sequence[jax.Array], exists: jax.Array, k: Cut, dtype: DTypeLike
+    place: Sequence[jax.Array], exists: jax.Array, k: types.Cut, dtype: DTypeLike
 ) -> jax.Array:
     """Returns the chance of a rank up to k of items, of which `place` is of `places`."""
     above, last = place
     k = last if k is None else k
     within = jnp.clip(k - above, 0, last - above).astype(dtype)
-    return ratio(jnp.where(exists, within, 0), (last - above).astype(dtype))
+    return arithmetic.ratio(jnp.where(exists, within, 0), (last - above).astype(dtype))
 
 
 def wider(*dtypes: jnp.dtype) -> jnp.dtype:
@@ -284,4 +280,4 @@ def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
     """Means of `[*lists, ranks]` over the items within each cutoff; see `Formula`."""
     is_within = is_within.astype(values.dtype)
     sums = arithmetic.dot(is_within, values[..., None])[..., 0]
-    return ratio(sums, arithmetic.total(is_within))
+    return arithmetic.ratio(sums, arithmetic.total(is_within))

@@ -8,28 +8,20 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    and_not,
-    check_judged,
-    is_judged,
-    is_pooled,
-    is_relevant,
-    per_list_if_relevant,
-)
+from jax_rank_metrics._engine.formulas import label_fns
+from jax_rank_metrics._engine.metrics import spec
 from jax_rank_metrics._engine.metrics.metric import NAMES, metric
-from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.places.place import Place
 from jax_rank_metrics._engine.ranking import Items, Ranking, with_labels
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, TieReading
 from jax_rank_metrics._names import facts
-from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values import mean
 from jax_rank_metrics._values.per_list import PerList
 
 
 @metric(names=("gm_bpref",), optional_columns=("judged",), is_share=True)
-def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+def bpref(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerList:
     """Binary preference: how often relevant items outrank judged non-relevant ones.
 
     .. math:: bpref = (1 / R) · Σ_i (1 − min(n_i, R) / min(R, N))
@@ -55,9 +47,9 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR
         2004. Agrees with trec_eval `bpref`.
     """
-    check_judged(ranking)
-    hit = is_relevant(relevance_threshold)
-    nonrelevant = and_not(is_judged, hit)
+    label_fns.check_judged(ranking)
+    hit = label_fns.is_relevant(relevance_threshold)
+    nonrelevant = label_fns.and_not(label_fns.is_judged, hit)
     num_relevant = ranking.num_relevant(relevance_threshold)
     num_nonrelevant = ranking.pool_sum(nonrelevant)
 
@@ -69,11 +61,11 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         per_list=(num_relevant, num_nonrelevant),
     )
     values = ratio(sums, num_relevant[..., None])
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 def _preference(
-    place: Place, k: Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
+    place: Place, k: types.Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
 ) -> jax.Array:
     # An item tied with m non-relevant items stands after 0, 1, …, m of them with equal
     # probability. In the first `uncapped` of these m + 1 cases n_i is below the cap R,
@@ -93,7 +85,7 @@ def _preference(
     names=("infap",), ties="order", optional_columns=("judged", "pooled"), is_share=True
 )
 def inferred_average_precision(
-    ranking: Ranking, *, relevance_threshold: Number = 1.0
+    ranking: Ranking, *, relevance_threshold: types.Number = 1.0
 ) -> PerList:
     """Inferred average precision: average precision as estimated from a sampled pool.
 
@@ -126,19 +118,21 @@ def inferred_average_precision(
         Yilmaz and Aslam, Estimating average precision with incomplete and imperfect
         judgments, CIKM 2006. Agrees with trec_eval `infAP`.
     """
-    check_judged(ranking)
-    hit = is_relevant(relevance_threshold)
-    nonrelevant = and_not(is_judged, hit)
-    unjudged = and_not(and_not(is_pooled, is_judged), hit)
+    label_fns.check_judged(ranking)
+    hit = label_fns.is_relevant(relevance_threshold)
+    nonrelevant = label_fns.and_not(label_fns.is_judged, hit)
+    unjudged = label_fns.and_not(
+        label_fns.and_not(label_fns.is_pooled, label_fns.is_judged), hit
+    )
 
     sums = ranking.expected_sum(
         hit, _inferred_precision, (None,), counting=(hit, nonrelevant, unjudged)
     )
     values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-def _inferred_precision(place: Place, k: Cut) -> jax.Array:
+def _inferred_precision(place: Place, k: types.Cut) -> jax.Array:
     hits, num_nonrelevant, num_unjudged = place.counted_above
     num_judged, epsilon = hits + num_nonrelevant, 1e-5
     pooled_share = ratio(num_judged + num_unjudged, place.above)
@@ -147,7 +141,7 @@ def _inferred_precision(place: Place, k: Cut) -> jax.Array:
     return (1 + inferred_hits) / (place.above + 1)
 
 
-def _tie_reading(options: dict[str, Any]) -> TieReading:
+def _tie_reading(options: dict[str, Any]) -> types.TieReading:
     """Ties mean what they mean to the metric whose residual it is."""
     return _linear_metric(options["of"]).tie_reading
 
@@ -156,9 +150,9 @@ def _tie_reading(options: dict[str, Any]) -> TieReading:
 def residual(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    of: str | Callable[..., Mean] = "rbp",
-    max_label: Number = 1.0,
+    k: types.Cutoffs = None,
+    of: str | Callable[..., mean.Mean] = "rbp",
+    max_label: types.Number = 1.0,
 ) -> PerList:
     """Residual: how much a metric could still rise if all unjudged items were judged.
 
@@ -221,13 +215,13 @@ def residual(
     )
 
 
-def _linear_metric(of: object) -> Bound:
+def _linear_metric(of: object) -> spec.Bound:
     """Returns the metric that `residual` reads, with its options."""
     if isinstance(of, str) and of.lower() in NAMES:
         of = NAMES[of.lower()].spec.bind((), facts.facts_of(of).preset)
-    if not isinstance(of, Bound) or not of.spec.linear:
+    if not isinstance(of, spec.Bound) or not of.spec.linear:
         known = {metric.spec.name for metric in NAMES.values() if metric.spec.linear}
-        name = of.name if isinstance(of, Bound) else repr(of)
+        name = of.name if isinstance(of, spec.Bound) else repr(of)
         raise ValueError(
             f"of is {name}; pass a metric that is linear in gains, by its bare name or as "
             f"a functools.partial with options: {', '.join(sorted(known))}"
@@ -238,4 +232,4 @@ def _linear_metric(of: object) -> Bound:
 @by_options
 def _label_if(items: Items, *, label: float) -> jax.Array:
     """Returns the labels of items, of which unjudged ones get another."""
-    return jnp.where(is_judged(items), items.labels, label)
+    return jnp.where(label_fns.is_judged(items), items.labels, label)

@@ -13,11 +13,9 @@ from jax_rank_metrics._engine.formulas.subtopics import (
     number_of_topics,
 )
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions, sum_of_many
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Ranking, data_of
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import power, ratio
-from jax_rank_metrics._ground.gains import reciprocal_discount
+from jax_rank_metrics._ground import arithmetic, gains, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PrecisionDenominator
 from jax_rank_metrics._values.per_list import PerList
 
@@ -56,9 +54,9 @@ def precision_ia(
     """
     inputs.option("denominator", denominator, PrecisionDenominator)
     ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
-    hits = ranking.expected_sum(has_subtopic, positions(), ks).sum(-1)
+    hits = ranking.expected_sum(has_subtopic, place.positions(), ks).sum(-1)
     depth = ranking.depth(ks, nominal=denominator == "k")
-    values = ratio(hits, depth * num_topics[..., None])
+    values = arithmetic.ratio(hits, depth * num_topics[..., None])
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
@@ -90,8 +88,8 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
         has_subtopic, precision_at, ks, counting=(has_subtopic,)
     )  # [*lists, len(ks), topics]
     items_per_topic = jnp.expand_dims(ranking.pool_sum(has_subtopic), -2)
-    per_topic = ratio(sums, items_per_topic)
-    values = ratio(per_topic.sum(-1), num_topics[..., None])
+    per_topic = arithmetic.ratio(sums, items_per_topic)
+    values = arithmetic.ratio(per_topic.sum(-1), num_topics[..., None])
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
@@ -128,20 +126,20 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
         ir_measures `ERR_IA@k`.
     """
     ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
-    sums = novelty_sum(ranking, reciprocal_discount, alpha, ks)
-    per_topic = ratio(sums, num_topics[..., None])
+    sums = novelty_sum(ranking, gains.reciprocal_discount, alpha, ks)
+    per_topic = arithmetic.ratio(sums, num_topics[..., None])
     kept_share = 1 - inputs.fraction("alpha", alpha)
 
     def sum_to_depth(cutoff: Cut) -> jax.Array:
         depth = ranking.depth((cutoff,), nominal=True)[..., 0].astype(jnp.int32)
         max_rank, start = data_of(ranking).max_items or 0, jnp.zeros_like(depth)
-        place_sum = sum_of_many(start, depth, max_rank, sums.dtype)
+        place_sum = place.sum_of_many(start, depth, max_rank, sums.dtype)
         return place_sum(_full_coverage(kept_share), None)
 
     values = [
         per_topic[..., i] / _full_coverage_sum(kept_share, cutoff)
         if isinstance(cutoff, int)
-        else ratio(per_topic[..., i], sum_to_depth(cutoff))
+        else arithmetic.ratio(per_topic[..., i], sum_to_depth(cutoff))
         for i, cutoff in enumerate(ks)
     ]
     return per_list_where(ranking, jnp.stack(values, axis=-1), num_topics > 0, k)
@@ -150,7 +148,7 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 @by_options
 def _full_coverage(ranks: jax.Array, *, kept_share: float) -> jax.Array:
     """Returns the worth of ranks for a subtopic that every item of the list has."""
-    return power(kept_share, ranks - 1) / ranks
+    return arithmetic.power(kept_share, ranks - 1) / ranks
 
 
 def _full_coverage_sum(kept_share: float, k: int) -> float:

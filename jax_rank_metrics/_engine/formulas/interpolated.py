@@ -11,10 +11,8 @@ from jax_rank_metrics._engine.formulas.label_fns import (
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place, positions
 from jax_rank_metrics._engine.ranking import Ranking, data_of
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import Number, RecallLevels
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._ground import arithmetic, inputs, types
+from jax_rank_metrics._values import per_list
 
 ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -28,9 +26,9 @@ _TABLE_END = 2**16
 def interpolated_precision(
     ranking: Ranking,
     *,
-    recall_levels: RecallLevels = ELEVEN_LEVELS,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    recall_levels: types.RecallLevels = ELEVEN_LEVELS,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Interpolated precision: the best precision at any rank of at least a given recall.
 
     .. math:: iP(ℓ) = max_{r : hits@r ≥ [ℓ · R]} hits@r / r
@@ -66,8 +64,8 @@ def interpolated_precision(
 
 @metric(names=("11pt_avg",), ties="order", is_share=True)
 def eleven_point_precision(
-    ranking: Ranking, *, relevance_threshold: Number = 1.0
-) -> PerList:
+    ranking: Ranking, *, relevance_threshold: types.Number = 1.0
+) -> per_list.PerList:
     """Eleven-point average: the mean interpolated precision at recalls 0, 0.1, …, 1.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
@@ -95,9 +93,9 @@ def eleven_point_precision(
 def precision_at_multiples(
     ranking: Ranking,
     *,
-    multiples: RecallLevels = MULTIPLES,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    multiples: types.RecallLevels = MULTIPLES,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Precision at multiples of R, the number of relevant items of the pool.
 
     .. math:: hits@r / r, r = ⌊m · R + 0.9⌋
@@ -131,13 +129,13 @@ def precision_at_multiples(
         raise ValueError("multiples is empty; pass at least one number")
     ranks = [_share_of(ranking, factor, num_relevant, 0.9) for factor in parsed]
     hits = ranking.expected_sum(hit, positions(), ranks)
-    values = ratio(hits, jnp.stack(ranks, axis=-1))
+    values = arithmetic.ratio(hits, jnp.stack(ranks, axis=-1))
     keep_axis = (1,) if is_tuple else None
     return per_list_if_relevant(ranking, values, relevance_threshold, keep_axis)
 
 
 def _precision_at_recall(
-    ranking: Ranking, levels: RecallLevels, threshold: Number
+    ranking: Ranking, levels: types.RecallLevels, threshold: types.Number
 ) -> jax.Array:
     """Returns the interpolated precision at each level, `[*lists, len(levels)]`."""
     levels = levels if isinstance(levels, (tuple, list)) else (levels,)

@@ -21,25 +21,18 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.places.place import Place
-from jax_rank_metrics._engine.ranking import Items, Ranking, traced_data
-from jax_rank_metrics._engine.ranking.item_fns import (
-    MAX_WEIGHTED_GAIN,
-    WEIGHTED_SCALE,
-    ItemFn,
-)
+from jax_rank_metrics._engine.ranking import Items, Ranking, item_fns, traced_data
 from jax_rank_metrics._engine.ranking.totals import mean_item_weight
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import as_real, power, ratio
-from jax_rank_metrics._ground.gains import gains_of
+from jax_rank_metrics._ground import arithmetic, gains, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 # Scaled by this, a sum of many gains that are each the largest float stays finite, and
 # gains down to 1e-28 stay above 0. A power of two rounds nothing.
 SCALE = 2.0**-32
 
 
-def is_relevant(threshold: Number) -> ItemFn:
+def is_relevant(threshold: Number) -> item_fns.ItemFn:
     """Returns the function of items that says which are relevant, as bools.
 
     Raises:
@@ -55,7 +48,9 @@ def _has_label(items: Items, *, threshold: float) -> jax.Array:
 
 
 @by_options
-def and_not(items: Items, *, item_fn: ItemFn, excluded_fn: ItemFn) -> jax.Array:
+def and_not(
+    items: Items, *, item_fn: item_fns.ItemFn, excluded_fn: item_fns.ItemFn
+) -> jax.Array:
     """Returns whether `item_fn` holds and `excluded_fn` does not."""
     return item_fn(items) & ~excluded_fn(items)
 
@@ -83,7 +78,7 @@ def label_of(items: Items) -> jax.Array:
     return items.labels
 
 
-def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
+def gain_of(ranking: Ranking, gain_fn: Gain) -> item_fns.ItemFn:
     """Returns the function of items that gives their gains.
 
     Where a gain of a list is not finite, the value of the metric is NaN.
@@ -94,7 +89,7 @@ def gain_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
 
 @by_options
 def _gain_of(items: Items, *, gain_fn: Gain) -> jax.Array:
-    return gains_of(gain_fn, items.labels)
+    return gains.gains_of(gain_fn, items.labels)
 
 
 def is_judged(items: Items) -> jax.Array:
@@ -147,31 +142,33 @@ def _read_flag(items: Items, name: str) -> jax.Array:
 
 
 @by_options
-def scaled(items: Items, *, item_fn: ItemFn, scale: float = SCALE) -> jax.Array:
+def scaled(
+    items: Items, *, item_fn: item_fns.ItemFn, scale: float = SCALE
+) -> jax.Array:
     """Scales `item_fn` so that sums stay finite; inf counts as the largest float.
 
     For numerators and denominators of ratios, from which the scale cancels.
     """
-    values = as_real(item_fn(items), items.labels.dtype)
+    values = arithmetic.as_real(item_fn(items), items.labels.dtype)
     return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
 
 
 @by_options
-def weighted(items: Items, *, item_fn: ItemFn) -> jax.Array:
+def weighted(items: Items, *, item_fn: item_fns.ItemFn) -> jax.Array:
     """Multiplies `item_fn` by the item weights, scaled by `WEIGHTED_SCALE`."""
-    values = scaled(item_fn, WEIGHTED_SCALE)(items)
+    values = scaled(item_fn, item_fns.WEIGHTED_SCALE)(items)
     if items.weights is None:
         return values
     values = values.astype(items.weights.dtype)
-    return jnp.minimum(values * items.weights, MAX_WEIGHTED_GAIN)
+    return jnp.minimum(values * items.weights, item_fns.MAX_WEIGHTED_GAIN)
 
 
 def weighted_sum(
     ranking: Ranking,
-    item_fn: ItemFn,
+    item_fn: item_fns.ItemFn,
     place_fn: Callable[..., jax.Array],
     ks: Sequence[Cut],
-    counted_fns: Sequence[ItemFn] = (),
+    counted_fns: Sequence[item_fns.ItemFn] = (),
 ) -> jax.Array:
     """Sums over ranks as `ranking.expected_sum` does, each term multiplied by w/w̄.
 
@@ -197,7 +194,7 @@ def weighted_sum(
     sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counted_fns)
     mean_weight = mean_item_weight(data, item_fn)
     assert mean_weight is not None
-    return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
+    return arithmetic.ratio(sums, mean_weight[..., None]) / item_fns.WEIGHTED_SCALE
 
 
 def last_rank(place: Place, k: Cut) -> jax.Array:
@@ -208,7 +205,7 @@ def last_rank(place: Place, k: Cut) -> jax.Array:
 
 def per_list_if_relevant(
     ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
-) -> PerList:
+) -> per_list.PerList:
     """Results of a metric that is undefined where nothing in the pool is relevant.
 
     Args:
@@ -223,7 +220,7 @@ def per_list_if_relevant(
 
 def per_list_where(
     ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
-) -> PerList:
+) -> per_list.PerList:
     """Results of a metric without a threshold, which knows where it is defined.
 
     Item weights imply the weight of a list by the items with a label of at least 1.
@@ -240,7 +237,7 @@ def per_list_where(
 @by_options
 def persistence(ranks: jax.Array, *, p: float) -> jax.Array:
     """Returns the probability that a user reaches each rank."""
-    return power(p, ranks - 1)
+    return arithmetic.power(p, ranks - 1)
 
 
 @by_options

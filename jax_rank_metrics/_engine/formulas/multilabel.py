@@ -2,16 +2,12 @@
 
 import jax
 
-from jax_rank_metrics._engine.formulas.label_fns import (
-    is_relevant,
-    last_rank,
-    per_list_if_relevant,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.formulas.order_agreement import misplaced_share
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place
 from jax_rank_metrics._engine.ranking import Ranking
-from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.types import Cut, Number
 from jax_rank_metrics._values.per_list import PerList
 
@@ -43,7 +39,7 @@ def label_ranking_loss(
     shares, has_pairs = misplaced_share(
         ranking, relevance_threshold, tie_cost=1.0, weighs_pairs=False
     )
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     return ranking.per_list(shares, has_pairs, None, hit)
 
 
@@ -77,12 +73,12 @@ def label_ranking_average_precision(
         `label_ranking_average_precision_score`, with `undefined="one"` also where
         nothing is relevant.
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
 
     sums = ranking.expected_sum(hit, _precision, (None,), counting=(hit,))
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
-    values = ratio(sums, num_relevant)
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    values = arithmetic.ratio(sums, num_relevant)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 def _precision(place: Place, k: Cut) -> jax.Array:
@@ -113,6 +109,6 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
         Tsoumakas et al. (see `label_ranking_loss`). Agrees with scikit-learn's
         `coverage_error`.
     """
-    hit = is_relevant(relevance_threshold)
-    values = ranking.expected_max(hit, last_rank, (None,))
+    hit = label_fns.is_relevant(relevance_threshold)
+    values = ranking.expected_max(hit, label_fns.last_rank, (None,))
     return ranking.per_list(values, values[..., 0] > 0, None, hit)

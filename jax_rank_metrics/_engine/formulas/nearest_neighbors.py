@@ -7,20 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine.formulas.id_lists import equally_weighted
-from jax_rank_metrics._engine.ordering.matching import match
-from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import Number, PerListInput, RankCutoffs
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._engine.ordering import matching
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
+from jax_rank_metrics._values import per_list
 
 
 def neighbor_recall(
-    distances: PerListInput,
-    true_distances: PerListInput,
-    k: RankCutoffs = None,
-    epsilon: Number = 0.0,
-    ids: PerListInput | None = None,
-) -> PerList:
+    distances: types.PerListInput,
+    true_distances: types.PerListInput,
+    k: types.RankCutoffs = None,
+    epsilon: types.Number = 0.0,
+    ids: types.PerListInput | None = None,
+) -> per_list.PerList:
     """Recall of nearest neighbours: the share of the k nearest that a search returned.
 
     .. math:: (1 / k) · Σ_{i ∈ A} [d_i ≤ d_k + ε · |d_k|]
@@ -91,7 +89,7 @@ def neighbor_recall(
     return _recall(ks, keep_cutoffs, returned, nearest, ids, epsilon)
 
 
-def _distances(name: str, value: PerListInput) -> jax.Array:
+def _distances(name: str, value: types.PerListInput) -> jax.Array:
     distances = inputs.real(name, value)
     if distances.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the neighbours")
@@ -126,7 +124,7 @@ def _recall(
     nearest: jax.Array,
     ids: jax.Array | None,
     epsilon: jax.Array,
-) -> PerList:
+) -> per_list.PerList:
     dtype = inputs.float_dtype(returned, nearest)
     returned = shards.reshard_like(returned, nearest)
     nearest = shards.reshard_like(nearest, returned)
@@ -135,7 +133,7 @@ def _recall(
 
     def recall_of_shard(
         tree: tuple[jax.Array, jax.Array, jax.Array | None, jax.Array, jax.Array],
-    ) -> PerList:
+    ) -> per_list.PerList:
         returned, nearest, ids, epsilon, has_neighbors = tree
         returned, nearest = returned.astype(dtype), nearest.astype(dtype)
         ranks = _ranks_of(returned, ids)
@@ -150,7 +148,7 @@ def _recall(
             is_near = (ranks > 0) & (ranks <= number[..., None])
             is_near = is_near & (returned <= bound[..., None])
             num_near = arithmetic.count(is_near).astype(dtype)
-            values.append(ratio(num_near, number.astype(dtype)))
+            values.append(arithmetic.ratio(num_near, number.astype(dtype)))
         stacked = jnp.stack(values, -1)
         return equally_weighted(stacked, has_neighbors, keep_cutoffs, is_share=True)
 
@@ -164,4 +162,4 @@ def _ranks_of(returned: jax.Array, ids: jax.Array | None) -> jax.Array:
     if ids is None or not ids.shape[-1]:
         return jnp.broadcast_to(arithmetic.iota(returned) + 1, returned.shape)
     no_ids = jnp.full_like(ids[..., :1], -1)
-    return match(ids, no_ids).first_ranks
+    return matching.match(ids, no_ids).first_ranks

@@ -14,22 +14,13 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    SCALE,
-    gain_of,
-    is_relevant,
-    per_list_if_relevant,
-    scaled,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place
 from jax_rank_metrics._engine.ranking import Items, Ranking, stops, traced_data
 from jax_rank_metrics._engine.ranking.best_order import ideal_gained
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import MONOTONE_GAINS, linear_gain
-from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number, RecallDenominator
+from jax_rank_metrics._ground import arithmetic, gains, inputs, types
 from jax_rank_metrics._values.per_list import PerList
 
 
@@ -37,11 +28,11 @@ from jax_rank_metrics._values.per_list import PerList
 def q_measure(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    beta: Number = 1.0,
-    denominator: RecallDenominator = "relevant",
-    gain_fn: Gain = linear_gain,
-    relevance_threshold: Number = 1.0,
+    k: types.Cutoffs = None,
+    beta: types.Number = 1.0,
+    denominator: types.RecallDenominator = "relevant",
+    gain_fn: types.Gain = gains.linear_gain,
+    relevance_threshold: types.Number = 1.0,
 ) -> PerList:
     """Q-measure: average precision for graded labels.
 
@@ -75,24 +66,26 @@ def q_measure(
         relevance, Information Processing and Management 43(2), 2007. Agrees with
         pyNTCIREVAL `QMeasure`, at a cutoff with `denominator="attainable"`.
     """
-    inputs.option("denominator", denominator, RecallDenominator)
-    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    inputs.option("denominator", denominator, types.RecallDenominator)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
     sums = ranking.expected_sum(hit, ratio_at, ks, counting=(worth,))
     divisor = ranking.num_relevant(relevance_threshold)[..., None]
     if denominator == "attainable":
         divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
-    return per_list_if_relevant(ranking, ratio(sums, divisor), relevance_threshold, k)
+    return label_fns.per_list_if_relevant(
+        ranking, arithmetic.ratio(sums, divisor), relevance_threshold, k
+    )
 
 
 @metric(ties="order", is_share=True)
 def p_plus(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    beta: Number = 1.0,
-    gain_fn: Gain = linear_gain,
-    relevance_threshold: Number = 1.0,
+    k: types.Cutoffs = None,
+    beta: types.Number = 1.0,
+    gain_fn: types.Gain = gains.linear_gain,
+    relevance_threshold: types.Number = 1.0,
 ) -> PerList:
     """P+: the mean blended ratio of the relevant items down to the best one.
 
@@ -126,11 +119,11 @@ def p_plus(
         document, IPSJ Digital Courier 3, 2007. Agrees with pyNTCIREVAL `PPlusMeasure`,
         which has no cutoff.
     """
-    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    gain = _gain_if(gain_of(ranking, gain_fn), hit)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
+    gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
-    def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
+    def ratio_if_read(place: Place, k: types.Cut, preferred: jax.Array) -> jax.Array:
         return _is_read(place, k, preferred) * ratio_at(place, k)
 
     preferred, values = stops.best_ranks(traced_data(ranking), hit, gain, ks), []
@@ -140,13 +133,13 @@ def p_plus(
         sums = ranking.expected_sum(
             hit, ratio_if_read, (cut,), counting=(worth,), per_list=per_list
         )
-        values.append(ratio(sums, num_read))
-    return per_list_if_relevant(
+        values.append(arithmetic.ratio(sums, num_read))
+    return label_fns.per_list_if_relevant(
         ranking, jnp.concatenate(values, axis=-1), relevance_threshold, k
     )
 
 
-def _is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
+def _is_read(place: Place, k: types.Cut, preferred: jax.Array) -> jax.Array:
     del k
     return (place.above < preferred).astype(place.above.dtype)
 
@@ -155,10 +148,10 @@ def _is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
 def o_measure(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    beta: Number = 1.0,
-    gain_fn: Gain = linear_gain,
-    relevance_threshold: Number = 1.0,
+    k: types.Cutoffs = None,
+    beta: types.Number = 1.0,
+    gain_fn: types.Gain = gains.linear_gain,
+    relevance_threshold: types.Number = 1.0,
 ) -> PerList:
     """O-measure: the blended ratio of the first relevant item.
 
@@ -184,25 +177,25 @@ def o_measure(
     References:
         Sakai (see `p_plus`). Agrees with pyNTCIREVAL `OMeasure`, which has no cutoff.
     """
-    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
-    def ratio_if_first(place: Place, k: Cut) -> jax.Array:
+    def ratio_if_first(place: Place, k: types.Cut) -> jax.Array:
         (worth_above,) = place.counted_above
         ratios = ratio_at(place, k)
         return jnp.where(worth_above == 0, ratios, jnp.zeros_like(ratios))
 
     values = ranking.expected_sum(hit, ratio_if_first, ks, counting=(worth,))
-    return per_list_if_relevant(ranking, values, relevance_threshold, k)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
 
 
 def _blended(
     ranking: Ranking,
-    ks: Sequence[Cut],
-    beta: Number,
+    ks: Sequence[types.Cut],
+    beta: types.Number,
     hit: ItemFn,
-    gain_fn: Gain,
-) -> tuple[ItemFn, Callable[[Place, Cut], jax.Array]]:
+    gain_fn: types.Gain,
+) -> tuple[ItemFn, Callable[[Place, types.Cut], jax.Array]]:
     """Returns what `counting` must add up, and the blended ratio at a rank, 0 beyond k.
 
     The sum of 1 + β · gain over the relevant items down to a rank is the numerator of the
@@ -216,15 +209,17 @@ def _blended(
         gain_fn: Maps labels of relevant items to gains.
     """
     beta = inputs.not_negative("beta", beta)
-    gain = _gain_if(gain_of(ranking, gain_fn), hit)
-    monotone = gain_fn in MONOTONE_GAINS
+    gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)
+    monotone = gain_fn in gains.MONOTONE_GAINS
     ideal = beta * ideal_gained(
-        traced_data(ranking), scaled(gain), ks, monotone=monotone
+        traced_data(ranking), label_fns.scaled(gain), ks, monotone=monotone
     )
 
-    def ratio_at(place: Place, k: Cut) -> jax.Array:
+    def ratio_at(place: Place, k: types.Cut) -> jax.Array:
         (worth_above,), (item_worth,) = place.counted_above, place.counted_tied
-        blended = (worth_above + item_worth) / (SCALE * (place.above + 1) + ideal)
+        blended = (worth_above + item_worth) / (
+            label_fns.SCALE * (place.above + 1) + ideal
+        )
         return place.within(k) * blended
 
     return _worth(hit, gain, beta), ratio_at
@@ -232,7 +227,7 @@ def _blended(
 
 @by_options
 def _worth(items: Items, *, hit: ItemFn, gain: ItemFn, beta: float) -> jax.Array:
-    return scaled(hit)(items) + beta * scaled(gain)(items)
+    return label_fns.scaled(hit)(items) + beta * label_fns.scaled(gain)(items)
 
 
 @by_options

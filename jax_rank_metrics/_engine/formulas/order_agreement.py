@@ -4,19 +4,11 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    and_not,
-    is_relevant,
-    item_exists,
-    label_of,
-    per_list_where,
-    weighted,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place, positions
 from jax_rank_metrics._engine.ranking import Ranking, concordance, traced_data
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cut, Number, PairWeighting
 from jax_rank_metrics._values.per_list import PerList
 
@@ -54,9 +46,9 @@ def ordered_pair_accuracy(
         `OPAMetric`; both count a tie as 0.
     """
     inputs.option("weighting", weighting, PairWeighting)
-    pairs = ranking.pairs(label_of)
-    values = ratio(pairs.in_order + pairs.tied / 2, pairs.total)
-    lists = per_list_where(ranking, values[..., None], pairs.total > 0)
+    pairs = ranking.pairs(label_fns.label_of)
+    values = arithmetic.ratio(pairs.in_order + pairs.tied / 2, pairs.total)
+    lists = label_fns.per_list_where(ranking, values[..., None], pairs.total > 0)
     if weighting == "list":
         return lists
     return PerList(lists.values, lists.weights * pairs.total, lists.defined)
@@ -76,25 +68,25 @@ def misplaced_share(
     Returns:
         Shares, `[*lists, 1]`, and whether there are such pairs, `[*lists]`.
     """
-    hit = is_relevant(threshold)
+    hit = label_fns.is_relevant(threshold)
     num_hits = ranking.expected_sum(hit, positions(), (None,))
     num_nonrelevant = ranking.depth((None,)) - num_hits
     has_pairs = (num_hits > 0) & (num_nonrelevant > 0)
 
     if weighs_pairs and traced_data(ranking).weighs_items:
-        nonrelevant = weighted(and_not(item_exists, hit))
+        nonrelevant = label_fns.weighted(label_fns.and_not(label_fns.item_exists, hit))
         hit_weight, nonrelevant_weight = (
             ranking.expected_sum(item_fn, positions(), (None,))
-            for item_fn in (weighted(hit), nonrelevant)
+            for item_fn in (label_fns.weighted(hit), nonrelevant)
         )
         shares = ranking.expected_sum(
-            weighted(hit),
+            label_fns.weighted(hit),
             _weight_share_before(tie_cost),
             (None,),
             counting=(nonrelevant,),
             per_list=(nonrelevant_weight[..., 0],),
         )
-        return ratio(shares, hit_weight), has_pairs[..., 0]
+        return arithmetic.ratio(shares, hit_weight), has_pairs[..., 0]
     shares = ranking.expected_sum(
         hit,
         _share_before(tie_cost),
@@ -102,7 +94,7 @@ def misplaced_share(
         counting=(hit,),
         per_list=(num_nonrelevant[..., 0],),
     )
-    return ratio(shares, num_hits), has_pairs[..., 0]
+    return arithmetic.ratio(shares, num_hits), has_pairs[..., 0]
 
 
 @by_options
@@ -113,7 +105,7 @@ def _share_before(
     del k
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     tied_nonrelevant = place.tied - hits_tied
-    return ratio(
+    return arithmetic.ratio(
         place.above - hits_above + tie_cost * tied_nonrelevant, num_nonrelevant
     )
 
@@ -125,7 +117,7 @@ def _weight_share_before(
     """Returns the share of the weight of the non-relevant items before a relevant one."""
     del k
     (weight_above,), (weight_tied,) = place.counted_above, place.counted_tied
-    return ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
+    return arithmetic.ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
 
 
 @metric(names=("auc",), is_share=True)
@@ -195,14 +187,14 @@ def _auc(ranking: Ranking, relevance_threshold: Number) -> tuple[PerList, jax.Ar
     shares, has_pairs = misplaced_share(
         ranking, relevance_threshold, tie_cost=0.5, weighs_pairs=True
     )
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     return ranking.per_list(1 - shares, has_pairs, None, hit), has_pairs
 
 
 def _geometric_mean(x: jax.Array, y: jax.Array) -> jax.Array:
     """√(x·y) of positive floats: exact where both are equal, and without overflow."""
     smaller, larger = jnp.minimum(x, y), jnp.maximum(x, y)
-    return smaller * jnp.sqrt(ratio(larger, smaller))
+    return smaller * jnp.sqrt(arithmetic.ratio(larger, smaller))
 
 
 @metric(ties="own")
@@ -227,12 +219,14 @@ def tau(ranking: Ranking) -> PerList:
         Kendall, The treatment of ties in ranking problems, Biometrika 33(3), 1945.
         Agrees with SciPy's `kendalltau`.
     """
-    pairs = ranking.pairs(label_of)
+    pairs = ranking.pairs(label_fns.label_of)
     # Each item forms a pair of different scores with every item above its tie group.
-    untied_by_score = ranking.expected_sum(item_exists, _items_above, (None,))[..., 0]
+    untied_by_score = ranking.expected_sum(
+        label_fns.item_exists, _items_above, (None,)
+    )[..., 0]
     divisor = _geometric_mean(pairs.total, untied_by_score)
-    values = ratio(pairs.in_order - pairs.opposed, divisor)
-    return per_list_where(ranking, values[..., None], divisor > 0)
+    values = arithmetic.ratio(pairs.in_order - pairs.opposed, divisor)
+    return label_fns.per_list_where(ranking, values[..., None], divisor > 0)
 
 
 @metric(ties="own")
@@ -254,7 +248,7 @@ def rho(ranking: Ranking) -> PerList:
         Spearman, The proof and measurement of association between two things, American
         Journal of Psychology 15(1), 1904. Agrees with SciPy's `spearmanr`.
     """
-    products = concordance.products(traced_data(ranking), label_of)
+    products = concordance.products(traced_data(ranking), label_fns.label_of)
     divisor = _geometric_mean(products.by_score, products.by_value)
-    values = ratio(products.by_both, divisor)
-    return per_list_where(ranking, values[..., None], divisor > 0)
+    values = arithmetic.ratio(products.by_both, divisor)
+    return label_fns.per_list_where(ranking, values[..., None], divisor > 0)

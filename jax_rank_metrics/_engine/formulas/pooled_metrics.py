@@ -7,24 +7,16 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 
+from jax_rank_metrics._engine import ranking
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.ordering.keys import score_bin
-from jax_rank_metrics._engine.ranking import Items
-from jax_rank_metrics._engine.sources.list_arguments import check_index
-from jax_rank_metrics._engine.states.pooled import (
-    Pooled,
-    PooledAveragePrecision,
-    PooledRocAuc,
-    checked_bits,
-    counts_by_bin,
-    weights_by_bin,
-)
-from jax_rank_metrics._ground import inputs, shards, types
-from jax_rank_metrics._ground.arithmetic import widen
+from jax_rank_metrics._engine.ordering import keys
+from jax_rank_metrics._engine.sources import list_arguments
+from jax_rank_metrics._engine.states import pooled
+from jax_rank_metrics._ground import arithmetic, inputs, shards, types
+from jax_rank_metrics._values import merging
 from jax_rank_metrics._values.double_floats import FloatPair
-from jax_rank_metrics._values.merging import fold_over
 
-P = TypeVar("P", bound=Pooled)
+P = TypeVar("P", bound=pooled.Pooled)
 
 
 def pooled_roc_auc(
@@ -35,7 +27,7 @@ def pooled_roc_auc(
     *,
     bits: int = 16,
     relevance_threshold: types.Number = 1,
-) -> PooledRocAuc:
+) -> pooled.PooledRocAuc:
     """Area under one ROC curve of all items of all lists, as a mergeable state.
 
     It is the share of all pairs of a positive and a negative item in which the positive
@@ -82,7 +74,7 @@ def pooled_roc_auc(
     (PooledRocAuc(0.750, 0.750 to 0.750, 1 list, 0 undefined), ['0.7500', '0.7500'])
     """
     arguments = (labels, scores, mask, weights, bits, relevance_threshold)
-    return _pooled(PooledRocAuc, *arguments)
+    return _pooled(pooled.PooledRocAuc, *arguments)
 
 
 def pooled_average_precision(
@@ -92,7 +84,7 @@ def pooled_average_precision(
     *,
     bits: int = 16,
     relevance_threshold: types.Number = 1,
-) -> PooledAveragePrecision:
+) -> pooled.PooledAveragePrecision:
     """Average precision of all items of all lists as one list, as a mergeable state.
 
     It is also known as the area under the curve of precision and recall. Where few items
@@ -128,7 +120,7 @@ def pooled_average_precision(
     '0.8333'
     """
     arguments = (labels, scores, mask, None, bits, relevance_threshold)
-    return _pooled(PooledAveragePrecision, *arguments)
+    return _pooled(pooled.PooledAveragePrecision, *arguments)
 
 
 def _pooled(
@@ -141,15 +133,15 @@ def _pooled(
     relevance_threshold: types.Number,
 ) -> P:
     """Checks the arguments of a pooled metric, and returns its state."""
-    bits = checked_bits(bits)
-    check_index(labels, scores, mask, weights)
+    bits = pooled.checked_bits(bits)
+    list_arguments.check_index(labels, scores, mask, weights)
     threshold = inputs.positive("relevance_threshold", relevance_threshold)
     label_array, mask_array = inputs.item_arrays("labels", labels, mask)
     score_array = inputs.real("scores", scores)
     inputs.same_shape("scores", score_array, "labels", label_array.shape)
     item_weights, list_weights = inputs.weights_for(label_array, weights)
     if list_weights is not None:
-        wide = widen(list_weights, label_array)
+        wide = arithmetic.widen(list_weights, label_array)
         item_weights = jnp.broadcast_to(wide, label_array.shape)
     dtype = inputs.float_dtype(label_array, item_weights).name
     items = RawItems(label_array, dtype, mask_array, item_weights)
@@ -165,7 +157,7 @@ def _sums(arrays: tuple[RawItems, jax.Array], bits: int, threshold: float) -> Fl
     axes = tuple(name for names in (*cut.over_lists, cut.over_items) for name in names)
 
     def local(arrays: tuple[RawItems, jax.Array]) -> FloatPair:
-        return fold_over(_sums_of_part(*arrays, bits, threshold), axes)
+        return merging.fold_over(_sums_of_part(*arrays, bits, threshold), axes)
 
     in_specs = (jax.tree.map(lambda _: cut.per_item, arrays),)
     return shards.shard_map(local, cut.mesh, in_specs, PartitionSpec(), arrays)
@@ -176,17 +168,17 @@ def _sums_of_part(
 ) -> FloatPair:
     items, num_bins = raw_items.read(), 2**bits
     threshold = inputs.rounded_threshold(threshold, raw_items.label_dtype)
-    is_positive = Items.of(items).relevant(threshold).reshape(-1)
+    is_positive = ranking.Items.of(items).relevant(threshold).reshape(-1)
     # The bins of negative items follow those of positive ones.
-    bins = score_bin(scores, bits).reshape(-1)
+    bins = keys.score_bin(scores, bits).reshape(-1)
     bins = jnp.where(is_positive, bins, bins + num_bins)
     bins = jnp.where(items.exists.reshape(-1), bins, 2 * num_bins)
     if items.weights is None:
-        sums = counts_by_bin(bins, 2 * num_bins)
+        sums = pooled.counts_by_bin(bins, 2 * num_bins)
     else:
         dtype = jax.dtypes.canonicalize_dtype(float)
         weights = items.weights.reshape(-1).astype(dtype)
-        sums = weights_by_bin(bins, weights, ~is_positive, 2 * num_bins)
+        sums = pooled.weights_by_bin(bins, weights, ~is_positive, 2 * num_bins)
     if jnp.issubdtype(scores.dtype, jnp.floating):
         nan_found = jnp.any(jnp.isnan(scores) & items.exists)
         sums = FloatPair(jnp.where(nan_found, jnp.nan, sums.high), sums.low)

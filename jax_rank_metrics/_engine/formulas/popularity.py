@@ -4,20 +4,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._engine.formulas.id_lists import mean_within, measure
-from jax_rank_metrics._engine.ranking import Ranking
+from jax_rank_metrics._engine import ranking
+from jax_rank_metrics._engine.formulas import id_lists
 from jax_rank_metrics._ground import arithmetic, inputs, types
-from jax_rank_metrics._ground.types import NoveltyCount, RankCutoffs
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 def popularity(
-    ids: types.RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     counts: types.PerItem,
-    k: RankCutoffs = None,
+    k: types.RankCutoffs = None,
     *,
     log: bool = True,
-) -> PerList:
+) -> per_list.PerList:
     """Mean popularity of the first k items of each list.
 
     The popularity of an item is ln(count), or the count itself. Logarithms keep the few
@@ -54,16 +53,16 @@ def popularity(
     '2.0794'
     """
     counts = inputs.item_counts(counts)
-    return measure(_mean_log_count if log else _mean_count, ids, counts, k)
+    return id_lists.measure(_mean_log_count if log else _mean_count, ids, counts, k)
 
 
 def novelty(
-    ids: types.RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     counts: types.PerItem,
-    k: RankCutoffs = None,
-    by: NoveltyCount = "interactions",
+    k: types.RankCutoffs = None,
+    by: types.NoveltyCount = "interactions",
     num_users: int | None = None,
-) -> PerList:
+) -> per_list.PerList:
     """Novelty: the mean self-information of the first k items, in bits.
 
     .. math:: novelty@k = (1 / n) · Σ_i −log_2 p_i
@@ -115,14 +114,14 @@ def novelty(
     ['1.2075', '2.7925']
     """
     counts = inputs.item_counts(counts)
-    inputs.option("by", by, NoveltyCount)
+    inputs.option("by", by, types.NoveltyCount)
     if (by == "users") != (num_users is not None):
         raise ValueError(
             f"novelty by {by!r} got num_users={num_users}; pass the number of users with "
             "by='users', and only there"
         )
     if num_users is None:
-        return measure(_mean_information, ids, counts, k)
+        return id_lists.measure(_mean_information, ids, counts, k)
     num_users = inputs.positive_integer("num_users", num_users)
     if (
         inputs.is_readable(counts)
@@ -132,21 +131,21 @@ def novelty(
             f"counts holds {largest:g}, but num_users is {num_users}; pass how many users "
             "have seen each item, or by='interactions'"
         )
-    return measure(_mean_information_of_users, ids, counts, k, (num_users,))
+    return id_lists.measure(_mean_information_of_users, ids, counts, k, (num_users,))
 
 
 def _mean_count(
     counts: jax.Array, is_within: jax.Array, table: jax.Array
 ) -> tuple[jax.Array, int]:
     del table
-    return mean_within(counts, is_within), 1
+    return id_lists.mean_within(counts, is_within), 1
 
 
 def _mean_log_count(
     counts: jax.Array, is_within: jax.Array, table: jax.Array
 ) -> tuple[jax.Array, int]:
     del table
-    return mean_within(jnp.log(_positive_or_one(counts)), is_within), 1
+    return id_lists.mean_within(jnp.log(_positive_or_one(counts)), is_within), 1
 
 
 def _mean_information(
@@ -161,7 +160,7 @@ def _mean_information_of_users(
 ) -> tuple[jax.Array, int]:
     del table
     bits = jnp.log2(_positive_or_one(total)) - jnp.log2(_positive_or_one(counts))
-    return mean_within(bits, is_within), 1
+    return id_lists.mean_within(bits, is_within), 1
 
 
 def _positive_or_one(x: jax.Array) -> jax.Array:

@@ -6,34 +6,17 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    gain_of,
-    is_relevant,
-    last_rank,
-    per_list_if_relevant,
-    per_list_where,
-    scaled,
-    weighted_sum,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.places.place import Place, positions
 from jax_rank_metrics._engine.ranking import Ranking
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.arithmetic import ratio
 from jax_rank_metrics._ground.gains import linear_gain, reciprocal_discount
-from jax_rank_metrics._ground.types import (
-    AveragePrecisionDenominator,
-    Cut,
-    Cutoffs,
-    Discount,
-    Gain,
-    Number,
-    TieReading,
-)
 from jax_rank_metrics._values.per_list import PerList
 
 
-def _tie_reading(options: dict[str, Any]) -> TieReading:
+def _tie_reading(options: dict[str, Any]) -> types.TieReading:
     return "order" if options["denominator"] == "hits" else "expected"
 
 
@@ -41,9 +24,9 @@ def _tie_reading(options: dict[str, Any]) -> TieReading:
 def average_precision(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    denominator: AveragePrecisionDenominator = "relevant",
-    relevance_threshold: Number = 1.0,
+    k: types.Cutoffs = None,
+    denominator: types.AveragePrecisionDenominator = "relevant",
+    relevance_threshold: types.Number = 1.0,
 ) -> PerList:
     """Average precision: the mean precision at the ranks of the relevant items.
 
@@ -73,11 +56,11 @@ def average_precision(
         `map` and `map_cut`, ranx, rax, keras_rs and metrax; "attainable" with RecBole and
         recommenders' `map_at_k`; "hits" with torchmetrics; "k" with an option of RecTools.
     """
-    inputs.option("denominator", denominator, AveragePrecisionDenominator)
+    inputs.option("denominator", denominator, types.AveragePrecisionDenominator)
     threshold = inputs.positive("relevance_threshold", relevance_threshold)
-    ks, hit = ranking.cutoffs(k), is_relevant(threshold)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(threshold)
 
-    sums = weighted_sum(ranking, hit, precision_at, ks, counted_fns=(hit,))
+    sums = label_fns.weighted_sum(ranking, hit, precision_at, ks, counted_fns=(hit,))
     divisor = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
         divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
@@ -85,11 +68,13 @@ def average_precision(
         divisor = ranking.expected_sum(hit, positions(), ks)
     elif denominator == "k":
         divisor = ranking.depth(ks, nominal=True)
-    return per_list_if_relevant(ranking, ratio(sums, divisor), threshold, k)
+    return label_fns.per_list_if_relevant(ranking, ratio(sums, divisor), threshold, k)
 
 
 @by_options
-def _precision_at(place: Place, k: Cut, *, position_fn: Discount) -> jax.Array:
+def _precision_at(
+    place: Place, k: types.Cut, *, position_fn: types.Discount
+) -> jax.Array:
     """Returns the expected precision at the rank of a relevant item, 0 beyond k.
 
     For `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))`, where `item_fn`
@@ -113,7 +98,7 @@ precision_at = _precision_at(reciprocal_discount)
 
 
 @metric(names=("mean_average_precision_at_r",), is_share=True)
-def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+def map_at_r(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerList:
     """MAP@R: average precision at rank R, the number of relevant items of the pool.
 
     .. math:: MAP@R = (1 / R) · Σ_{r ≤ R} rel_r · P@r
@@ -138,16 +123,18 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         `mean_average_precision_at_r` of pytorch-metric-learning, which leaves out lists
         where it is undefined (`undefined="skip"`).
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     num_relevant = ranking.num_relevant(relevance_threshold)
-    sums = weighted_sum(ranking, hit, precision_at, (num_relevant,), counted_fns=(hit,))
+    sums = label_fns.weighted_sum(
+        ranking, hit, precision_at, (num_relevant,), counted_fns=(hit,)
+    )
     values = ratio(sums, num_relevant[..., None])
-    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+    return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 @metric(names=("inp", "minp"), ties="own", is_share=True)
 def inverse_negative_penalty(
-    ranking: Ranking, *, relevance_threshold: Number = 1.0
+    ranking: Ranking, *, relevance_threshold: types.Number = 1.0
 ) -> PerList:
     """Inverse negative penalty: R over the rank of the last relevant item.
 
@@ -174,23 +161,23 @@ def inverse_negative_penalty(
         survey and outlook, IEEE TPAMI 44(6), 2022. Agrees with the mINP of fast-reid,
         which leaves out queries without a match (`undefined="skip"`).
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     num_relevant = ranking.num_relevant(relevance_threshold)
     num_ranked = ranking.expected_sum(hit, positions(), (None,))[..., 0]
-    last_ranks = ranking.expected_max(hit, last_rank, (None,))
+    last_ranks = ranking.expected_max(hit, label_fns.last_rank, (None,))
     values = ratio(num_relevant[..., None], last_ranks)
     has_all_ranks = (num_relevant > 0) & (num_ranked >= num_relevant)
     return ranking.per_list(values, has_all_ranks, None, hit)
 
 
-def _mean_rank(place: Place, k: Cut) -> jax.Array:
+def _mean_rank(place: Place, k: types.Cut) -> jax.Array:
     del k
     return place.above + (place.tied + 1) / 2
 
 
 @metric(names=("arp", "mean_rank"), lower_is_better=True)
 def average_relevance_position(
-    ranking: Ranking, *, gain_fn: Gain = linear_gain
+    ranking: Ranking, *, gain_fn: types.Gain = linear_gain
 ) -> PerList:
     """Average relevance position: the mean rank of the items, weighted by gain.
 
@@ -215,7 +202,9 @@ def average_relevance_position(
         TF-Ranking `ARPMetric`, whose mean weights each list by Σ gain·weight; pass that
         as `list_weights`.
     """
-    gain = scaled(gain_of(ranking, gain_fn))
+    gain = label_fns.scaled(label_fns.gain_of(ranking, gain_fn))
     weighted_ranks = ranking.expected_sum(gain, _mean_rank, (None,))
     gains = ranking.expected_sum(gain, positions(), (None,))
-    return per_list_where(ranking, ratio(weighted_ranks, gains), gains[..., 0] > 0)
+    return label_fns.per_list_where(
+        ranking, ratio(weighted_ranks, gains), gains[..., 0] > 0
+    )

@@ -10,30 +10,21 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.id_lists import (
-    equally_weighted,
-    if_known,
-    in_catalog,
-    ranked_items,
-    rows_of,
-    wider,
-)
+from jax_rank_metrics._engine import ranking
+from jax_rank_metrics._engine.formulas import id_lists
 from jax_rank_metrics._engine.formulas.popularity import popularity
-from jax_rank_metrics._engine.ranking import Ranking
-from jax_rank_metrics._ground import arithmetic, inputs, shards, types
+from jax_rank_metrics._ground import arithmetic, gains, inputs, shards, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import discounts_of
-from jax_rank_metrics._ground.types import RankCutoffs
 from jax_rank_metrics._values.per_list import PerList
 
-Ids = types.RankedIds | Ranking
+Ids = types.RankedIds | ranking.Ranking
 
 
 def popularity_lift(
     ids: Ids,
     counts: types.PerItem,
     profile_ids: types.ProfileIds,
-    k: RankCutoffs = None,
+    k: types.RankCutoffs = None,
     *,
     ratio_of_means: bool = True,
 ) -> PerList:
@@ -82,7 +73,9 @@ def popularity_lift(
     of_lists = inputs.frames_among(ids=ids, profile_ids=profile_ids)
     inputs.same_index(of_lists=of_lists)
     listed = popularity(ids, counts, k, log=False)
-    profile_array = ranked_items("profile_ids", profile_ids, ties="order")[0].ids
+    profile_array = id_lists.ranked_items("profile_ids", profile_ids, ties="order")[
+        0
+    ].ids
     if profile_array.shape[:-1] != listed.weights.shape:
         raise ValueError(
             f"profile_ids has shape {profile_array.shape} for lists of shape "
@@ -112,7 +105,7 @@ def miscalibration(
     ids: Ids,
     genres: types.ItemGenres,
     profile_ids: types.ProfileIds,
-    k: RankCutoffs = None,
+    k: types.RankCutoffs = None,
     *,
     discount_fn: types.Discount | None = None,
     profile_weights: types.ProfileWeights | None = None,
@@ -170,8 +163,10 @@ def miscalibration(
     inputs.same_index(of_profiles, inputs.frames_among(ids=ids))
     genres = inputs.catalog_array("genres", genres, ("genres",))
     alpha = inputs.open_fraction("alpha", alpha)
-    items, dtype = ranked_items("ids", ids, ks, "order")
-    profile_array = ranked_items("profile_ids", profile_ids, ties="order")[0].ids
+    items, dtype = id_lists.ranked_items("ids", ids, ks, "order")
+    profile_array = id_lists.ranked_items("profile_ids", profile_ids, ties="order")[
+        0
+    ].ids
     inputs.same_lists("profile_ids", profile_array, "ids", items.ids)
     if profile_weights is not None:
         profile_weights = inputs.real("profile_weights", profile_weights)
@@ -179,10 +174,12 @@ def miscalibration(
         inputs.same_shape("profile_weights", profile_weights, "profile_ids", shape)
         # Where no profile has an item, one slot of padding stands for them.
         profile_weights = profile_weights if shape[-1] else None
-    dtype = wider(dtype, inputs.float_dtype(genres, profile_weights))
+    dtype = id_lists.wider(dtype, inputs.float_dtype(genres, profile_weights))
     static = ks, keep_cutoffs, dtype.name, discount_fn
     profile = profile_array, profile_weights
-    return if_known(_miscalibrations(*static, items.ids, profile, genres, alpha), items)
+    return id_lists.if_known(
+        _miscalibrations(*static, items.ids, profile, genres, alpha), items
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -201,13 +198,13 @@ def _miscalibrations(
 
     def of_shard(tree: Any) -> PerList:
         ids, (profile_ids, profile_weights), genres, alpha = tree
-        exists = in_catalog(ids, genres)
+        exists = id_lists.in_catalog(ids, genres)
         ranks = arithmetic.cumulative_count(exists)
         weights = [exists if k is None else exists & (ranks <= k) for k in (*ks, None)]
         weights = jnp.stack(weights, -2).astype(dtype)
         if discount_fn is not None:
             positions = jnp.maximum(ranks, 1).astype(dtype)
-            weights = weights * discounts_of(discount_fn, positions)[..., None, :]
+            weights = weights * gains.discounts_of(discount_fn, positions)[..., None, :]
         listed = arithmetic.dot(weights, _genres_of(ids, genres, dtype))
         in_profile = jnp.ones(profile_ids.shape, dtype)
         if profile_weights is not None:
@@ -222,7 +219,7 @@ def _miscalibrations(
         values = jnp.maximum(arithmetic.total(p * jnp.log(quotients)), 0)
         # The last cut is that of the whole list.
         defined = (totals[0][..., -1] > 0) & (totals[1][..., 0] > 0)
-        return equally_weighted(values[..., :-1], defined, keep_cutoffs)
+        return id_lists.equally_weighted(values[..., :-1], defined, keep_cutoffs)
 
     tree = ids, profile, genres, jnp.asarray(alpha)
     return shards.map_shards(of_shard, tree, ids[..., 0])
@@ -230,6 +227,6 @@ def _miscalibrations(
 
 def _genres_of(ids: jax.Array, genres: jax.Array, dtype: str) -> jax.Array:
     """Returns the share of each genre in each item, `[*lists, ranks, genres]`."""
-    rows = rows_of(ids, genres, dtype)
+    rows = id_lists.rows_of(ids, genres, dtype)
     rows = jnp.where(rows > 0, rows, 0)  # also where NaN
     return ratio(rows, arithmetic.total(rows)[..., None])

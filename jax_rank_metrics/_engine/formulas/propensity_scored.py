@@ -13,23 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import is_relevant, item_exists
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
-from jax_rank_metrics._engine.ranking import Items, Ranking, traced_data
-from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import log2_discount
-from jax_rank_metrics._ground.types import (
-    Cutoffs,
-    Discount,
-    Number,
-    PerItem,
-    PositionFn,
-    PropensitySetting,
-)
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._engine.places import place
+from jax_rank_metrics._engine.ranking import Items, Ranking, item_fns, traced_data
+from jax_rank_metrics._ground import arithmetic, gains, inputs, types
+from jax_rank_metrics._values import per_list
 
 # The constants a and b by which Jain et al. fitted propensities to data sets.
 _SETTINGS = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
@@ -42,12 +31,12 @@ _MAX_PROPENSITY = 1 + 1e-5
 
 
 def label_propensities(
-    counts: PerItem,
+    counts: types.PerItem,
     num_points: int,
     *,
-    setting: PropensitySetting = "default",
-    a: Number | None = None,
-    b: Number | None = None,
+    setting: types.PropensitySetting = "default",
+    a: types.Number | None = None,
+    b: types.Number | None = None,
 ) -> jax.Array | np.ndarray:
     """Computes the propensity of every label from how often it occurs in training data.
 
@@ -92,7 +81,7 @@ def label_propensities(
             f"num_points is {num_points}; pass the number of training points, at least "
             f"{_MIN_POINTS}"
         )
-    inputs.option("setting", setting, PropensitySetting)
+    inputs.option("setting", setting, types.PropensitySetting)
     default_a, default_b = _SETTINGS[setting]
     a = inputs.positive("a", default_a if a is None else a)
     b = inputs.positive("b", default_b if b is None else b)
@@ -118,8 +107,11 @@ def label_propensities(
 
 @metric(names=("psp",), columns=("propensities",))
 def propensity_scored_precision(
-    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
-) -> PerList:
+    ranking: Ranking,
+    *,
+    k: types.Cutoffs = None,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Propensity-scored precision: precision in which rare labels count for more.
 
     .. math:: PSP@k = Σ_q P_q@k / Σ_q P^*_q@k, P_q@k = (1 / k) · Σ_{r ≤ k} rel_r / p_r
@@ -152,7 +144,7 @@ def propensity_scored_precision(
         extreme classification repository. Agrees with pyxclib `psprecision` and napkinXC
         `psprecision_at_k`.
     """
-    ks, size = ranking.cutoffs(k), ranking.pool_sum(item_exists)
+    ks, size = ranking.cutoffs(k), ranking.pool_sum(label_fns.item_exists)
     cuts = [size if k is None else jnp.full_like(size, k) for k in ks]
     divisor = jnp.stack(cuts, axis=-1)
     return _over_best(ranking, None, divisor, k, relevance_threshold)
@@ -162,10 +154,10 @@ def propensity_scored_precision(
 def propensity_scored_ndcg(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    discount_fn: Discount = log2_discount,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    k: types.Cutoffs = None,
+    discount_fn: types.Discount = gains.log2_discount,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Propensity-scored nDCG: nDCG of binary labels in which rare ones count for more.
 
     .. math:: PSnDCG@k = Σ_q N_q@k / Σ_q N^*_q@k,
@@ -195,7 +187,7 @@ def propensity_scored_ndcg(
         Jain, Prabhu and Varma (see `label_propensities`). Agrees with pyxclib `psndcg` and
         napkinXC `psndcg_at_k`.
     """
-    hit = is_relevant(relevance_threshold)
+    hit = label_fns.is_relevant(relevance_threshold)
     ks = ranking.cutoffs(k)
     divisor = ranking.ideal_sum(hit, discount_fn, ks, monotone=True)
     return _over_best(ranking, discount_fn, divisor, k, relevance_threshold)
@@ -203,8 +195,11 @@ def propensity_scored_ndcg(
 
 @metric(names=("psr",), columns=("propensities",))
 def propensity_scored_recall(
-    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
-) -> PerList:
+    ranking: Ranking,
+    *,
+    k: types.Cutoffs = None,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Propensity-scored recall: recall in which rare labels count for more.
 
     .. math:: PSR@k = Σ_q R_q@k / Σ_q R^*_q@k, R_q@k = (1 / R) · Σ_{r ≤ k} rel_r / p_r
@@ -237,11 +232,11 @@ def propensity_scored_recall(
 
 def _over_best(
     ranking: Ranking,
-    position_fn: PositionFn | None,
+    position_fn: types.PositionFn | None,
     divisor: jax.Array,
-    k: Cutoffs,
-    threshold: Number,
-) -> PerList:
+    k: types.Cutoffs,
+    threshold: types.Number,
+) -> per_list.PerList:
     """Sums relevance / propensity over ranks, relative to the best order of the pool.
 
     Args:
@@ -252,7 +247,7 @@ def _over_best(
         k: As the metric received it.
         threshold: The least label of a relevant item.
     """
-    ks, hit = ranking.cutoffs(k), is_relevant(threshold)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(threshold)
     largest = ranking.pool_max(_propensity_if(hit))
     traced_data(ranking).refuse(
         largest > _MAX_PROPENSITY,
@@ -262,27 +257,28 @@ def _over_best(
     )
     worth = _inverse_propensity(hit)
     sums = (
-        ranking.expected_sum(worth, positions(position_fn), ks),
+        ranking.expected_sum(worth, place.positions(position_fn), ks),
         ranking.ideal_sum(worth, position_fn or jnp.ones_like, ks),
     )
     gained, possible = (
-        ranking.per_list(ratio(values, divisor), True, k, hit) for values in sums
+        ranking.per_list(arithmetic.ratio(values, divisor), True, k, hit)
+        for values in sums
     )
     return gained.over(possible)
 
 
 @by_options
-def _inverse_propensity(items: Items, *, hit: ItemFn) -> jax.Array:
+def _inverse_propensity(items: Items, *, hit: item_fns.ItemFn) -> jax.Array:
     """Returns 1 / propensity where `hit` is true.
 
     It is 0 elsewhere, and where the propensity is not above 0; and 1 where it is above 1.
     """
     propensities = jnp.minimum(_propensity_if(hit)(items), 1)
-    return ratio(jnp.ones_like(propensities), propensities)
+    return arithmetic.ratio(jnp.ones_like(propensities), propensities)
 
 
 @by_options
-def _propensity_if(items: Items, *, hit: ItemFn) -> jax.Array:
+def _propensity_if(items: Items, *, hit: item_fns.ItemFn) -> jax.Array:
     """Returns the propensity of each item where `hit` is true.
 
     It is 0 elsewhere, and where the propensity is not above 0.

@@ -5,30 +5,20 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.id_lists import (
-    equally_weighted,
-    if_known,
-    in_catalog,
-    mean_within,
-    ranked_items,
-    rows_of,
-    wider,
-)
+from jax_rank_metrics._engine import ranking
+from jax_rank_metrics._engine.formulas import id_lists
+from jax_rank_metrics._engine.ordering import matching, sort
 from jax_rank_metrics._engine.ordering.keys import score_key
-from jax_rank_metrics._engine.ordering.matching import match, scattered
-from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
-from jax_rank_metrics._ground.types import RankCutoffs
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 def serendipity(
-    ids: types.RankedIds | Ranking,
+    ids: types.RankedIds | ranking.Ranking,
     relevant_ids: types.RelevantIds,
     counts: types.PerItem,
-    k: RankCutoffs = None,
-) -> PerList:
+    k: types.RankCutoffs = None,
+) -> per_list.PerList:
     """Serendipity: how many of the first k items are relevant, and less popular than that.
 
     .. math:: (1 / n) · Σ_{r ≤ k} rel_r · max(0, (N + 1 − r)/N − π_r)
@@ -70,12 +60,12 @@ def serendipity(
     of_lists = inputs.frames_among(ids=ids, relevant_ids=relevant_ids)
     inputs.same_index(of_lists=of_lists)
     counts = inputs.item_counts(counts)
-    items, dtype = ranked_items("ids", ids, ks, "order")
-    relevant, _ = ranked_items("relevant_ids", relevant_ids, ties="order")
+    items, dtype = id_lists.ranked_items("ids", ids, ks, "order")
+    relevant, _ = id_lists.ranked_items("relevant_ids", relevant_ids, ties="order")
     inputs.same_lists("relevant_ids", relevant.ids, "ids", items.ids)
-    static = ks, keep_cutoffs, wider(dtype, inputs.float_dtype(counts)).name
+    static = ks, keep_cutoffs, id_lists.wider(dtype, inputs.float_dtype(counts)).name
     lists = _serendipities(*static, items.ids, relevant.ids, counts)
-    return if_known(lists, items, relevant)
+    return id_lists.if_known(lists, items, relevant)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -86,24 +76,26 @@ def _serendipities(
     ids: jax.Array,
     relevant_ids: jax.Array,
     counts: jax.Array,
-) -> PerList:
+) -> per_list.PerList:
     ids = shards.reshard_like(ids, relevant_ids)
     relevant_ids = shards.reshard_like(relevant_ids, ids)
 
-    def of_shard(tree: tuple[jax.Array, jax.Array, jax.Array]) -> PerList:
+    def of_shard(tree: tuple[jax.Array, jax.Array, jax.Array]) -> per_list.PerList:
         *lists, counts = tree
         in_both_lists = [
-            jnp.where(in_catalog(listed, counts), listed, -1).astype(jnp.int32)
+            jnp.where(id_lists.in_catalog(listed, counts), listed, -1).astype(jnp.int32)
             for listed in lists
         ]
-        matched = match(*in_both_lists)
+        matched = matching.match(*in_both_lists)
         ranks = matched.first_ranks
-        lead = rows_of(lists[0], _popularity_ranks(counts), dtype) - ranks.astype(dtype)
+        lead = id_lists.rows_of(
+            lists[0], _popularity_ranks(counts), dtype
+        ) - ranks.astype(dtype)
         worth = jnp.where(matched.in_both, jnp.maximum(lead, 0) / len(counts), 0)
         is_within = [ranks > 0 if k is None else (ranks > 0) & (ranks <= k) for k in ks]
-        values = mean_within(worth, jnp.stack(is_within, -2).astype(dtype))
+        values = id_lists.mean_within(worth, jnp.stack(is_within, -2).astype(dtype))
         defined = (matched.first_length > 0) & (matched.second_length > 0)
-        return equally_weighted(values, defined, keep_cutoffs, is_share=True)
+        return id_lists.equally_weighted(values, defined, keep_cutoffs, is_share=True)
 
     return shards.map_shards(of_shard, (ids, relevant_ids, counts), ids[..., 0])
 
@@ -115,8 +107,8 @@ def _popularity_ranks(counts: jax.Array) -> jax.Array:
     [1, 2, 2, 5].
     """
     was_seen = counts > 0
-    keys, items = sort_by([score_key(counts, was_seen)])
+    keys, items = sort.sort_by([score_key(counts, was_seen)])
     starts = (keys != arithmetic.shifted(keys, 1)) | (arithmetic.iota(keys) == 0)
     ranks = arithmetic.cumulative_count(starts)
-    ranks = scattered(items, ranks, jnp.ones_like(starts), len(counts))
+    ranks = matching.scattered(items, ranks, jnp.ones_like(starts), len(counts))
     return jnp.where(was_seen, ranks, len(counts) + 1)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.label_fns import per_list_where, persistence
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.repeats import repeated
+from jax_rank_metrics._engine.places import repeats
 from jax_rank_metrics._engine.ranking import (
     Items,
     Ranking,
@@ -21,11 +21,10 @@ from jax_rank_metrics._engine.ranking import (
     data_of,
     traced_data,
 )
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import gains, inputs
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import log2_discount
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Discount, Number, PositionFn
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 
 def has_subtopic(items: Items) -> jax.Array:
@@ -52,8 +51,8 @@ def alpha_dcg(
     *,
     k: Cutoffs = None,
     alpha: Number = 0.5,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """α-DCG: DCG in which a subtopic is worth less each time it recurs.
 
     .. math:: αDCG@k = Σ_{r ≤ k} d(r) · Σ_t (1 − α)^{c_t(r)}
@@ -83,7 +82,7 @@ def alpha_dcg(
         alpha-DCG is divided by the value of an unattainable list.
     """
     values = novelty_sum(ranking, discount_fn, alpha, ranking.cutoffs(k))
-    return per_list_where(ranking, values, number_of_topics(ranking) > 0, k)
+    return label_fns.per_list_where(ranking, values, number_of_topics(ranking) > 0, k)
 
 
 @metric(columns=("subtopics",))
@@ -92,8 +91,8 @@ def alpha_ndcg(
     *,
     k: Cutoffs = None,
     alpha: Number = 0.5,
-    discount_fn: Discount = log2_discount,
-) -> PerList:
+    discount_fn: Discount = gains.log2_discount,
+) -> per_list.PerList:
     """α-nDCG: α-DCG over the α-DCG of the greedy order of the pool, both cut at k.
 
     At each of its ranks, the greedy order has the item that gains most there; of items
@@ -129,11 +128,11 @@ def alpha_ndcg(
         traced_data(ranking), has_subtopic, kept_share, discount_fn, ks
     )
     defined = number_of_topics(ranking) > 0
-    return per_list_where(ranking, ratio(values, ideal), defined, k)
+    return label_fns.per_list_where(ranking, ratio(values, ideal), defined, k)
 
 
 @metric(columns=("subtopics",), is_share=True)
-def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
+def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> per_list.PerList:
     """Novelty- and rank-biased precision: RBP of a user with one of the subtopics in mind.
 
     .. math:: NRBP = ((1 − (1 − α) · p) / T) · Σ_r p^{r − 1} · Σ_t (1 − α)^{c_t(r)}
@@ -160,13 +159,13 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
         underspecified queries, ICTIR 2009. Agrees with pyndeval and ir_measures `NRBP`.
     """
     num_topics, p = number_of_topics(ranking), inputs.open_fraction("p", p)
-    sums = novelty_sum(ranking, persistence(p), alpha, (None,))
+    sums = novelty_sum(ranking, label_fns.persistence(p), alpha, (None,))
     values = (1 - (1 - float(alpha)) * p) * ratio(sums, num_topics[..., None])
-    return per_list_where(ranking, values, num_topics > 0)
+    return label_fns.per_list_where(ranking, values, num_topics > 0)
 
 
 @metric(names=("strec", "strecall"), columns=("subtopics",), is_share=True)
-def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
+def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> per_list.PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
@@ -190,7 +189,7 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     # A subtopic is covered once: by the first item that has it.
     covered = novelty_sum(ranking, jnp.ones_like, 1, ks)
     values = ratio(covered, num_topics[..., None])
-    return per_list_where(ranking, values, num_topics > 0, k)
+    return label_fns.per_list_where(ranking, values, num_topics > 0, k)
 
 
 def number_of_topics(ranking: Ranking) -> jax.Array:
@@ -208,6 +207,6 @@ def novelty_sum(
     Returns:
         `[*lists, len(ks)]`.
     """
-    place_fn = repeated(position_fn, 1 - inputs.fraction("alpha", alpha))
+    place_fn = repeats.repeated(position_fn, 1 - inputs.fraction("alpha", alpha))
     sums = ranking.expected_sum(has_subtopic, place_fn, ks, counting=(has_subtopic,))
     return sums.sum(-1)

@@ -14,28 +14,18 @@ from typing import get_args
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.formulas.id_lists import (
-    RankedItems,
-    Ties,
-    chance,
-    equally_weighted,
-    if_known,
-    ranked_items,
-    wider,
-)
-from jax_rank_metrics._engine.formulas.label_fns import label_of
+from jax_rank_metrics._engine.formulas import id_lists, label_fns
 from jax_rank_metrics._engine.formulas.order_agreement import tau
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.ordering.matching import RanksInBoth, match
+from jax_rank_metrics._engine.ordering import matching
 from jax_rank_metrics._engine.ranking import Ranking, concordance, traced_data
 from jax_rank_metrics._engine.sources.rank import rank
 from jax_rank_metrics._engine.sources.retrieved import rank_in_order
-from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.types import Number, RankCutoffs, RankedIds, TauVariant
 from jax_rank_metrics._values.per_list import PerList
 
-Ids = RankedIds | Ranking
+Ids = types.RankedIds | Ranking
 Cuts = tuple[int | None, ...]
 # Values `[*lists]`, an array per cutoff, and where they are defined, `[*lists]` bool.
 Values = tuple[list[jax.Array], jax.Array]
@@ -45,11 +35,11 @@ def compare_ids(
     formula: Callable[..., Values],
     first: Ids,
     second: Ids,
-    k: RankCutoffs = None,
+    k: types.RankCutoffs = None,
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
     is_share: bool = False,
-    ties: Ties = "groups",
+    ties: id_lists.Ties = "groups",
 ) -> PerList:
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
@@ -67,14 +57,17 @@ def compare_ids(
     inputs.same_index(of_lists=inputs.frames_among(first=first, second=second))
     ks = inputs.rank_cutoffs(k)
     ks_read = ks if reads_cutoffs else ()
-    first_items, first_dtype = ranked_items("first", first, ks_read, ties)
-    second_items, second_dtype = ranked_items("second", second, ks_read, ties)
+    first_items, first_dtype = id_lists.ranked_items("first", first, ks_read, ties)
+    second_items, second_dtype = id_lists.ranked_items("second", second, ks_read, ties)
     inputs.same_lists("second", second_items.ids, "first", first_items.ids)
-    dtype, keep_cutoffs = wider(first_dtype, second_dtype), isinstance(k, (tuple, list))
+    dtype, keep_cutoffs = (
+        id_lists.wider(first_dtype, second_dtype),
+        isinstance(k, (tuple, list)),
+    )
     pair = first_items, second_items
     of_ranks = [dataclasses.replace(items, is_unknown=None) for items in pair]
     static = formula, ks, keep_cutoffs, is_share, dtype.name
-    return if_known(_apply(*static, *of_ranks, numbers), *pair)
+    return id_lists.if_known(_apply(*static, *of_ranks, numbers), *pair)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +77,8 @@ class ItemsInBoth:
     Arrays of items are `[*lists, firsts]`, those of the first list.
     """
 
-    matched: RanksInBoth
-    lists: tuple[RankedItems, RankedItems]
+    matched: matching.RanksInBoth
+    lists: tuple[id_lists.RankedItems, id_lists.RankedItems]
 
     @property
     def lengths(self) -> list[jax.Array]:
@@ -113,31 +106,31 @@ def _apply(
     keep_cutoffs: bool,
     is_share: bool,
     dtype: str,
-    first: RankedItems,
-    second: RankedItems,
+    first: id_lists.RankedItems,
+    second: id_lists.RankedItems,
     numbers: tuple[jax.Array, ...],
 ) -> PerList:
     first = shards.reshard_like(first, second.ids)
     second = shards.reshard_like(second, first.ids)
 
     def apply_to_shard(
-        tree: tuple[RankedItems, RankedItems, tuple[jax.Array, ...]],
+        tree: tuple[id_lists.RankedItems, id_lists.RankedItems, tuple[jax.Array, ...]],
     ) -> PerList:
         first, second, numbers = tree
         cast_numbers = [number.astype(dtype) for number in numbers]
         ids = first.ids, second.ids
         if ids[0].dtype != ids[1].dtype:
             ids = ids[0].astype(jnp.int64), ids[1].astype(jnp.int64)
-        pair = ItemsInBoth(match(*ids), (first, second))
+        pair = ItemsInBoth(matching.match(*ids), (first, second))
         values, defined = formula(pair, ks, jnp.dtype(dtype), *cast_numbers)
         stacked = jnp.stack(values, axis=-1)
-        return equally_weighted(stacked, defined, keep_cutoffs, is_share)
+        return id_lists.equally_weighted(stacked, defined, keep_cutoffs, is_share)
 
     tree = (first, second, tuple(map(jnp.asarray, numbers)))
     return shards.map_shards(apply_to_shard, tree, first.ids[..., 0])
 
 
-def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
+def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerList:
     """Rank-biased overlap, extrapolated: the similarity of rankings, top ranks first.
 
     .. math:: RBO = (1 − p) · Σ_{d ≥ 1} p^{d − 1} · A_d
@@ -192,7 +185,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
     return compare_ids(_rank_biased, first, second, numbers=numbers, is_share=True)
 
 
-def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
+def overlap(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
     """Overlap: the share of the first k ids of one list that another list has there too.
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
@@ -232,7 +225,7 @@ def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     return compare_ids(_overlap, first, second, k, reads_cutoffs=True, is_share=True)
 
 
-def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
+def jaccard(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
     """Jaccard index of the first k ids of two lists.
 
     .. math:: |A ∩ B| / |A ∪ B|
@@ -319,7 +312,7 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
             slot = jnp.maximum(reached - 1, 0)
             bounds = items.places(items.ids >= 0)
             parted = [arithmetic.take(bound, slot) for bound in bounds]
-            share = chance(parted, parted[1] > parted[0], reached, dtype)
+            share = id_lists.chance(parted, parted[1] > parted[0], reached, dtype)
             spans[-1].append((above + 1, whole_from, share))
 
     def count(start: jax.Array, stop: jax.Array) -> jax.Array:
@@ -366,7 +359,7 @@ def _set_sizes(
     for k in ks:
         depths = [end if k is None else jnp.minimum(end, k) for end in pair.lengths]
         in_first, in_second = (
-            chance(place, pair.matched.in_both, depth[..., None], dtype)
+            id_lists.chance(place, pair.matched.in_both, depth[..., None], dtype)
             for place, depth in zip(places, depths, strict=True)
         )
         common = arithmetic.total(in_first * in_second)
@@ -375,7 +368,7 @@ def _set_sizes(
     return sizes
 
 
-def kendall_tau(first: Ids, second: Ids, variant: TauVariant = "a") -> PerList:
+def kendall_tau(first: Ids, second: Ids, variant: types.TauVariant = "a") -> PerList:
     """Kendall's tau of the order of the ids that are in both lists.
 
     .. math:: τ = 1 − 2 · D / P
@@ -409,7 +402,7 @@ def kendall_tau(first: Ids, second: Ids, variant: TauVariant = "a") -> PerList:
     >>> f"{kendall_tau(a, b).values:.3f}"  # of 3 pairs, that of 1 and 2 is reversed
     '0.333'
     """
-    inputs.option("variant", variant, TauVariant)
+    inputs.option("variant", variant, types.TauVariant)
     return compare_ids(_TAU[variant], first, second, ties="held groups")
 
 
@@ -444,21 +437,21 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
 
 
 def _kendall(
-    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype, variant: TauVariant
+    pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype, variant: types.TauVariant
 ) -> Values:
     del ks
     ranking, num_pairs = _common_items(pair, dtype)
     if variant == "b":
         lists = tau.of(ranking)
         return [lists.values], lists.defined
-    pairs = ranking.pairs(label_of)
+    pairs = ranking.pairs(label_fns.label_of)
     return [ratio(pairs.in_order - pairs.opposed, num_pairs)], num_pairs > 0
 
 
 def _spearman(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     del ks
     ranking, num_pairs = _common_items(pair, dtype)
-    products = concordance.products(traced_data(ranking), label_of)
+    products = concordance.products(traced_data(ranking), label_fns.label_of)
     size = arithmetic.count(pair.matched.in_both).astype(dtype)
     return [ratio(products.by_both, num_pairs * (size + 1) / 6)], num_pairs > 0
 
@@ -482,4 +475,4 @@ def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Arr
     return rank(labels, scores, matched.in_both, ties="expected"), num_pairs
 
 
-_TAU = {name: partial(_kendall, variant=name) for name in get_args(TauVariant)}
+_TAU = {name: partial(_kendall, variant=name) for name in get_args(types.TauVariant)}

@@ -6,33 +6,23 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.formulas.label_fns import (
-    graded_relevance,
-    is_relevant,
-    label_of,
-    per_list_if_relevant,
-    per_list_where,
-    persistence,
-)
+from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.places.place import positions
+from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import Items, Ranking
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.gains import reciprocal_discount
-from jax_rank_metrics._ground.types import Cutoffs, Number
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._ground import arithmetic, gains, inputs, types
+from jax_rank_metrics._values import per_list
 
 
 @metric(names=("rbp",), linear=True, is_share=True)
 def rank_biased_precision(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
+    k: types.Cutoffs = None,
     p: float = 0.8,
-    max_label: Number | None = None,
-    relevance_threshold: Number = 1.0,
-) -> PerList:
+    max_label: types.Number | None = None,
+    relevance_threshold: types.Number = 1.0,
+) -> per_list.PerList:
     """Rank-biased precision: the relevance per item seen by a user who continues at random.
 
     .. math:: RBP@k = (1 − p) · Σ_{r ≤ k} p^{r − 1} · rel_r
@@ -59,24 +49,24 @@ def rank_biased_precision(
         effectiveness, ACM TOIS 27(1), 2008. Agrees with cwl_eval `RBP` for binary labels.
     """
     ks, p = ranking.cutoffs(k), inputs.open_fraction("p", p)
-    place_fn = positions(persistence(p))
+    place_fn = place.positions(label_fns.persistence(p))
     if max_label is None:
-        hit = is_relevant(relevance_threshold)
+        hit = label_fns.is_relevant(relevance_threshold)
         values = (1 - p) * ranking.expected_sum(hit, place_fn, ks)
-        return per_list_if_relevant(ranking, values, relevance_threshold, k)
-    relevance = graded_relevance(inputs.positive("max_label", max_label))
+        return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
+    relevance = label_fns.graded_relevance(inputs.positive("max_label", max_label))
     values = (1 - p) * ranking.expected_sum(relevance, place_fn, ks)
-    return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
+    return label_fns.per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
 
 @metric(names={"err": {}, "nerr": {"normalized": True}}, is_share=True)
 def expected_reciprocal_rank(
     ranking: Ranking,
     *,
-    k: Cutoffs = None,
-    max_label: Number = 4.0,
+    k: types.Cutoffs = None,
+    max_label: types.Number = 4.0,
     normalized: bool = False,
-) -> PerList:
+) -> per_list.PerList:
     """Expected reciprocal rank: the mean of 1 / rank at which a user stops.
 
     .. math:: ERR@k = Σ_{r ≤ k} (1 / r) · s_r · Π_{i < r} (1 − s_i)
@@ -105,11 +95,13 @@ def expected_reciprocal_rank(
     """
     ks = ranking.cutoffs(k)
     stop_fn = _stop_chance(inputs.positive("max_label", max_label))
-    values, _ = ranking.expected_first(stop_fn, reciprocal_discount, ks)
+    values, _ = ranking.expected_first(stop_fn, gains.reciprocal_discount, ks)
     if normalized:
-        ideal = ranking.ideal_first(stop_fn, reciprocal_discount, ks)
-        values = ratio(values, ideal)
-    return per_list_where(ranking, values, ranking.pool_max(label_of) > 0, k)
+        ideal = ranking.ideal_first(stop_fn, gains.reciprocal_discount, ks)
+        values = arithmetic.ratio(values, ideal)
+    return label_fns.per_list_where(
+        ranking, values, ranking.pool_max(label_fns.label_of) > 0, k
+    )
 
 
 @by_options

@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
 
-from jax_rank_metrics._ground.types import Cut
+from jax_rank_metrics._ground import types
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class PoolLayout(Protocol):
         """
         ...
 
-    def cut_of_items(self, k: Cut) -> Cut:
+    def cut_of_items(self, k: types.Cut) -> types.Cut:
         """Returns a cutoff as items read it: an array, of one per list, is broadcast."""
         return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 

@@ -8,17 +8,16 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.ordering import packed_order
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, pytrees
 
 # Floats of a list are summed in chunks of this many items, and then the chunks.
 _CHUNK = 32
 
 
-@pytree("lists", "in_order")
-class Packed(RankedLayout):
+@pytrees.pytree("lists", "in_order")
+class Packed(base.RankedLayout):
     """The layout of flat arrays `[items]`; one number per list is `[*lists]`.
 
     Ranked, the items of a list are neighbours; a pool may hold them in any order. Three
@@ -136,7 +135,7 @@ class Packed(RankedLayout):
         return self.ids == arithmetic.shifted(self.ids, 1, edge=-1)
 
     def at_ranks(
-        self, x: jax.Array, ranks: jax.Array, items: RankedLayout
+        self, x: jax.Array, ranks: jax.Array, items: base.RankedLayout
     ) -> jax.Array:
         """Gathers from the list of each item, which the ids of both layouts name alike."""
         assert isinstance(items, Packed)

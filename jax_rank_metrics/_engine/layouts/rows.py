@@ -7,18 +7,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.layouts.base import PoolLayout, RankedLayout
-from jax_rank_metrics._engine.ordering import ideal
-from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.ordering import ideal, sort
+from jax_rank_metrics._ground import arithmetic, pytrees, types
 
 T = TypeVar("T")
 
 
-@pytree()
-class Rows(RankedLayout):
+@pytrees.pytree()
+class Rows(base.RankedLayout):
     """The layout of arrays `[*lists, items]`."""
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
@@ -67,7 +64,7 @@ class Rows(RankedLayout):
         return arithmetic.iota(x) > 0
 
     def at_ranks(
-        self, x: jax.Array, ranks: jax.Array, items: RankedLayout
+        self, x: jax.Array, ranks: jax.Array, items: base.RankedLayout
     ) -> jax.Array:
         """Gathers the slots rank − 1, or the last one for ranks beyond it."""
         del items
@@ -77,18 +74,18 @@ class Rows(RankedLayout):
 
     def order(self, keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
         """Sorts by integers within each list; returns the first key and the slots."""
-        first, slots = sort_by(keys)
+        first, slots = sort.sort_by(keys)
         return first, slots
 
 
-@pytree("axis_name")
-class Sharded(PoolLayout):
+@pytrees.pytree("axis_name")
+class Sharded(base.PoolLayout):
     """The layout of a pool whose items are cut over devices, `[*lists, local items]`.
 
     Only totals of lists travel between devices, never items.
     """
 
-    axis_name: AxisNames
+    axis_name: types.AxisNames
 
     @property
     def has_whole_lists(self) -> bool:
@@ -125,8 +122,8 @@ class Sharded(PoolLayout):
         return ideal.largest(x, exists, depth, self.axis_name), Rows()
 
 
-@pytree("ranks")
-class CountedSlots(PoolLayout):
+@pytrees.pytree("ranks")
+class CountedSlots(base.PoolLayout):
     """The layout of a pool in which slots stand for any number of equal items.
 
     Shapes:
@@ -181,7 +178,7 @@ class CountedSlots(PoolLayout):
         return jnp.max(values, axis=-1, initial=0), Rows()
 
 
-@pytree("ranks", "averaged")
+@pytrees.pytree("ranks", "averaged")
 class CatalogSlots(CountedSlots):
     """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
 
@@ -206,7 +203,7 @@ class CatalogSlots(CountedSlots):
         """Whether places were counted, so that no rank of an unlisted item is held."""
         return self.ranks is None
 
-    def parts(self, items: T) -> list[tuple[T, PoolLayout]]:
+    def parts(self, items: T) -> list[tuple[T, base.PoolLayout]]:
         """Returns the listed items, and the slot of all others.
 
         What a function makes of the label 0 is a constant for the compiler, which mostly

@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec
 
 from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics._engine.metrics.spec import Bound, Spec
-from jax_rank_metrics._engine.places.soft_places import sigmoid_ranks
+from jax_rank_metrics._engine.places import soft_places
 from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.sources.list_arguments import (
-    ListOptions,
-    ScoredLists,
-    checked,
-)
-from jax_rank_metrics._ground import inputs, types
-from jax_rank_metrics._ground.messages import short, short_errors
-from jax_rank_metrics._ground.shares import share
+from jax_rank_metrics._engine.sources import list_arguments
+from jax_rank_metrics._ground import inputs, messages, shares, types
 from jax_rank_metrics._names import facts, grammar, trec
-from jax_rank_metrics._values.mean import Mean, kind_of_mean
+from jax_rank_metrics._values import mean
 from jax_rank_metrics._values.per_list import PerList
 
 P = ParamSpec("P")
@@ -44,7 +38,7 @@ class Metric(Generic[P]):
         functools.update_wrapper(self, spec.formula, updated=())
         self.spec = spec
         self.__signature__ = _signature(
-            spec, [*_LISTS, _UNDEFINED, *_LIST_OPTIONS], Mean
+            spec, [*_LISTS, _UNDEFINED, *_LIST_OPTIONS], mean.Mean
         )
 
     def __get__(self, instance: object, owner: object = None) -> Metric[P]:
@@ -79,10 +73,10 @@ class Metric(Generic[P]):
             items_axis: types.AxisNames | None = None,
             retrieved: types.Mask | None = None,
             columns: types.Columns | None = None,
-            relax: sigmoid_ranks | None = None,
+            relax: soft_places.sigmoid_ranks | None = None,
             *args: P.args,
             **options: P.kwargs,
-        ) -> Mean: ...
+        ) -> mean.Mean: ...
 
         def per_list(
             self,
@@ -98,7 +92,7 @@ class Metric(Generic[P]):
             items_axis: types.AxisNames | None = None,
             retrieved: types.Mask | None = None,
             columns: types.Columns | None = None,
-            relax: sigmoid_ranks | None = None,
+            relax: soft_places.sigmoid_ranks | None = None,
             *args: P.args,
             **options: P.kwargs,
         ) -> PerList: ...
@@ -147,7 +141,7 @@ def _bind(
     key: types.Key | None = None,
     *args: object,
     **arguments: Any,
-) -> tuple[tuple[Bound], ScoredLists]:
+) -> tuple[tuple[Bound], list_arguments.ScoredLists]:
     """Splits the metric's options from the arguments of lists, and checks both."""
     if scores is None:
         raise TypeError(
@@ -156,10 +150,12 @@ def _bind(
         )
     options = {
         name: arguments.pop(name)
-        for name in arguments.keys() - ListOptions.__annotations__.keys()
+        for name in arguments.keys() - list_arguments.ListOptions.__annotations__.keys()
     }
     bound = spec.bind(args, options)
-    return (bound,), checked(labels, scores, mask, weights, key, **arguments)
+    return (bound,), list_arguments.checked(
+        labels, scores, mask, weights, key, **arguments
+    )
 
 
 # The name in `types` of each type there, by identity: equal types have several names.
@@ -181,10 +177,12 @@ def _by_name(name: str, annotation: object, default: object) -> inspect.Paramete
 
 
 # The parameters of metrics, for `help`: labels to key, then those that `rank` has too.
-_LISTS = [_named(x) for x in inspect.signature(checked).parameters.values()][:-1]
+_LISTS = [
+    _named(x) for x in inspect.signature(list_arguments.checked).parameters.values()
+][:-1]
 _LIST_OPTIONS = [
     _by_name(name, reference.__forward_arg__, None)
-    for name, reference in ListOptions.__annotations__.items()
+    for name, reference in list_arguments.ListOptions.__annotations__.items()
 ]
 _UNDEFINED = _by_name("undefined", "Undefined", "zero")
 _RANKING = inspect.Parameter(
@@ -231,12 +229,12 @@ def parse(text: object) -> Bound:
     """
     if not isinstance(text, str):
         message = f"metrics holds {text!r}; pass names, or a dict of names to metrics"
-        raise TypeError(short(message))
+        raise TypeError(messages.short(message))
     return _parsed(text)
 
 
 @functools.lru_cache(maxsize=1024)
-@short_errors()
+@messages.short_errors()
 def _parsed(text: str) -> Bound:
     """Returns what `parse` does, once until another metric is registered."""
     name, options = grammar.read(text)
@@ -250,7 +248,7 @@ def _parsed(text: str) -> Bound:
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
-    return bound._replace(name=text, state=kind_of_mean(name))
+    return bound._replace(name=text, state=mean.kind_of_mean(name))
 
 
 def metric(
@@ -354,7 +352,7 @@ def metric(
         presets = names if isinstance(names, Mapping) else dict.fromkeys(names, {})
         ks = spec.options.get(at)
         ks = ks if isinstance(ks, tuple) else ()
-        texts = [str(k) if isinstance(k, share) else f"{k:g}" for k in ks]
+        texts = [str(k) if isinstance(k, shares.share) else f"{k:g}" for k in ks]
         _register(
             registered,
             {

@@ -8,20 +8,18 @@ from typing import NamedTuple, TypeVar
 import jax
 import numpy as np
 
-from jax_rank_metrics._engine.items import GROUPS
-from jax_rank_metrics._engine.layouts.packed import Packed
+from jax_rank_metrics._engine import items
+from jax_rank_metrics._engine.layouts import packed
 from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ordering.policies import Policy
+from jax_rank_metrics._engine.ordering import policies
+from jax_rank_metrics._engine.ranking import ranked_items
 from jax_rank_metrics._engine.ranking.cache import Cache
-from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources import few_relevant
+from jax_rank_metrics._engine.sources import few_relevant, rank
 from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
-from jax_rank_metrics._engine.sources.rank import read_lists
-from jax_rank_metrics._ground import inputs, shards
-from jax_rank_metrics._ground.types import Undefined
-from jax_rank_metrics._values.mean import Mean, means_of
+from jax_rank_metrics._ground import inputs, shards, types
+from jax_rank_metrics._values import mean
 from jax_rank_metrics._values.per_list import PerList
 
 R = TypeVar("R")
@@ -80,7 +78,7 @@ def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
     columns = lists.raw_items.columns
     readings = {bound.tie_reading_with(columns) for bound in bounds}
     if policy.is_grouped and "order" not in readings:
-        policy = Policy("tied")  # nothing reads the order within tie groups
+        policy = policies.Policy("tied")  # nothing reads the order within tie groups
     ranks = inputs.deepest(ks) if ks else 0
     lists = dataclasses.replace(lists, policy=policy, ranks=ranks)
     return dataclasses.replace(lists, few_relevant=few_relevant.is_faster(lists))
@@ -94,7 +92,7 @@ def check_columns(
     for name, metric in readers.items():
         if name not in columns:
             cure = f"columns={{{name!r}: …}}"
-            if name == GROUPS:
+            if name == items.GROUPS:
                 cure += ", or item_groups where items are known by id"
             raise ValueError(
                 f"{metric} reads the column {name!r}, which was not passed; pass {cure}"
@@ -117,7 +115,7 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
     if counted is not None:
         try:
             return _values_by_name(bounds, read_ranking(bounds, counted))
-        except UnknownPlaceError:
+        except ranked_items.UnknownPlaceError:
             pass  # a metric needs the places of other items too
     return _values_by_name(bounds, read_ranking(bounds, data_of(ranking)))
 
@@ -139,7 +137,7 @@ def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
 def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
     read_all: Callable[[RankingData], Reading] = partial(read, bounds)
     pool = data.pool
-    if pool is not None and isinstance(pool.layout, Packed):
+    if pool is not None and isinstance(pool.layout, packed.Packed):
         for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
             read_all = jax.vmap(read_all)
     # Arrays of one call may have been sharded in different ways.
@@ -155,12 +153,12 @@ def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, Pe
 
 @partial(jax.jit, static_argnums=0)
 def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
-    return read_lists(lists, partial(read, bounds))
+    return rank.read_lists(lists, partial(read, bounds))
 
 
 def mean_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
-) -> dict[str, Mean]:
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: types.Undefined
+) -> dict[str, mean.Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     means, refused = _mean_lists(bounds, lists_as_read(bounds, lists), undefined)
@@ -170,11 +168,11 @@ def mean_lists(
 
 @partial(jax.jit, static_argnums=(0, 2))
 def _mean_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
-) -> tuple[list[Mean], dict[str, jax.Array]]:
-    values, refused, _ = read_lists(lists, partial(read, bounds))
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: types.Undefined
+) -> tuple[list[mean.Mean], dict[str, jax.Array]]:
+    values, refused, _ = rank.read_lists(lists, partial(read, bounds))
     kinds = tuple(bound.state for bound in bounds)
-    return means_of(tuple(values), undefined, kinds), refused
+    return mean.means_of(tuple(values), undefined, kinds), refused
 
 
 def _values_by_name(bounds: Sequence[Bound], reading: Reading) -> dict[str, PerList]:

@@ -10,24 +10,20 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics._engine.ranking import ranking_data
 from jax_rank_metrics._engine.ranking.cache import Cache
 from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources.list_arguments import ListOptions
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.gains import FUNCTIONS
-from jax_rank_metrics._ground.messages import short, short_errors
-from jax_rank_metrics._ground.types import Cutoffs, TieReading
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._engine.sources import list_arguments
+from jax_rank_metrics._ground import gains, inputs, messages, types
+from jax_rank_metrics._values import mean, per_list
 
 THRESHOLD = "relevance_threshold"  # an option that is compared with labels
 
 # The arguments that all metrics share: those of `rank`, except k, and that of the mean.
 SHARED = (
     *("labels", "scores", "mask", "weights", "key"),
-    *(*ListOptions.__annotations__, "undefined"),
+    *(*list_arguments.ListOptions.__annotations__, "undefined"),
 )
 
 
@@ -36,9 +32,9 @@ class Spec:
     """The description of a registered metric, its attribute `spec`."""
 
     name: str
-    formula: Callable[..., PerList]
+    formula: Callable[..., per_list.PerList]
     options: dict[str, Any]  # with their defaults
-    tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
+    tie_reading: types.TieReading | Callable[[dict[str, Any]], types.TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
     # It reads no order: see `metric`; or a function of the options.
@@ -70,7 +66,7 @@ class Spec:
         _ = bound.tie_reading  # raises where it is a function that refuses options
         return bound
 
-    @short_errors()
+    @messages.short_errors()
     def _check_option(self, name: str, value: Any) -> object:
         if name not in self.options:
             hint = f"its options are {', '.join(self.options) or 'none'}"
@@ -107,7 +103,7 @@ class Spec:
 
 def _nearest(name: object) -> str:
     """Completes an error by the gain or discount whose name is the most like this one."""
-    known = list(FUNCTIONS)
+    known = list(gains.FUNCTIONS)
     similar = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
     return f", such as {similar[0]}" if similar else f": one of {', '.join(known)}"
 
@@ -154,10 +150,10 @@ class Bound(NamedTuple):
     name: str
     spec: Spec
     options: tuple[tuple[str, Any], ...]  # sorted by name
-    state: type[Mean] = Mean  # what its values are aggregated into
+    state: type[mean.Mean] = mean.Mean  # what its values are aggregated into
 
     @property
-    def k(self) -> Cutoffs:
+    def k(self) -> types.Cutoffs:
         """The cutoffs as passed; None if the metric has none."""
         return dict(self.options).get("k")
 
@@ -176,7 +172,7 @@ class Bound(NamedTuple):
         return len(at) if isinstance(at, tuple) else None
 
     @property
-    def tie_reading(self) -> TieReading:
+    def tie_reading(self) -> types.TieReading:
         """The way in which the formula reads tied items with these options.
 
         One of the values of `ties` in `metric`: "expected", "order" or "own".
@@ -184,7 +180,7 @@ class Bound(NamedTuple):
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
-    def tie_reading_with(self, columns: Collection[str]) -> TieReading:
+    def tie_reading_with(self, columns: Collection[str]) -> types.TieReading:
         """The same where the items have these columns."""
         needs_order = any(name in columns for name in self.spec.order_columns)
         return "order" if needs_order else self.tie_reading
@@ -195,7 +191,7 @@ class Bound(NamedTuple):
         order_free = self.spec.order_free
         return order_free(dict(self.options)) if callable(order_free) else order_free
 
-    def of(self, data: RankingData, cache: Cache) -> PerList:
+    def of(self, data: ranking_data.RankingData, cache: Cache) -> per_list.PerList:
         """Applies the formula; an error in it names the metric.
 
         Args:
@@ -213,8 +209,8 @@ class Bound(NamedTuple):
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError, UnknownPlaceError):
                 raise  # a subclass, raised by JAX, whose type must survive
-            raise type(error)(short(f"{self.name}: {error}")) from error
-        if not isinstance(values, PerList):
+            raise type(error)(messages.short(f"{self.name}: {error}")) from error
+        if not isinstance(values, per_list.PerList):
             raise TypeError(
                 f"{self.name}: the formula returned {inputs.kind_of(values)}; return "
                 "ranking.per_list(values, defined, k, item_fn)"

@@ -9,12 +9,11 @@ from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.ordering import keys as _keys
-from jax_rank_metrics._engine.ordering.policies import HASH_BITS, Policy
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._engine.ordering import policies
+from jax_rank_metrics._ground import arithmetic, pytrees
 
 
-@pytree("dtype")
+@pytrees.pytree("dtype")
 class Candidates:
     """Items ready to be compared, each array `[*lists, items]`.
 
@@ -35,14 +34,14 @@ class Candidates:
         """
         return jax.tree.map(lambda array: arithmetic.take_items(array, indices), self)
 
-    def sort_keys(self, policy: Policy) -> list[jax.Array]:
+    def sort_keys(self, policy: policies.Policy) -> list[jax.Array]:
         """Returns the sort keys: most significant first, larger first, then index."""
         keys = [self.keys]
         if _keys.shares_least_key(self.dtype):
             keys.append(self.items.exists.astype(jnp.int32))
         return [*keys, *self.tie_breaks(policy)]
 
-    def tie_breaks(self, policy: Policy) -> tuple[jax.Array, ...]:
+    def tie_breaks(self, policy: policies.Policy) -> tuple[jax.Array, ...]:
         """Returns integers that order items of equal keys, larger first.
 
         There are none where index order decides. Each is `[*lists, items]`, and the most
@@ -58,7 +57,7 @@ class Candidates:
         bits = self.ids.astype(jnp.uint32)
         if policy.seeds is not None:
             bits = arithmetic.mix(bits ^ policy.seeds[..., :1]) + policy.seeds[..., 1:]
-        hashes = arithmetic.mix(bits) >> (32 - HASH_BITS)
+        hashes = arithmetic.mix(bits) >> (32 - policies.HASH_BITS)
         return (hashes.astype(jnp.int32),)
 
 

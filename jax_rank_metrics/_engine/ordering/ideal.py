@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics._engine.ordering import keys, top_k
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import arithmetic, meshes, types
 
 # Most labels are small whole numbers. Up to this one, they are counted, not sorted.
 _MAX_COUNTED = 16
@@ -18,7 +17,7 @@ def largest(
     x: jax.Array,
     exists: jax.Array,
     depth: int,
-    items_axis: AxisNames | None = None,
+    items_axis: types.AxisNames | None = None,
 ) -> jax.Array:
     """Returns the `depth` largest of non-negative floats in each list.
 

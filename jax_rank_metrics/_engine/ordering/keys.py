@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._engine.ordering.policies import HASH_BITS
+from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._ground import arithmetic
 
 _FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
@@ -156,7 +156,7 @@ def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array
     number = ((key == _SHARED) | (key == 1 - _SHARED)).astype(jnp.int32)
     if tie_breaks:
         (hashes,) = tie_breaks
-        number = (number << HASH_BITS) | hashes
+        number = (number << policies.HASH_BITS) | hashes
     return number.astype(jnp.float32)
 
 

@@ -6,10 +6,9 @@ from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
 from jax_rank_metrics._engine.ordering import keys as _keys
-from jax_rank_metrics._engine.ordering import top_k
+from jax_rank_metrics._engine.ordering import sort, top_k
 from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes, shards
 from jax_rank_metrics._ground.types import AxisNames
 
@@ -92,7 +91,7 @@ def _sorted(
     # Labels are never negative: the sort carries one array instead of two.
     marked_labels = jnp.where(items.exists, items.labels, -1)
     payload = [array for array in (marked_labels, items.weights) if array is not None]
-    keys, indices, labels, *weights = sort_by(
+    keys, indices, labels, *weights = sort.sort_by(
         candidates.sort_keys(policy), payload, policy.is_hashed
     )
     straddles = None
@@ -148,7 +147,7 @@ def _top_ranks(
         candidates = raw.read()
         if policy.is_hashed:
             return _settled(candidates, policy, keys)
-        return sort_by(candidates.sort_keys(policy))[1][..., :depth]
+        return sort.sort_by(candidates.sort_keys(policy))[1][..., :depth]
 
     # Items that tie have the same key, so that only their indices change.
     indices = lax.cond(meshes.unvmap_any(is_tied), settle, lambda: indices)

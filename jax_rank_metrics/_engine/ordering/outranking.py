@@ -9,10 +9,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics._engine.ordering import keys as _keys
-from jax_rank_metrics._engine.ordering import outranking_cpu
+from jax_rank_metrics._engine.ordering import outranking_cpu, sort
 from jax_rank_metrics._engine.ordering.candidates import Candidates
 from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes
 
 # The integers by which items are ordered, the most significant first; arrays that
@@ -137,7 +136,7 @@ def _outranking(
         ranked = items
         if is_sorting:
             sort_keys = items.sort_keys(policy)
-            ranked = items.at(sort_by(sort_keys, (), policy.is_hashed)[1])
+            ranked = items.at(sort.sort_by(sort_keys, (), policy.is_hashed)[1])
         target_levels, levels = (
             [*candidates.sort_keys(policy), -candidates.ids]
             for candidates in (targets, ranked)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.ordering.sort_cpu import sort_in_chunks
+from jax_rank_metrics._engine.ordering import sort_cpu
 from jax_rank_metrics._ground import arithmetic, meshes
 
 # Numbers of items that the cache of a core holds, of all lists and of each list. Counts of
@@ -85,7 +85,7 @@ def count_in_parts(
 
 def descending(keys: jax.Array) -> jax.Array:
     """Sorts integers along the last axis, the largest first."""
-    return ~sort_in_chunks(~keys, [keys])
+    return ~sort_cpu.sort_in_chunks(~keys, [keys])
 
 
 def count_sorted(

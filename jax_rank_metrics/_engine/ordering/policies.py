@@ -3,14 +3,14 @@
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import pytrees
 
 # The number of bits of a hash that breaks ties. With one more for the scores that share a
 # digit, a float32 holds it exactly.
 HASH_BITS = 22
 
 
-@pytree("name")
+@pytrees.pytree("name")
 class Policy:
     """A tie policy, which answers every question about itself.
 

@@ -9,13 +9,11 @@ from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
 from jax_rank_metrics._engine.ordering import keys as _keys
-from jax_rank_metrics._engine.ordering import top_k
+from jax_rank_metrics._engine.ordering import order, top_k
 from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
-from jax_rank_metrics._engine.ordering.order import gather_candidates
 from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import arithmetic, meshes, types
 
 # Adds up items: from candidates `[*lists, items]` and which of them to add up, bool, to a
 # pytree of totals `[*lists, …]`, such as how many have each label.
@@ -76,7 +74,7 @@ class BestSoFar(NamedTuple):
     def in_order(
         self,
         policy: Policy,
-        items_axis: AxisNames | None,
+        items_axis: types.AxisNames | None,
         count_fn: CountFn | None = None,
     ) -> "BestSoFar":
         """Returns the best of what all devices saw, in rank order.
@@ -85,7 +83,7 @@ class BestSoFar(NamedTuple):
         """
         depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
         if items_axis is not None:
-            candidates = gather_candidates(candidates, items_axis)
+            candidates = order.gather_candidates(candidates, items_axis)
         ids = jnp.where(candidates.items.exists, candidates.ids, -1)
         sort_keys = candidates.sort_keys(policy)
         keys, slots, ids = sort_by(sort_keys, [ids], policy.is_hashed)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.ordering.keys import score_key
 from jax_rank_metrics._engine.places import tie_groups
 from jax_rank_metrics._ground import arithmetic, meshes
@@ -25,7 +25,7 @@ class PlacesByValue(NamedTuple):
 
 
 def places_by_value(
-    layout: RankedLayout, values: jax.Array, exists: jax.Array
+    layout: base.RankedLayout, values: jax.Array, exists: jax.Array
 ) -> PlacesByValue:
     """Computes the places of items, which may stand in any order within their list.
 

@@ -17,12 +17,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.layouts.base import PoolLayout, RankedLayout
-from jax_rank_metrics._engine.places import few_ranks_cpu, tie_groups
-from jax_rank_metrics._engine.places.place import FEW_RANKS, at_ranks
-from jax_rank_metrics._engine.places.tie_groups import RankSum
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.types import Cut, PositionFn
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.places import few_ranks_cpu, place, tie_groups
+from jax_rank_metrics._ground import arithmetic, meshes, types
 
 
 def _with_item(
@@ -36,7 +33,7 @@ def _with_item(
 
 
 def of_group(
-    layout: PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
+    layout: base.PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
 ) -> jax.Array:
     """Returns the chance to stop at the first, second, … item of a tie group.
 
@@ -83,7 +80,7 @@ def of_group(
 
 
 def stop_chances(
-    layout: RankedLayout,
+    layout: base.RankedLayout,
     stop: jax.Array,
     continues: jax.Array | None,
     group: tuple[jax.Array, jax.Array] | None = None,
@@ -104,7 +101,7 @@ def stop_chances(
     reached = jnp.exp(layout.cumulative_sum(log_pass) - log_pass)
     if continues is None:
         return reached * stop
-    if stop.shape[-1] <= FEW_RANKS:  # a branch would cost more
+    if stop.shape[-1] <= place.FEW_RANKS:  # a branch would cost more
         chances = _in_groups(reached, stop, continues)
     else:  # mostly, no more than two items tie
         has_larger = meshes.unvmap_any(continues & arithmetic.shifted(continues, -1))
@@ -129,7 +126,7 @@ def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.
 
 def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
     """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
-    is_few = stop.shape[-1] <= FEW_RANKS
+    is_few = stop.shape[-1] <= place.FEW_RANKS
     start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
     offset, sizes = arithmetic.iota(stop) - start, end - start + 1
     # Of few items, each is added; of many, those that can stop a user, in the first slots
@@ -162,15 +159,15 @@ def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax
 
 
 # Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
-RankMeans = Callable[[Sequence[RankSum]], list[jax.Array]]
+RankMeans = Callable[[Sequence[tie_groups.RankSum]], list[jax.Array]]
 
 
 def expected(
     chances: jax.Array,
     rank_means: RankMeans,
-    position_fn: PositionFn,
-    ks: Sequence[Cut],
-    layout: RankedLayout,
+    position_fn: types.PositionFn,
+    ks: Sequence[types.Cut],
+    layout: base.RankedLayout,
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the mean of `position_fn` at the stop, and the chance of no stop by each k.
 
@@ -189,7 +186,7 @@ def expected(
 
 def at_rank(rank: jax.Array) -> RankMeans:
     """Returns the values at one rank each, a float."""
-    return lambda rank_sums: [at_ranks(f, rank, k) for f, k in rank_sums]
+    return lambda rank_sums: [place.at_ranks(f, rank, k) for f, k in rank_sums]
 
 
 def in_turn(
@@ -216,11 +213,11 @@ def in_turn(
         up = (j + 1) / (j + 1 - first) * (last - j) / jnp.maximum(tied - 1 - j, 1)
         return up, (j - first) / jnp.maximum(j, 1) * (tied - j) / (last - j + 1)
 
-    def value(position_fn: PositionFn, k: Cut, j: jax.Array) -> jax.Array:
+    def value(position_fn: types.PositionFn, k: types.Cut, j: jax.Array) -> jax.Array:
         k = k[None] if isinstance(k, jax.Array) else k
-        return at_ranks(position_fn, above + (j + 1), k)
+        return place.at_ranks(position_fn, above + (j + 1), k)
 
-    def means(rank_sums: Sequence[RankSum]) -> list[jax.Array]:
+    def means(rank_sums: Sequence[tie_groups.RankSum]) -> list[jax.Array]:
         values = [partial(value, *rank_sum) for rank_sum in rank_sums]
         return arithmetic.means_from_likeliest(likeliest, (first, last), ratios, values)
 

@@ -8,14 +8,13 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._engine.layouts.base import PoolLayout
+from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.places.place import at_ranks, is_within, sum_of_many
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, meshes, pytrees
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
 
-@pytree("max_rank")
+@pytrees.pytree("max_rank")
 class FirstStop:
     """The tie group of the best item that stops, `[*lists]` int32 each.
 
@@ -35,7 +34,7 @@ class FirstStop:
 
 
 def from_keys(
-    keys: jax.Array, exists: jax.Array, stop: jax.Array, layout: PoolLayout
+    keys: jax.Array, exists: jax.Array, stop: jax.Array, layout: base.PoolLayout
 ) -> FirstStop:
     """Finds the first stop by counting, for items in any order.
 
@@ -56,7 +55,7 @@ def group_of_key(
     exists: jax.Array,
     stop: jax.Array,
     key: jax.Array,
-    layout: PoolLayout,
+    layout: base.PoolLayout,
 ) -> FirstStop:
     """Counts the tie group of one key per list, `[*lists]`; see `from_keys`."""
     key = layout.broadcast_to_items(key)
@@ -66,7 +65,7 @@ def group_of_key(
     return FirstStop(above, tied, stops)
 
 
-def best_key(keys: jax.Array, stop: jax.Array, layout: PoolLayout) -> jax.Array:
+def best_key(keys: jax.Array, stop: jax.Array, layout: base.PoolLayout) -> jax.Array:
     """Returns the largest key of the items that stop, `[*lists]`.
 
     Where no item stops, it is the minimum of the dtype.

@@ -4,11 +4,10 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.places.place import Place
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.types import Cut
+from jax_rank_metrics._ground import arithmetic, types
 
 
-def reaches_hits(place: Place, k: Cut, needed: jax.Array) -> jax.Array:
+def reaches_hits(place: Place, k: types.Cut, needed: jax.Array) -> jax.Array:
     """Returns the chance that ranks 1..k hold `needed` relevant items.
 
     For `expected_sum(item_fn, reaches_hits, ks, counting=(item_fn,), per_list=(needed,))`,

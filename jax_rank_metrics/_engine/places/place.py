@@ -14,8 +14,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.places import few_ranks_cpu
 from jax_rank_metrics._engine.while_tracing import constant
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.gains import reciprocal_discount
+from jax_rank_metrics._ground import arithmetic, gains, meshes
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
 # Sums over the ranks of a place are read from a table of at most this many ranks.
@@ -204,7 +203,7 @@ def sum_of_many(
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
         if max_rank <= FEW_RANKS:
             return _sum_of_few(position_fn, above, end_within(k), max_rank, dtype)
-        if position_fn is reciprocal_discount:
+        if position_fn is gains.reciprocal_discount:
             return _sum_of_reciprocals(above, end_within(k), dtype)
         # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
         # Cutoffs share these, and replace them only where they part a place.
@@ -268,7 +267,7 @@ def _sum_of_reciprocals(
     b + ½, with four terms of the Euler–Maclaurin series for midpoints.
     """
     first = _FIRST_RECIPROCALS[jnp.dtype(dtype).itemsize > 4]
-    near = _sum_of_few(reciprocal_discount, above, end, first, dtype)
+    near = _sum_of_few(gains.reciprocal_discount, above, end, first, dtype)
     above = jnp.maximum(above, first)
     number = jnp.maximum(end - above, 0).astype(dtype)
     return near + sum_of_far_reciprocals(above.astype(dtype) + 0.5, number)

@@ -9,11 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.places.place import Place, PlaceSum, at_ranks
-from jax_rank_metrics._ground import arithmetic, inputs, meshes
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import Cut, Number, PositionFn
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 
 if TYPE_CHECKING:
     from jax_rank_metrics._engine.layouts.packed import Packed
@@ -54,7 +52,7 @@ class sigmoid_ranks:
         information retrieval measures, Information Retrieval 13(4), 2010.
     """
 
-    temperature: Number
+    temperature: types.Number
 
     def __post_init__(self) -> None:
         inputs.positive("temperature", self.temperature)
@@ -64,7 +62,7 @@ class sigmoid_ranks:
 class _SoftPlace(Place):
     """A place of one rank, which is a real number."""
 
-    def within(self, k: Cut) -> jax.Array:
+    def within(self, k: types.Cut) -> jax.Array:
         """Returns 1 where the nearest whole rank is at most k, else 0."""
         return self.sum(jnp.ones_like, k)
 
@@ -77,7 +75,7 @@ class _SoftPlace(Place):
 
 
 def _sum_of_one(above: jax.Array) -> PlaceSum:
-    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+    def place_sum(position_fn: types.PositionFn, k: types.Cut) -> jax.Array:
         # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
         k = None if k is None else jnp.asarray(k).astype(above.dtype) + 0.5
         return at_ranks(position_fn, above + 1, k)
@@ -85,7 +83,7 @@ def _sum_of_one(above: jax.Array) -> PlaceSum:
     return place_sum
 
 
-@pytree("temperature")
+@pytrees.pytree("temperature")
 class SoftScores:
     """Scores from which soft places are computed.
 
@@ -119,7 +117,7 @@ class SoftScores:
         return cls(scores, max(float(relax.temperature), float(jnp.finfo(dtype).tiny)))
 
     def place(
-        self, layout: RankedLayout, exists: jax.Array, amounts: Sequence[jax.Array]
+        self, layout: base.RankedLayout, exists: jax.Array, amounts: Sequence[jax.Array]
     ) -> Place:
         """Returns the place of every item, with the amounts summed above it.
 
@@ -140,7 +138,7 @@ class SoftScores:
             above, ones, tuple(counted_above), tuple(amounts), _sum_of_one(above)
         )
 
-    def _sums_above(self, addends: jax.Array, layout: RankedLayout) -> jax.Array:
+    def _sums_above(self, addends: jax.Array, layout: base.RankedLayout) -> jax.Array:
         """Sums the addends of all other items, weighted by how surely each is above.
 
         Addends and sums are `[*lists, items, amounts]`. Items are compared one block at

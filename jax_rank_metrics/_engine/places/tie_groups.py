@@ -26,8 +26,7 @@ from jax_rank_metrics._engine.places.place import (
     sum_of_many,
     sum_of_one,
 )
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.types import Cut, PositionFn
+from jax_rank_metrics._ground import arithmetic, types
 
 
 class Amount(NamedTuple):
@@ -142,7 +141,7 @@ def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> Pla
 
 
 # A function of ranks that is summed over those ranks of a place that are at most k.
-RankSum = tuple[PositionFn, Cut]
+RankSum = tuple[types.PositionFn, types.Cut]
 
 
 def of_runs(
@@ -190,7 +189,7 @@ def of_runs(
         for before, addend, tied in zip(befores, addends, counted_tied, strict=True)
     ]
 
-    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+    def place_sum(position_fn: types.PositionFn, k: types.Cut) -> jax.Array:
         for (function, cutoff), rank_sum in zip(rank_sums, sums, strict=True):
             if function == position_fn and cutoff is k:
                 return rank_sum
@@ -230,7 +229,7 @@ def of_pairs(
     counts = find(keys, exists, tuple(amounts))
     sum_on_cpu = sum_of_many(counts[0], counts[1], size, dtype)
 
-    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+    def place_sum(position_fn: types.PositionFn, k: types.Cut) -> jax.Array:
         def sum_of_tied() -> jax.Array:
             values = at_first_ranks(position_fn, size, k, dtype, axes)
             return _add_up(_tied(keys, exists), values)

@@ -7,19 +7,15 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.layouts.base import RankedLayout
-from jax_rank_metrics._engine.places import cascade
-from jax_rank_metrics._engine.places.place import at_ranks
-from jax_rank_metrics._engine.places.tie_groups import sum_of_slots
-from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.places import cascade, place, tie_groups
+from jax_rank_metrics._engine.ranking import cache, ranked_items, unlisted
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     item_predicate,
     item_values,
 )
-from jax_rank_metrics._engine.ranking.ranked_items import UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
@@ -27,7 +23,7 @@ from jax_rank_metrics._ground.types import Cut, PositionFn
 _EQUAL = 1e-6
 
 # The values of the pool, largest first, and their layout.
-_BestOrder = tuple[jax.Array, RankedLayout]
+_BestOrder = tuple[jax.Array, base.RankedLayout]
 
 
 def ideal_sum(
@@ -45,7 +41,7 @@ def ideal_sum(
         # the same terms in the same order as its ideal, and has exactly its value.
         num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
         values = arithmetic.pad_items(values, after=max(num_missing, 0))
-    place_sum = sum_of_slots(layout, values, dtype)
+    place_sum = tie_groups.sum_of_slots(layout, values, dtype)
     cutoffs = map(layout.cut_of_items, ks)
     # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
     terms = [
@@ -113,21 +109,21 @@ def _sorted_values(
     """
     depth = inputs.deepest(ks)
 
-    def find() -> tuple[int | None, jax.Array, RankedLayout]:
+    def find() -> tuple[int | None, jax.Array, base.RankedLayout]:
         pool = data.judged_pool()
         items = pool.items.read()
         values = items.labels
         if item_fn is not None:
-            check_unlisted(data, item_fn)
-            check_alike(data, item_fn)
+            unlisted.check_unlisted(data, item_fn)
+            unlisted.check_alike(data, item_fn)
             values = item_values(item_fn, items, data.dtype)
         return depth, *pool.layout.largest(values, items.exists, depth)
 
-    def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
+    def serves(known: tuple[int | None, jax.Array, base.RankedLayout]) -> bool:
         # None is a result to the end of the lists, which serves every depth.
         return known[0] is None or (depth is not None and depth <= known[0])
 
-    key = SORTED_LABELS if item_fn is None else ("sorted", item_fn)
+    key = cache.SORTED_LABELS if item_fn is None else ("sorted", item_fn)
     _, values, layout = data.cache.get_or_compute(key, find, serves)
     return layout.first_ranks(values, depth), layout
 
@@ -162,7 +158,7 @@ def greedy_sum(
     pool, dtype = data.judged_pool(), data.dtype
     layout = pool.layout
     if not layout.has_whole_lists:
-        raise UnknownPlaceError(
+        raise ranked_items.UnknownPlaceError(
             "the greedy ideal needs every item of a list, but the items of this ranking "
             "are cut over devices, or only the relevant ones are held; rank whole lists "
             "with rank, rank_retrieved or rank_ids"
@@ -188,7 +184,7 @@ def greedy_sum(
         chosen = is_best & (-slots == layout.broadcast_to_items(first))
         chosen_topics = layout.sum(has_topic & chosen[..., None], 1)
         topic_counts = topic_counts + chosen_topics.astype(dtype)
-        terms = [best_gain * at_ranks(position_fn, rank, k) for k in ks]
+        terms = [best_gain * place.at_ranks(position_fn, rank, k) for k in ks]
         sums = sums + jnp.stack(terms, axis=-1)
         # Once no item of any list gains, further ranks would add 0.
         any_gain = meshes.unvmap_any(best_gain > 0)

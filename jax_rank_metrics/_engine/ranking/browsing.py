@@ -15,13 +15,10 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.places.place import is_within, positions
-from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_values
-from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
+from jax_rank_metrics._engine.places import place
+from jax_rank_metrics._engine.ranking import item_fns, ranked_items, ranking_data
 from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.types import Cut, PositionFn
+from jax_rank_metrics._ground import arithmetic, meshes, types
 
 # Ranks without an item are read so many at a time.
 _STEP = 64
@@ -82,11 +79,11 @@ class _Head(NamedTuple):
 
 def browsing(
     ranking: Ranking,
-    gain_fn: ItemFn,
+    gain_fn: item_fns.ItemFn,
     log_continuation: LogContinuation,
-    ks: Sequence[Cut],
+    ks: Sequence[types.Cut],
     *,
-    cost_fn: ItemFn | None = None,
+    cost_fn: item_fns.ItemFn | None = None,
     max_rank: int = 1000,
 ) -> Browsing:
     """Follows a user whose chance to go on depends on what was gained so far.
@@ -114,11 +111,11 @@ def browsing(
 
 def browsing_by_rank(
     ranking: Ranking,
-    gain_fn: ItemFn,
-    view_fn: PositionFn,
-    ks: Sequence[Cut],
+    gain_fn: item_fns.ItemFn,
+    view_fn: types.PositionFn,
+    ks: Sequence[types.Cut],
     *,
-    cost_fn: ItemFn | None = None,
+    cost_fn: item_fns.ItemFn | None = None,
     max_rank: int = 1000,
 ) -> Browsing:
     """Follows a user whose chance to read a rank depends on that rank alone.
@@ -146,15 +143,15 @@ def browsing_by_rank(
     # float64, since NumPy sums a thousand of them, once, while tracing.
     ranks = np.arange(1, max_rank + 2, dtype=np.float64)
     *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
-    gain = ranking.expected_sum(gain_fn, positions(view_fn), cuts)
-    gained = ranking.expected_sum(gain_fn, positions(), cuts)
+    gain = ranking.expected_sum(gain_fn, place.positions(view_fn), cuts)
+    gained = ranking.expected_sum(gain_fn, place.positions(), cuts)
     items = jnp.full_like(gain, math.fsum(views))
     # Every rank costs 1, with or without an item; items add what they cost beyond that.
     cost, spent = items, jnp.full_like(gain, max_rank)
     if cost_fn is not None:
         surplus = _surplus(cost_fn)
-        cost = cost + ranking.expected_sum(surplus, positions(view_fn), cuts)
-        spent = spent + ranking.expected_sum(surplus, positions(), cuts)
+        cost = cost + ranking.expected_sum(surplus, place.positions(view_fn), cuts)
+        spent = spent + ranking.expected_sum(surplus, place.positions(), cuts)
     # Σ P(stop at r)·G(r), with G the gains through r, is Σ P(read r)·gain(r) less those of
     # users who never stop, P(never)·G(end): a summation by parts.
     return Browsing(
@@ -167,17 +164,17 @@ def browsing_by_rank(
 
 
 @by_options
-def _surplus(items: Items, *, cost_fn: ItemFn) -> jax.Array:
+def _surplus(items: item_fns.Items, *, cost_fn: item_fns.ItemFn) -> jax.Array:
     """Returns what each item costs beyond the 1 that a rank without an item costs."""
     return cost_fn(items) - 1
 
 
 def _browse(
     ranking: Ranking,
-    gain_fn: ItemFn,
+    gain_fn: item_fns.ItemFn,
     log_continuation: LogContinuation,
-    ks: Sequence[Cut],
-    cost_fn: ItemFn | None,
+    ks: Sequence[types.Cut],
+    cost_fn: item_fns.ItemFn | None,
     max_rank: int,
 ) -> Browsing:
     """Reads the items once for all cutoffs, and what follows below each of them."""
@@ -185,7 +182,7 @@ def _browse(
     layout = data.held_through(ks).layout
     head = _read_items(data, gain_fn, log_continuation, ks, cost_fn)
     reached = [
-        is_within(head.rank, k) & is_within(head.rank, max_rank)
+        place.is_within(head.rank, k) & place.is_within(head.rank, max_rank)
         for k in map(layout.cut_of_items, ks)
     ]
 
@@ -214,28 +211,28 @@ def _browse(
 
 
 def _read_items(
-    data: RankingData,
-    gain_fn: ItemFn,
+    data: ranking_data.RankingData,
+    gain_fn: item_fns.ItemFn,
     log_continuation: LogContinuation,
-    ks: Sequence[Cut],
-    cost_fn: ItemFn | None,
+    ks: Sequence[types.Cut],
+    cost_fn: item_fns.ItemFn | None,
 ) -> _Head:
     """Reads every item held, whatever the cutoff: none changes what is above it."""
     if data.omits_unlisted:
-        raise UnknownPlaceError(
+        raise ranked_items.UnknownPlaceError(
             "this metric reads item after item, but this ranking holds only the items "
-            f"that are listed; {RANK_MORE}"
+            f"that are listed; {ranked_items.RANK_MORE}"
         )
     ranks, dtype = data.held_through(ks).in_one_order(), data.dtype
     items, layout = ranks.items, ranks.layout
     above, _ = ranks.above_and_tied(data.cache)
     rank = above.astype(dtype) + 1
-    gain = item_values(gain_fn, items, dtype)
+    gain = item_fns.item_values(gain_fn, items, dtype)
     # Where each item costs 1, the cost through a rank is the rank itself, without a sum.
     cost = items.exists.astype(dtype)
     spent = rank
     if cost_fn is not None:
-        cost = item_values(cost_fn, items, dtype)
+        cost = item_fns.item_values(cost_fn, items, dtype)
         spent = layout.cumulative_sum(cost)
     step = Step(rank, gain, cost, layout.cumulative_sum(gain), spent)
     log_chance = _bounded(log_continuation(step), items.exists)

@@ -10,9 +10,7 @@ from jax_rank_metrics._engine.places.by_value import (
     count_smaller,
     places_by_value,
 )
-from jax_rank_metrics._engine.ranking.item_fns import ItemFn, Items, item_order_values
-from jax_rank_metrics._engine.ranking.ranked_items import Ranked
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
+from jax_rank_metrics._engine.ranking import item_fns, ranked_items, ranking_data
 from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
 from jax_rank_metrics._ground import arithmetic
 
@@ -26,7 +24,7 @@ class PairCounts(NamedTuple):
     opposed: jax.Array  # the larger value has the worse score
 
 
-def pairs(data: RankingData, value_fn: ItemFn) -> PairCounts:
+def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCounts:
     """Computes `Ranking.pairs`.
 
     Each pair is counted once, at its item of the larger value. The items of smaller value
@@ -66,11 +64,11 @@ class Products(NamedTuple):
     by_value: jax.Array  # the square of the rank by value
 
 
-def _exists(items: Items) -> jax.Array:
+def _exists(items: item_fns.Items) -> jax.Array:
     return items.exists
 
 
-def products(data: RankingData, value_fn: ItemFn) -> Products:
+def products(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> Products:
     """Sums products of the mean ranks of items by score and by value.
 
     Args:
@@ -100,8 +98,8 @@ def products(data: RankingData, value_fn: ItemFn) -> Products:
 
 
 def _held_by_value(
-    data: RankingData, value_fn: ItemFn
-) -> tuple[Ranked, jax.Array, PlacesByValue]:
+    data: ranking_data.RankingData, value_fn: item_fns.ItemFn
+) -> tuple[ranked_items.Ranked, jax.Array, PlacesByValue]:
     """Returns the items items_held, the value of each, and their places by value."""
     items_held = data.held_through((None,))
     check_unlisted(data, value_fn)
@@ -109,7 +107,7 @@ def _held_by_value(
     if items.integer_labels is not None:
         # Only the order of values matters, and floats would tie large integers.
         items = items._replace(labels=items.integer_labels)
-    values = item_order_values(value_fn, items, data.dtype)
+    values = item_fns.item_order_values(value_fn, items, data.dtype)
 
     def find() -> PlacesByValue:
         return places_by_value(layout, values, exists)

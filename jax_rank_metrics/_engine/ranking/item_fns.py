@@ -9,8 +9,8 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._ground import types
 from jax_rank_metrics._ground.arithmetic import as_real, widen
-from jax_rank_metrics._ground.types import Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Items:
         """Takes the arrays that a formula may read; `integer_labels` are left out."""
         return cls(arrays.labels, arrays.exists, arrays.weights, arrays.columns)
 
-    def relevant(self, threshold: Number) -> jax.Array:
+    def relevant(self, threshold: types.Number) -> jax.Array:
         """Whether each item exists and its label reaches the threshold, bool.
 
         Labels are compared in the dtype of the values. A `relevance_threshold` that is an

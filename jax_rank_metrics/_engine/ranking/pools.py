@@ -8,21 +8,19 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
-from jax_rank_metrics._engine.layouts.base import PoolLayout
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ordering.candidates import RawCandidates
-from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.places import first_stop
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     item_amounts,
     item_predicate,
 )
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import arithmetic, pytrees, types
 
 
-@pytree()
+@pytrees.pytree()
 class Pool:
     """Items that are added up, in any order, and their layout: all that were judged.
 
@@ -30,7 +28,7 @@ class Pool:
     """
 
     items: ItemArrays | RawItems
-    layout: PoolLayout
+    layout: base.PoolLayout
 
     @property
     def indices(self) -> jax.Array:
@@ -76,7 +74,7 @@ class Pool:
         return layout.sum(items.exists), sums
 
 
-@pytree()
+@pytrees.pytree()
 class SortedPool(Pool):
     """A pool in rank order, such as that of packed lists, with the index of each item."""
 
@@ -88,7 +86,7 @@ class SortedPool(Pool):
         return self.index
 
 
-@pytree("items_axis")
+@pytrees.pytree("items_axis")
 class ScoredPool(Pool):
     """A pool with its scores, by which places can be counted without an order.
 
@@ -100,8 +98,8 @@ class ScoredPool(Pool):
 
     items: RawItems
     scores: jax.Array
-    policy: Policy
-    items_axis: AxisNames | None
+    policy: policies.Policy
+    items_axis: types.AxisNames | None
 
     @property
     def finds_stops(self) -> bool:

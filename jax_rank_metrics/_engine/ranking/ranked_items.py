@@ -12,17 +12,14 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.layouts.base import RankedLayout
-from jax_rank_metrics._engine.places import cascade, first_stop, tie_groups
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.places import cascade, first_stop, soft_places, tie_groups
 from jax_rank_metrics._engine.places.first_stop import FirstStop
 from jax_rank_metrics._engine.places.place import FEW_RANKS, Place, sum_of_many
-from jax_rank_metrics._engine.places.soft_places import SoftScores
-from jax_rank_metrics._engine.places.tie_groups import Amount, RankSum
+from jax_rank_metrics._engine.ranking import pools
 from jax_rank_metrics._engine.ranking.cache import Cache
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_values
-from jax_rank_metrics._engine.ranking.pools import Pool, ScoredPool
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, meshes, pytrees
 
 T = TypeVar("T")
 
@@ -50,7 +47,7 @@ NO_ORDER = (
 )
 
 
-@pytree("ranks")
+@pytrees.pytree("ranks")
 class Ranked:
     """Items that have places, in the arrays of a ranked layout.
 
@@ -85,16 +82,16 @@ class Ranked:
     """
 
     items: ItemArrays
-    layout: RankedLayout
+    layout: base.RankedLayout
     ranks: int
     index: jax.Array | None = None
     keys: jax.Array | None = None
     straddles: jax.Array | None = None
-    group: Pool | None = None
+    group: pools.Pool | None = None
     rank_above: jax.Array | None = None
     above: jax.Array | None = None
     tied: jax.Array | None = None
-    soft: SoftScores | None = None
+    soft: soft_places.SoftScores | None = None
 
     @property
     def item_indices(self) -> jax.Array:
@@ -161,10 +158,10 @@ class Ranked:
 
     def places(
         self,
-        values: Amount,
-        amounts: Sequence[Amount],
+        values: tie_groups.Amount,
+        amounts: Sequence[tie_groups.Amount],
         group_size: jax.Array | None,
-        rank_sums: Sequence[RankSum],
+        rank_sums: Sequence[tie_groups.RankSum],
         combine: arithmetic.Combine = jnp.add,
     ) -> tuple[Place, jax.Array]:
         """Returns the places of the items, and what each place is worth.
@@ -210,8 +207,8 @@ class Ranked:
     def _places(
         self,
         worth: jax.Array,
-        amounts: Sequence[Amount],
-        rank_sums: Sequence[RankSum],
+        amounts: Sequence[tie_groups.Amount],
+        rank_sums: Sequence[tie_groups.RankSum],
         combine: arithmetic.Combine,
     ) -> tuple[Place, jax.Array]:
         """Returns the places of items that tie among those held, as `places` does."""
@@ -231,7 +228,7 @@ class Ranked:
         return tie_groups.continues_run(self.layout, self.items.exists, self._tie_keys)
 
     def group_totals(
-        self, pool: Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
+        self, pool: pools.Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, list[jax.Array]]:
         """Adds up the tie group across the cut by one pass, skipped if no list needs it.
 
@@ -248,7 +245,7 @@ class Ranked:
         return pool.layout.over_devices(totals)
 
     def group_stops(
-        self, pool: Pool, stop_fn: ItemFn, dtype: DTypeLike
+        self, pool: pools.Pool, stop_fn: ItemFn, dtype: DTypeLike
     ) -> tuple[jax.Array, jax.Array]:
         """Finds how the tie group across the cut stops a user; see `group_totals`.
 
@@ -265,7 +262,7 @@ class Ranked:
         lists, layout = self.straddles[..., None], (self.group or pool).layout
         add_up = partial(cascade.of_group, layout, self.keys.shape[-1])
 
-        def read(group: Pool) -> Any:
+        def read(group: pools.Pool) -> Any:
             items = group.items.retrieved_items()
             # In a list that needs no group, nothing is added.
             stop = jnp.where(lists, item_values(stop_fn, items, dtype), 0)
@@ -278,7 +275,7 @@ class Ranked:
         in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
         return stopped, in_group
 
-    def _read_group(self, pool: Pool, read: Callable[[Pool], T]) -> T:
+    def _read_group(self, pool: pools.Pool, read: Callable[[pools.Pool], T]) -> T:
         """Reads what this device holds of the group across the cut; 0 if no list needs it.
 
         What is read travels between devices outside of the branch, since they may take
@@ -286,7 +283,7 @@ class Ranked:
         """
         if self.group is not None:
             return read(self.group)
-        assert isinstance(pool, ScoredPool) and self.keys is not None
+        assert isinstance(pool, pools.ScoredPool) and self.keys is not None
         # In a list with fewer items than ranks, the last key is that of no item; nothing
         # straddles there.
         last_key = self.keys[..., -1]
@@ -309,8 +306,8 @@ class Ranked:
         self,
         place: Place,
         worth: jax.Array,
-        values: Amount,
-        amounts: Sequence[Amount],
+        values: tie_groups.Amount,
+        amounts: Sequence[tie_groups.Amount],
         group_size: jax.Array,
     ) -> tuple[Place, jax.Array]:
         """Lets the last item held stand for its whole group.
@@ -430,7 +427,7 @@ class Ranked:
         return self.layout.offset_in_list(self.items.exists)
 
 
-def _with_unlisted(place: Place, amounts: Sequence[Amount]) -> Place:
+def _with_unlisted(place: Place, amounts: Sequence[tie_groups.Amount]) -> Place:
     """Adds the amounts of unlisted items above each place, and of those in its group."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:

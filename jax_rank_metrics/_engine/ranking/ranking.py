@@ -12,13 +12,13 @@ from jax import export
 from jax_rank_metrics._engine.ranking import (
     best_order,
     concordance,
+    item_fns,
+    ranking_data,
     stops,
     sums,
     totals,
 )
 from jax_rank_metrics._engine.ranking.cache import Cache
-from jax_rank_metrics._engine.ranking.item_fns import ItemFn, relabelling
-from jax_rank_metrics._engine.ranking.ranking_data import Dependencies, RankingData
 from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PositionFn
 from jax_rank_metrics._values.per_list import PerList
@@ -38,30 +38,30 @@ class Ranking:
 
     def __init__(
         self,
-        data: RankingData,
-        count_places: Callable[[], RankingData] | None = None,
+        data: ranking_data.RankingData,
+        count_places: Callable[[], ranking_data.RankingData] | None = None,
     ) -> None:
         """Takes the data to read."""
         self._data, self._count_places = data, count_places
 
     @property
-    def _traced(self) -> RankingData:
+    def _traced(self) -> ranking_data.RankingData:
         # Outside of a metric every call has a cache of its own, and nothing outlives it.
         data = self._data
         return data if data.call_cache is not None else data.under("expected", Cache())
 
-    def _traced_for(self, name: str) -> RankingData:
+    def _traced_for(self, name: str) -> ranking_data.RankingData:
         """Returns the data for what formulas that are linear in gains must not read."""
         self._data.check_labels_as_passed(name)
         return self._traced
 
     def expected_sum(
         self,
-        item_fn: ItemFn,
+        item_fn: item_fns.ItemFn,
         place_fn: Callable[..., jax.Array],
         ks: Sequence[Cut],
         *,
-        counting: Sequence[ItemFn] = (),
+        counting: Sequence[item_fns.ItemFn] = (),
         per_list: Sequence[jax.Array] = (),
     ) -> jax.Array:
         """Returns `Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
@@ -103,11 +103,11 @@ class Ranking:
 
     def expected_max(
         self,
-        item_fn: ItemFn,
+        item_fn: item_fns.ItemFn,
         place_fn: Callable[..., jax.Array],
         ks: Sequence[Cut],
         *,
-        counting: Sequence[ItemFn] = (),
+        counting: Sequence[item_fns.ItemFn] = (),
         per_list: Sequence[jax.Array] = (),
     ) -> jax.Array:
         """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
@@ -132,7 +132,7 @@ class Ranking:
         return sums.expected(data, *args, take_max=True)
 
     def expected_first(
-        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+        self, stop_fn: item_fns.ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
     ) -> tuple[jax.Array, jax.Array]:
         """Follows a user from the top of the list to the first item that stops them.
 
@@ -158,7 +158,7 @@ class Ranking:
         key = ("first", *args, data.reading)
         return data.cache.get_or_compute(key, lambda: stops.expected(data, *args))
 
-    def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
+    def pairs(self, value_fn: item_fns.ItemFn) -> concordance.PairCounts:
         """Counts the pairs of items of different values, by the order of their scores.
 
         Takes time of items·log(distinct values), and the memory of a few arrays. Reads
@@ -186,7 +186,7 @@ class Ranking:
         values: jax.Array,
         defined: jax.Array | bool,
         k: Cutoffs,
-        item_fn: ItemFn,
+        item_fn: item_fns.ItemFn,
     ) -> PerList:
         """Returns the values of a metric, with the weights of their lists.
 
@@ -261,11 +261,11 @@ class Ranking:
         """
         return totals.depth(self._traced, ks, nominal)
 
-    def pool_sum(self, item_fn: ItemFn) -> jax.Array:
+    def pool_sum(self, item_fn: item_fns.ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
         return totals.pool_sum(self._traced, self._traced.labelled(item_fn))
 
-    def pool_max(self, item_fn: ItemFn) -> jax.Array:
+    def pool_max(self, item_fn: item_fns.ItemFn) -> jax.Array:
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         return totals.pool_max(self._traced, self._traced.labelled(item_fn))
 
@@ -282,7 +282,7 @@ class Ranking:
 
     def ideal_sum(
         self,
-        item_fn: ItemFn,
+        item_fn: item_fns.ItemFn,
         position_fn: PositionFn,
         ks: Sequence[Cut],
         *,
@@ -305,7 +305,7 @@ class Ranking:
         return best_order.ideal_sum(data, item_fn, position_fn, ks, monotone)
 
     def ideal_first(
-        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+        self, stop_fn: item_fns.ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
     ) -> jax.Array:
         """Returns the mean of `position_fn` at the first stop in the pool's best order.
 
@@ -322,7 +322,7 @@ class Ranking:
         data = self._traced_for("ideal_first")
         return best_order.ideal_first(data, stop_fn, position_fn, ks)
 
-    def __reduce__(self) -> tuple[type["Ranking"], tuple[RankingData]]:
+    def __reduce__(self) -> tuple[type["Ranking"], tuple[ranking_data.RankingData]]:
         """Pickles the data alone."""
         return type(self), (self._data,)
 
@@ -331,12 +331,12 @@ class Ranking:
         return f"{type(self).__name__}({self._data!r})"
 
 
-def data_of(ranking: Ranking) -> RankingData:
+def data_of(ranking: Ranking) -> ranking_data.RankingData:
     """Returns the data that a ranking reads."""
     return ranking._data
 
 
-def counted_data_of(ranking: Ranking) -> RankingData | None:
+def counted_data_of(ranking: Ranking) -> ranking_data.RankingData | None:
     """Counts the places of the relevant items of a ranking that holds the first ranks.
 
     In a program, metrics that need no other places read these instead, and the ranks
@@ -346,7 +346,7 @@ def counted_data_of(ranking: Ranking) -> RankingData | None:
     return None if count is None else count()
 
 
-def traced_data(ranking: Ranking) -> RankingData:
+def traced_data(ranking: Ranking) -> ranking_data.RankingData:
     """Returns the data that a ranking reads, with the cache of the metrics of a call.
 
     Outside of a metric the cache is a new one.
@@ -354,7 +354,7 @@ def traced_data(ranking: Ranking) -> RankingData:
     return ranking._traced
 
 
-def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
+def with_labels(ranking: Ranking, label_fn: item_fns.ItemFn) -> Ranking:
     """Returns the same places of items with other labels.
 
     Raises ValueError for what a metric that is linear in gains has no use for, such as
@@ -365,13 +365,13 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
         label_fn: From `Items`, the label of each.
     """
     data = traced_data(ranking)
-    return Ranking(dataclasses.replace(data, relabel=relabelling(label_fn)))
+    return Ranking(dataclasses.replace(data, relabel=item_fns.relabelling(label_fn)))
 
 
 def of_totals(ranking: Ranking) -> Ranking:
     """Returns the ranking for values that depend on the pool alone, and so on no score."""
     data = traced_data(ranking)
-    return Ranking(dataclasses.replace(data, depends_on=Dependencies()))
+    return Ranking(dataclasses.replace(data, depends_on=ranking_data.Dependencies()))
 
 
 # `count_places` stays behind: it belongs to the trace that made it.

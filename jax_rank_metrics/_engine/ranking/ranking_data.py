@@ -8,19 +8,12 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.layouts.base import PoolLayout
-from jax_rank_metrics._engine.layouts.packed import Packed
-from jax_rank_metrics._engine.ordering.policies import Policy
+from jax_rank_metrics._engine.layouts import base, packed
+from jax_rank_metrics._engine.ordering import policies
+from jax_rank_metrics._engine.ranking import pools, ranked_items
 from jax_rank_metrics._engine.ranking.cache import Cache
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn
-from jax_rank_metrics._engine.ranking.pools import Pool
-from jax_rank_metrics._engine.ranking.ranked_items import (
-    NO_ORDER,
-    RANK_MORE,
-    Ranked,
-    UnknownPlaceError,
-)
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import pytrees
 from jax_rank_metrics._ground.types import Cut, Gain, TieReading
 
 # Up to this many listed items, sums over a list are plain reductions.
@@ -40,7 +33,7 @@ class Dependencies:
     gain_fns: set[Gain] = dataclasses.field(default_factory=set)
 
 
-@pytree(
+@pytrees.pytree(
     *("ties", "cut", "partial_columns", "label_dtype"),
     of_trace=("tie_reading", "relabel", "linear_in", "call_cache", "depends_on"),
 )
@@ -74,8 +67,8 @@ class RankingData:
         depends_on: What the metric has read so far.
     """
 
-    items_held: Ranked | None
-    pool: Pool | None
+    items_held: ranked_items.Ranked | None
+    pool: pools.Pool | None
     length: jax.Array
     list_exists: jax.Array
     list_weights: jax.Array | None
@@ -101,10 +94,10 @@ class RankingData:
         return self.items_held.item_indices
 
     @property
-    def packed_layout(self) -> Packed | None:
+    def packed_layout(self) -> packed.Packed | None:
         """The layout of the items held, if lists are packed; else None."""
         layout = None if self.items_held is None else self.items_held.layout
-        return layout if isinstance(layout, Packed) else None
+        return layout if isinstance(layout, packed.Packed) else None
 
     @property
     def dtype(self) -> jnp.dtype:
@@ -152,7 +145,7 @@ class RankingData:
         """Whether places are soft, as `relax` makes them."""
         return self.items_held is not None and self.items_held.soft is not None
 
-    def judged_pool(self) -> Pool:
+    def judged_pool(self) -> pools.Pool:
         """Returns the pool; raises where the labels of judged items are not known."""
         if self.pool is None:
             raise ValueError(
@@ -167,12 +160,12 @@ class RankingData:
         For formulas that read the column of all items, relevant or not.
         """
         if self.omits_unlisted:
-            raise UnknownPlaceError(
+            raise ranked_items.UnknownPlaceError(
                 f"the column {column!r} is read at every rank, but this ranking holds only "
-                f"the places of listed items; {RANK_MORE}"
+                f"the places of listed items; {ranked_items.RANK_MORE}"
             )
         if column in self.partial_columns:
-            raise UnknownPlaceError(
+            raise ranked_items.UnknownPlaceError(
                 f"the column {column!r} is known of the listed items alone, and would be 0 "
                 "for all others; rank all items"
             )
@@ -181,7 +174,7 @@ class RankingData:
     def in_groups(self) -> bool:
         """Whether tie groups are read, rather than one definite order."""
         if self.tie_reading == "expected":
-            return Policy(self.ties).is_grouped
+            return policies.Policy(self.ties).is_grouped
         return self.tie_reading == "own"
 
     @property
@@ -217,10 +210,10 @@ class RankingData:
                 ties="expected"; or if it reads an order or ties, and places are soft.
         """
         if tie_reading != "expected" and self.is_soft:
-            raise ValueError(NO_ORDER)
-        policy = Policy(self.ties)
+            raise ValueError(ranked_items.NO_ORDER)
+        policy = policies.Policy(self.ties)
         if tie_reading == "order" and policy.forbids_order:
-            raise UnknownPlaceError(policy.order_error)
+            raise ranked_items.UnknownPlaceError(policy.order_error)
         return dataclasses.replace(
             self,
             tie_reading=tie_reading,
@@ -276,7 +269,7 @@ class RankingData:
         cut = self.cut
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
 
-    def held_through(self, ks: Sequence[Cut]) -> Ranked:
+    def held_through(self, ks: Sequence[Cut]) -> ranked_items.Ranked:
         """Returns the items that have places, in tie groups or in one definite order.
 
         Raises:
@@ -294,11 +287,11 @@ class RankingData:
                     + ("" if k is None else " or deeper")
                 )
         if items_held is None:
-            raise UnknownPlaceError(self.judged_pool().order_error)
+            raise ranked_items.UnknownPlaceError(self.judged_pool().order_error)
         return items_held if self.in_groups else items_held.in_one_order()
 
     def group_across_cut(
-        self, ranked: Ranked, item_fns: Sequence[ItemFn]
+        self, ranked: ranked_items.Ranked, item_fns: Sequence[ItemFn]
     ) -> tuple[jax.Array | None, list[jax.Array | None]]:
         """Returns the size of the tie group across the cut, and totals over its items.
 
@@ -321,7 +314,7 @@ class RankingData:
         return tied, [totals[item_fn] for item_fn in item_fns]
 
     def sums_to_cutoffs(
-        self, layout: PoolLayout, terms: Sequence[jax.Array], trailing: int = 0
+        self, layout: base.PoolLayout, terms: Sequence[jax.Array], trailing: int = 0
     ) -> jax.Array:
         """Sums the terms of each cutoff, `[*lists, items, …]`, over the items of a list.
 

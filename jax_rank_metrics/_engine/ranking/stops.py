@@ -5,17 +5,15 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.places import cascade, first_stop
-from jax_rank_metrics._engine.places.place import is_within
+from jax_rank_metrics._engine.places import cascade, first_stop, place
+from jax_rank_metrics._engine.ranking import ranked_items, unlisted
 from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     Items,
     item_predicate,
     item_values,
 )
-from jax_rank_metrics._engine.ranking.ranked_items import NO_FIRST_STOP
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.ranking.unlisted import check_unlisted
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
 
@@ -68,7 +66,7 @@ def _find_first_stop(
         )
     items_held = data.held_through(ks)
     group_size, (stops_of_group,) = data.group_across_cut(items_held, (stop_fn,))
-    check_unlisted(data, stop_fn)
+    unlisted.check_unlisted(data, stop_fn)
     stop = item_predicate(stop_fn, items_held.items)
     return items_held.first_stop(stop, group_size, stops_of_group)
 
@@ -78,9 +76,9 @@ def _by_chance(
 ) -> tuple[jax.Array, jax.Array]:
     """Follows a user whom each item stops by chance."""
     if data.is_soft:
-        raise ValueError(NO_FIRST_STOP)
+        raise ValueError(ranked_items.NO_FIRST_STOP)
     ranks = data.held_through(ks)
-    check_unlisted(data, stop_fn)
+    unlisted.check_unlisted(data, stop_fn)
 
     def find() -> jax.Array:
         stop = item_values(stop_fn, ranks.items, data.dtype)
@@ -115,14 +113,14 @@ def best_ranks(
         ValueError: as `Ranking.expected_sum`.
     """
     ranks = data.held_through(ks).in_one_order()
-    check_unlisted(data, hit_fn)
+    unlisted.check_unlisted(data, hit_fn)
     items, layout = ranks.items, ranks.layout
     is_hit = item_predicate(hit_fn, items)
     values = item_values(item_fn, items, data.dtype)
     rank = ranks.above_and_tied(data.cache)[0] + 1
     best = []
     for cutoff in map(layout.cut_of_items, ks):
-        is_candidate = is_hit & is_within(rank, cutoff)
+        is_candidate = is_hit & place.is_within(rank, cutoff)
         largest = layout.max(jnp.where(is_candidate, values, jnp.zeros_like(values)))
         is_best = is_candidate & (values == layout.broadcast_to_items(largest))
         # Layouts have no minimum: negate the maximum of the negated ranks.

@@ -9,22 +9,20 @@ import numpy as np
 
 from jax_rank_metrics._engine.by_options import EqualPartial
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.layouts.base import RankedLayout
+from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.places import tie_groups
 from jax_rank_metrics._engine.places.place import Place
 from jax_rank_metrics._engine.places.tie_groups import Amount
+from jax_rank_metrics._engine.ranking import ranking_data, unlisted
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts, item_values
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.ranking.unlisted import check_unlisted, unlisted_value
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.types import Cut
+from jax_rank_metrics._ground import arithmetic, types
 
 
 def expected(
-    data: RankingData,
+    data: ranking_data.RankingData,
     item_fn: ItemFn,
     place_fn: Callable[..., jax.Array],
-    ks: Sequence[Cut],
+    ks: Sequence[types.Cut],
     counted_fns: tuple[ItemFn, ...],
     per_list: Sequence[jax.Array],
     take_max: bool = False,
@@ -38,7 +36,7 @@ def expected(
     items_held, dtype = data.held_through(ks), data.dtype
     layout, items = items_held.layout, items_held.items
     num_list_axes, num_item_axes = data.list_exists.ndim, items.exists.ndim
-    check_unlisted(data, item_fn)
+    unlisted.check_unlisted(data, item_fn)
     cutoffs = list(map(layout.cut_of_items, ks))
     per_item = [layout.broadcast_to_items(array) for array in per_list]
     group_size, totals = data.group_across_cut(items_held, (item_fn, *counted_fns))
@@ -50,7 +48,7 @@ def expected(
         )
 
     def amount_of(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
-        of_unlisted = unlisted_value(data, item_fn)
+        of_unlisted = unlisted.unlisted_value(data, item_fn)
         of_items = _less(item_amounts(item_fn, items, dtype), of_unlisted, items.exists)
         before = None
         if items_held.reads_prefix_sums:
@@ -116,7 +114,7 @@ def _mapped_axes(
 
 
 def _sum_before(
-    layout: RankedLayout, items: ItemArrays, amounts: jax.Array
+    layout: base.RankedLayout, items: ItemArrays, amounts: jax.Array
 ) -> jax.Array:
     """Returns `sum_before` along the items, for each entry of the trailing axes."""
     add, num_item_axes = partial(tie_groups.sum_before, layout), items.exists.ndim

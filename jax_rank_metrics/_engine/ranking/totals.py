@@ -13,54 +13,42 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._engine.layouts.base import PoolLayout
-from jax_rank_metrics._engine.ranking.cache import SORTED_LABELS
-from jax_rank_metrics._engine.ranking.item_fns import (
-    MAX_WEIGHTED_GAIN,
-    WEIGHTED_SCALE,
-    ItemFn,
-    Items,
-    item_amounts,
-    item_predicate,
-    item_values,
-)
+from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.ranking import cache, item_fns, unlisted
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.ranking.unlisted import check_alike, check_known
-from jax_rank_metrics._ground import arithmetic, inputs
-from jax_rank_metrics._ground.gains import MONOTONE_GAINS, gains_of
+from jax_rank_metrics._ground import arithmetic, gains, inputs, types
 from jax_rank_metrics._ground.shares import share
-from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
 
 # Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.
 # Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
 _BITS, _DIGITS = 16, 6
 
 
-def pool_sum(data: RankingData, item_fn: ItemFn) -> jax.Array:
+def pool_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
     """Computes `Ranking.pool_sum`."""
     pool, dtype = data.judged_pool(), data.dtype
-    check_known(data, item_fn)
+    unlisted.check_known(data, item_fn)
 
-    def total(items: ItemArrays, layout: PoolLayout) -> jax.Array:
-        amounts = item_amounts(item_fn, items, dtype)
+    def total(items: ItemArrays, layout: base.PoolLayout) -> jax.Array:
+        amounts = item_fns.item_amounts(item_fn, items, dtype)
         return layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)
 
     totals = [total(*part) for part in pool.layout.parts(pool.items.read())]
     return functools.reduce(jnp.add, totals)
 
 
-def pool_max(data: RankingData, item_fn: ItemFn) -> jax.Array:
+def pool_max(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
     """Computes `Ranking.pool_max`."""
     pool = data.judged_pool()
-    check_known(data, item_fn)
-    check_alike(data, item_fn)
-    return pool.layout.max(item_values(item_fn, pool.items.read(), data.dtype))
+    unlisted.check_known(data, item_fn)
+    unlisted.check_alike(data, item_fn)
+    return pool.layout.max(item_fns.item_values(item_fn, pool.items.read(), data.dtype))
 
 
-def num_relevant(data: RankingData, threshold: Number) -> jax.Array:
+def num_relevant(data: RankingData, threshold: types.Number) -> jax.Array:
     """Computes `Ranking.num_relevant`."""
 
-    def is_relevant(items: Items) -> jax.Array:
+    def is_relevant(items: item_fns.Items) -> jax.Array:
         return items.relevant(threshold)
 
     def count() -> jax.Array:
@@ -69,20 +57,22 @@ def num_relevant(data: RankingData, threshold: Number) -> jax.Array:
             return pool_sum(data, data.labelled(is_relevant))
         # Never fewer than were retrieved, so that no recall exceeds 1.
         assert data.items_held is not None
-        retrieved = arithmetic.count(is_relevant(Items.of(data.items_held.items)))
+        retrieved = arithmetic.count(
+            is_relevant(item_fns.Items.of(data.items_held.items))
+        )
         return jnp.maximum(data.known_relevant, retrieved).astype(data.dtype)
 
     return data.cache.get_or_compute(("relevant", threshold, data.relabel), count)
 
 
-def cutoffs(data: RankingData, k: Cutoffs) -> tuple[Cut, ...]:
+def cutoffs(data: RankingData, k: types.Cutoffs) -> tuple[types.Cut, ...]:
     """Computes `Ranking.cutoffs`."""
 
     def find(fraction: share) -> jax.Array:
         pool = data.judged_pool()
         return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
 
-    def resolved(cutoff: Cut | share) -> Cut:
+    def resolved(cutoff: types.Cut | share) -> types.Cut:
         if not isinstance(cutoff, share):
             return cutoff
         return data.cache.get_or_compute(("share", cutoff), partial(find, cutoff))
@@ -104,7 +94,7 @@ def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
         )
 
 
-def depth(data: RankingData, ks: Sequence[Cut], nominal: bool) -> jax.Array:
+def depth(data: RankingData, ks: Sequence[types.Cut], nominal: bool) -> jax.Array:
     """Computes `Ranking.depth`."""
     length = data.length.astype(data.dtype)
     depth_at = jnp.full_like if nominal else jnp.minimum
@@ -115,7 +105,7 @@ def depth(data: RankingData, ks: Sequence[Cut], nominal: bool) -> jax.Array:
     return jnp.stack(depths, axis=-1)
 
 
-def mean_item_weight(data: RankingData, item_fn: ItemFn) -> jax.Array | None:
+def mean_item_weight(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array | None:
     """Returns w̄: the mean item weight of every list, each item counted `item_fn` times.
 
     A list in which `item_fn` is 0 everywhere has the plain mean. None if items have no
@@ -126,12 +116,12 @@ def mean_item_weight(data: RankingData, item_fn: ItemFn) -> jax.Array | None:
     pool, dtype = data.judged_pool(), data.dtype
     items, layout = pool.items.read(), pool.layout
     assert items.weights is not None
-    times = item_values(item_fn, items, dtype)
+    times = item_fns.item_values(item_fn, items, dtype)
     # Scaled by a power of two, which rounds nothing, so that sums stay finite.
-    times = jnp.minimum(times, jnp.finfo(dtype).max) * WEIGHTED_SCALE
+    times = jnp.minimum(times, jnp.finfo(dtype).max) * item_fns.WEIGHTED_SCALE
     any_counts = layout.broadcast_to_items(layout.max(times) > 0)
     times = jnp.where(any_counts, times, items.exists.astype(dtype))
-    weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
+    weighted = jnp.minimum(items.weights * times, item_fns.MAX_WEIGHTED_GAIN)
     return arithmetic.ratio(layout.sum(weighted), layout.sum(times))
 
 
@@ -160,18 +150,18 @@ def unknown_lists(
     return None if unknown is None else unknown & is_counted
 
 
-def _overflows(data: RankingData, gain_fn: Gain) -> jax.Array:
+def _overflows(data: RankingData, gain_fn: types.Gain) -> jax.Array:
     """Whether a gain of the pool is not finite, `[*lists]` bool."""
 
-    def is_infinite(items: Items) -> jax.Array:
-        return ~jnp.isfinite(gains_of(gain_fn, items.labels))
+    def is_infinite(items: item_fns.Items) -> jax.Array:
+        return ~jnp.isfinite(gains.gains_of(gain_fn, items.labels))
 
     def find() -> jax.Array:
-        if gain_fn in MONOTONE_GAINS and data.relabel is None:
-            return ~jnp.isfinite(gains_of(gain_fn, _largest_label(data)))
+        if gain_fn in gains.MONOTONE_GAINS and data.relabel is None:
+            return ~jnp.isfinite(gains.gains_of(gain_fn, _largest_label(data)))
         part = data.pool or data.items_held
         assert part is not None
-        holds = item_predicate(data.labelled(is_infinite), part.items.read())
+        holds = item_fns.item_predicate(data.labelled(is_infinite), part.items.read())
         return part.layout.sum(holds) > 0
 
     return data.cache.get_or_compute(("overflows", gain_fn, data.relabel), find)
@@ -182,7 +172,7 @@ def _largest_label(data: RankingData) -> jax.Array:
 
     It is read off the best order of labels if another metric has asked for that.
     """
-    if (known := data.cache.get(SORTED_LABELS)) is not None:
+    if (known := data.cache.get(cache.SORTED_LABELS)) is not None:
         _, labels, layout = known
         return layout.max(layout.first_ranks(labels, 1))
     part = data.pool or data.items_held

@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_rank_metrics._engine import while_tracing
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts
 from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.while_tracing import constant
 
 # Values that were found, by the shapes and dtypes of what a function reads.
 # They are kept for as long as the function itself.
@@ -211,7 +211,7 @@ def _values_of(
     arguments = (np.zeros(num_items, dtype), np.ones(num_items, bool), *arrays)
     value = values.get(key)
     if value is None:
-        value = constant(value_of, *arguments)
+        value = while_tracing.constant(value_of, *arguments)
     if value is None:
         # Of this trace alone, because the function holds arrays of it: never to be kept.
         return value_of(*map(jnp.asarray, arguments))

@@ -9,15 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import inputs, pytrees
 
 # From attributes of queries and of items, labels `[queries, items]`, or these and which
 # pairs leave the ranking, bool.
 LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
 
 
-@pytree("label_fn")
+@pytrees.pytree("label_fn")
 class by_attributes:
     """Relevance by attributes, in place of the ids of relevant items.
 

@@ -9,15 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec
 
-from jax_rank_metrics._engine.ordering.keys import score_key
-from jax_rank_metrics._engine.ordering.policies import Policy
+from jax_rank_metrics._engine.ordering import keys, policies
+from jax_rank_metrics._engine.sources import item_groups, similarities
 from jax_rank_metrics._engine.sources.attributes import by_attributes, labels_of_block
-from jax_rank_metrics._engine.sources.item_groups import memberships_of
 from jax_rank_metrics._engine.sources.lists import Relevant
-from jax_rank_metrics._engine.sources.similarities import Similarity
-from jax_rank_metrics._ground import arithmetic, meshes, shards
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import arithmetic, meshes, pytrees, shards, types
 
 
 class Block(NamedTuple):
@@ -71,10 +67,10 @@ class Block(NamedTuple):
         if self.retrieved is not None:
             retrieved = exists & arithmetic.take(self.retrieved, indices)
         has_rank = exists if retrieved is None else retrieved
-        return exists, retrieved, score_key(scores, has_rank)
+        return exists, retrieved, keys.score_key(scores, has_rank)
 
 
-@pytree("block_size", "depth", "items_axis", "judges_unlisted", "skips_inf")
+@pytrees.pytree("block_size", "depth", "items_axis", "judges_unlisted", "skips_inf")
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
@@ -103,7 +99,7 @@ class Catalog:
 
     queries: jax.Array
     items: jax.Array
-    similarity: Similarity
+    similarity: similarities.Similarity
     block_size: int
     relevant: Relevant = dataclasses.field(default_factory=lambda: Relevant.empty(()))
     attributes: by_attributes | None = None
@@ -111,9 +107,9 @@ class Catalog:
     item_mask: jax.Array | None = None
     list_weights: jax.Array | None = None
     depth: int | None = None
-    policy: Policy = Policy(None)
+    policy: policies.Policy = policies.Policy(None)
     key: jax.Array | None = None
-    items_axis: AxisNames | None = None
+    items_axis: types.AxisNames | None = None
     first_id: jax.Array | int = 0
     retrieved: jax.Array | None = None
     skips_inf: bool = False
@@ -124,7 +120,7 @@ class Catalog:
         """Returns one block of items, whose scores are known."""
         # Such items need no embeddings.
         items = jnp.zeros((scores.shape[-1], 0))
-        return cls(scores, items, Similarity(_known_scores), len(items))
+        return cls(scores, items, similarities.Similarity(_known_scores), len(items))
 
     @property
     def has_scores(self) -> bool:
@@ -236,7 +232,7 @@ class Catalog:
         memberships = None
         if self.relevant.item_groups is not None:
             ids = first_id + lax.iota(jnp.int32, size)
-            memberships = memberships_of(self.relevant.item_groups, ids)
+            memberships = item_groups.memberships_of(self.relevant.item_groups, ids)
             # `[*lists, block]`, or `[block]` for all lists, times `[block, groups]`.
             memberships = arithmetic.dot(exists.astype(memberships.dtype), memberships)
         return Block(

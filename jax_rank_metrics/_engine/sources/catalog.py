@@ -11,21 +11,15 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics._engine.ordering import outranking
-from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
+from jax_rank_metrics._engine.ranking import ranking, ranking_data
+from jax_rank_metrics._engine.sources import blocks, similarities
 from jax_rank_metrics._engine.sources.attributes import (
     by_attributes,
     label_dtype,
     read_attributes,
 )
-from jax_rank_metrics._engine.sources.blocks import Catalog, map_catalog_shards
 from jax_rank_metrics._engine.sources.labelled_catalog import rank_labelled
 from jax_rank_metrics._engine.sources.lists import Relevant, resolve
-from jax_rank_metrics._engine.sources.similarities import (
-    SimilarityFn,
-    SimilarityName,
-    read_similarity,
-)
 from jax_rank_metrics._engine.sources.streams import rank_listed
 from jax_rank_metrics._engine.sources.tokens import Tokens, packed
 from jax_rank_metrics._ground import inputs, meshes, types
@@ -34,10 +28,10 @@ from jax_rank_metrics._ground import inputs, meshes, types
 def checked_embeddings(
     queries: Shaped[ArrayLike, "..."] | Tokens,
     items: Shaped[ArrayLike, "items ..."] | Tokens,
-    similarity: SimilarityName | SimilarityFn,
+    similarity: similarities.SimilarityName | similarities.SimilarityFn,
     block_size: int,
     relevant_ids: types.RelevantIds | by_attributes,
-) -> Catalog:
+) -> blocks.Catalog:
     """Checks what `rank_catalog` scores, and that a function returns scores for it."""
     if similarity == "maxsim":
         queries, items = packed("queries", queries), packed("items", items)
@@ -46,8 +40,8 @@ def checked_embeddings(
     if items.ndim == 0 or items.shape[0] == 0:
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     block_size = inputs.positive_integer("block_size", block_size)
-    scoring = read_similarity(similarity, queries, items)
-    catalog = Catalog(queries, items, scoring, block_size)
+    scoring = similarities.read_similarity(similarity, queries, items)
+    catalog = blocks.Catalog(queries, items, scoring, block_size)
     # By attributes, nothing but the scores of the function says which lists there are.
     lists = None
     if not isinstance(relevant_ids, by_attributes):
@@ -56,14 +50,14 @@ def checked_embeddings(
     return catalog
 
 
-def checked_scores(scores: types.Scores) -> Catalog:
+def checked_scores(scores: types.Scores) -> blocks.Catalog:
     """Checks the scores of `rank_scores`."""
     if inputs.is_frame(scores):
         scores = inputs.by_items_of_rows("scores", scores, None)
     scores = inputs.real("scores", inputs.by_items("scores", scores))
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
-    return Catalog.of_scores(scores)
+    return blocks.Catalog.of_scores(scores)
 
 
 def checked_mask(
@@ -88,7 +82,7 @@ def checked_relevance(
     relevant_labels: types.RelevantIds | None,
     columns: types.Columns | None,
     item_groups: types.ItemGroups | None,
-    catalog: Catalog,
+    catalog: blocks.Catalog,
     items_axis: types.AxisNames | None,
 ) -> tuple[Relevant, by_attributes | None]:
     """Checks what is relevant: the items with some ids, or by attributes.
@@ -123,7 +117,7 @@ def checked_relevance(
     return Relevant(*listed, item_groups=groups), None
 
 
-def check_cut(catalog: Catalog) -> None:
+def check_cut(catalog: blocks.Catalog) -> None:
     """Raises where arrays that are sharded by their types cannot be ranked."""
     for array in jax.tree.leaves(catalog):
         if not meshes.is_sharded(array):
@@ -154,14 +148,14 @@ def rank_catalog(
     exclude_ids: types.ExcludedIds | None = None,
     item_mask: types.ItemMask | None = None,
     list_weights: types.PerListInput | None = None,
-    similarity: SimilarityName | SimilarityFn = "dot",
+    similarity: similarities.SimilarityName | similarities.SimilarityFn = "dot",
     block_size: int = 4096,
     items_axis: types.AxisNames | None = None,
     key: types.Key | None = None,
     ties: types.Ties | None = None,
     columns: types.Columns | None = None,
     item_groups: types.ItemGroups | None = None,
-) -> Ranking:
+) -> ranking.Ranking:
     """Ranks a whole catalogue for every query, by the similarity of their embeddings.
 
     Items are scored a block at a time, and only the first ranks are kept: memory is that
@@ -272,7 +266,7 @@ def rank_scores(
     key: types.Key | None = None,
     columns: types.Columns | None = None,
     item_groups: types.ItemGroups | None = None,
-) -> Ranking:
+) -> ranking.Ranking:
     """Ranks few relevant items of each list among all scores, without ordering all.
 
     With k=None the place of each relevant item is counted: how many items score higher,
@@ -355,7 +349,7 @@ def rank_scores(
 
 
 def _rank_checked(
-    catalog: Catalog,
+    catalog: blocks.Catalog,
     relevant_ids: types.RelevantIds | by_attributes,
     relevant_labels: types.RelevantIds | None,
     columns: types.Columns | None,
@@ -366,7 +360,7 @@ def _rank_checked(
     k: types.RankCutoffs,
     ties: types.Ties | None,
     key: types.Key | None,
-) -> Ranking:
+) -> ranking.Ranking:
     """Ranks items whose scores and masks are checked, as the other arguments say."""
     items_axis = inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
@@ -396,10 +390,10 @@ def _rank_checked(
         count_places = functools.partial(_counted, catalog)
     # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
     rank = _rank_blocks if catalog.attributes is None else rank_labelled
-    return Ranking(rank(catalog), count_places=count_places)
+    return ranking.Ranking(rank(catalog), count_places=count_places)
 
 
-def _is_counting_faster(catalog: Catalog) -> bool:
+def _is_counting_faster(catalog: blocks.Catalog) -> bool:
     """Whether counting places in a program can take less than finding first ranks.
 
     Outside of a program, the ranks are there before a metric asks. Items in several
@@ -418,7 +412,7 @@ def _is_counting_faster(catalog: Catalog) -> bool:
     )
 
 
-def _counted(catalog: Catalog) -> RankingData:
+def _counted(catalog: blocks.Catalog) -> ranking_data.RankingData:
     """Counts the places of the relevant items, of which only the first ranks are read."""
     assert catalog.depth is not None
     is_whole = catalog.depth >= catalog.num_items
@@ -426,4 +420,4 @@ def _counted(catalog: Catalog) -> RankingData:
     return dataclasses.replace(places, cut=None if is_whole else catalog.depth)
 
 
-_rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
+_rank_blocks = jax.jit(functools.partial(blocks.map_catalog_shards, rank_listed))

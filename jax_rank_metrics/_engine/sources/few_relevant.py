@@ -6,21 +6,18 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.ordering.outranking import MAX_COUNTED
+from jax_rank_metrics._engine.ordering import outranking, top_k
 from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.ordering.top_k import first_true
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources.blocks import Catalog
-from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
+from jax_rank_metrics._engine.ranking import ranking_data
+from jax_rank_metrics._engine.sources import blocks, list_arguments, streams
 from jax_rank_metrics._engine.sources.lists import Relevant
-from jax_rank_metrics._engine.sources.streams import rank_listed
 from jax_rank_metrics._ground import arithmetic, inputs
 
 # A list must be so long that a sort takes longer than counting.
 _LONG = 4096
 
 
-def is_faster(lists: ScoredLists) -> bool:
+def is_faster(lists: list_arguments.ScoredLists) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
@@ -40,7 +37,7 @@ def is_faster(lists: ScoredLists) -> bool:
         if [device.platform for device in array.devices()] != ["cpu"]:
             return False
     # Last, since it is the only test that waits for arrays.
-    return bool(_most_relevant(items) <= MAX_COUNTED)
+    return bool(_most_relevant(items) <= outranking.MAX_COUNTED)
 
 
 @jax.jit
@@ -50,15 +47,15 @@ def _most_relevant(raw_items: RawItems) -> jax.Array:
     return jnp.max(arithmetic.count(is_relevant), initial=0)
 
 
-def rank_few(lists: ScoredLists) -> RankingData:
+def rank_few(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Ranks rows by counting the places of relevant items; see `is_faster`."""
     items, size = lists.raw_items.read(), lists.scores.shape[-1]
-    ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
+    ids = top_k.first_true(items.labels > 0, min(outranking.MAX_COUNTED, size))
     # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
     # its id of −1 keeps from being read.
     labels = arithmetic.take(lists.raw_items.labels, jnp.maximum(ids, 0))
     catalog = dataclasses.replace(
-        Catalog.of_scores(lists.scores),
+        blocks.Catalog.of_scores(lists.scores),
         relevant=Relevant(ids, labels, {}),
         # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,
@@ -66,4 +63,4 @@ def rank_few(lists: ScoredLists) -> RankingData:
         judges_unlisted=True,
         policy=Policy("tied"),  # metrics read tie groups, and no order within them
     )
-    return rank_listed(catalog)
+    return streams.rank_listed(catalog)

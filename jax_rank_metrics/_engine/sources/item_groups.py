@@ -12,9 +12,9 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays
 from jax_rank_metrics._engine.layouts.rows import CatalogSlots, Rows, with_unlisted
+from jax_rank_metrics._engine.ordering import streaming
 from jax_rank_metrics._engine.ordering.candidates import Candidates
-from jax_rank_metrics._engine.ordering.streaming import CountFn
-from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking import pools
 from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.arithmetic import ratio
 
@@ -41,7 +41,7 @@ def with_groups(
     return items._replace(columns={**items.columns, GROUPS: memberships})
 
 
-def count_fn_of(item_groups: jax.Array) -> CountFn:
+def count_fn_of(item_groups: jax.Array) -> streaming.CountFn:
     """Returns the function that counts items and adds up their memberships."""
 
     def counts(candidates: Candidates, is_counted: jax.Array) -> GroupCounts:
@@ -59,7 +59,7 @@ def pool_of(
     number: jax.Array,
     memberships: jax.Array | None,
     ranks: int | None,
-) -> Pool:
+) -> pools.Pool:
     """Returns items of a catalogue as a pool: some that are listed, and all others as one.
 
     Args:
@@ -74,7 +74,7 @@ def pool_of(
     items = listed.padded(1)._replace(exists=exists)
     if memberships is not None:
         items = _averaged_over(items, layout, memberships)
-    return Pool(items, layout)
+    return pools.Pool(items, layout)
 
 
 def _averaged_over(
@@ -103,7 +103,7 @@ def group_across_cut(
     ranked: ItemArrays,
     is_last: jax.Array,
     dropped: Any,
-) -> tuple[jax.Array, Pool]:
+) -> tuple[jax.Array, pools.Pool]:
     """Returns whether the tie group of the last rank reaches beyond it, and the group.
 
     Args:

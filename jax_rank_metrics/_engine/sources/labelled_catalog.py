@@ -7,24 +7,18 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.ordering import outranking
 from jax_rank_metrics._engine.ordering.candidates import RawCandidates
-from jax_rank_metrics._engine.ordering.outranking import Outranking
 from jax_rank_metrics._engine.ordering.streaming import BestSoFar
 from jax_rank_metrics._engine.places import first_stop
+from jax_rank_metrics._engine.ranking import pools, ranking, ranking_data
 from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_predicate
-from jax_rank_metrics._engine.ranking.pools import Pool
-from jax_rank_metrics._engine.ranking.ranking import data_of
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources.attributes import refuse_numbers
+from jax_rank_metrics._engine.sources import attributes, list_arguments, rank, streams
 from jax_rank_metrics._engine.sources.blocks import Block, Catalog, map_catalog_shards
-from jax_rank_metrics._engine.sources.list_arguments import checked
-from jax_rank_metrics._engine.sources.rank import rank_checked
-from jax_rank_metrics._engine.sources.streams import Stream, rank_listed
-from jax_rank_metrics._ground import arithmetic
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, pytrees
 
 
-def rank_labelled(catalog: Catalog) -> RankingData:
+def rank_labelled(catalog: Catalog) -> ranking_data.RankingData:
     """Ranks a catalogue that has a labeller.
 
     Items that fit in one block are ranked as rows, whose order is known to the end. More
@@ -33,7 +27,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
     """
     if not _is_streamed(catalog):
         labels, scores, mask, retrieved = _rows(catalog)
-        lists = checked(
+        lists = list_arguments.checked(
             *(labels, scores, mask),
             key=catalog.key,
             list_weights=catalog.list_weights,
@@ -41,7 +35,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
             retrieved=retrieved,
         )
         lists = dataclasses.replace(lists, ranks=catalog.depth, policy=catalog.policy)
-        return data_of(rank_checked(lists))
+        return ranking.data_of(rank.rank_checked(lists))
     data = _first_ranks(catalog)
     # Arrays as they were passed; as results of a compiled program they would be copied.
     return dataclasses.replace(data, pool=StreamedPool.of(data.pool, catalog))
@@ -49,7 +43,7 @@ def rank_labelled(catalog: Catalog) -> RankingData:
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
-) -> tuple[RankingData | None, RankingData]:
+) -> tuple[ranking_data.RankingData | None, ranking_data.RankingData]:
     """Returns `rank_labelled` with the depth of the catalogue, if any, and for all cutoffs.
 
     The second ranking has another tie policy. Where items are streamed, nothing is
@@ -62,7 +56,7 @@ def rank_labelled_twice(
     first_ranks = rank_labelled(catalog)
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
-    stops = RankingData(
+    stops = ranking_data.RankingData(
         items_held=None,
         # Totals of the pool do not depend on ties, so that one pool serves both.
         pool=StreamedPool.of(first_ranks.pool, uncut),
@@ -76,8 +70,8 @@ def rank_labelled_twice(
     return first_ranks, stops
 
 
-@pytree()
-class StreamedPool(Pool):
+@pytrees.pytree()
+class StreamedPool(pools.Pool):
     """A pool that finds first stops in its catalogue, by streaming that twice.
 
     The first time finds the best item that stops, and how many others tie with it. The
@@ -87,7 +81,7 @@ class StreamedPool(Pool):
     catalog: Catalog
 
     @classmethod
-    def of(cls, pool: Pool | None, catalog: Catalog) -> "StreamedPool":
+    def of(cls, pool: pools.Pool | None, catalog: Catalog) -> "StreamedPool":
         """Adds the catalogue of the items to a pool."""
         assert pool is not None
         return cls(pool.items, pool.layout, catalog)
@@ -111,7 +105,7 @@ class StreamedPool(Pool):
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
         """Finds the first item that stops; see `Pool.first_stop`."""
-        stream, axis = Stream.of(self.catalog), self.catalog.items_axis
+        stream, axis = streams.Stream.of(self.catalog), self.catalog.items_axis
         if in_groups:
             stream = stream.under("tied")  # without tie-breaks
 
@@ -134,7 +128,7 @@ class StreamedPool(Pool):
         best, _ = stream.fold(add, start)
         first, dropped = best.in_order(stream.policy, axis)
         # The second time, all items that rank above the stop count, not only other stops.
-        counts = stream.outranked(Outranking.zeros((*lists, 1)), first)
+        counts = stream.outranked(outranking.Outranking.zeros((*lists, 1)), first)
         if axis is not None:
             counts = lax.psum(counts, axis)
         # `[*lists, 1]` each: the first stop is the only target.
@@ -159,7 +153,7 @@ def _is_streamed(catalog: Catalog) -> bool:
     labels = jax.eval_shape(lambda: catalog.block(jnp.int32(0)).labels)
     assert labels is not None and catalog.attributes is not None
     cure = f"a block_size of at least the number of items, {catalog.num_items}"
-    refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
+    attributes.refuse_numbers(labels.dtype, "a cutoff k" if is_cut else cure)
     return True
 
 
@@ -185,4 +179,4 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
 
 
 # Returns the ranking but for its scores.
-_first_ranks = jax.jit(rank_listed)
+_first_ranks = jax.jit(streams.rank_listed)

@@ -8,12 +8,11 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 
 import jax
 
-from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.places.soft_places import sigmoid_ranks
-from jax_rank_metrics._engine.sources.lists import resolve
-from jax_rank_metrics._ground import inputs, meshes, types
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._engine import items
+from jax_rank_metrics._engine.ordering import policies
+from jax_rank_metrics._engine.places import soft_places
+from jax_rank_metrics._engine.sources import lists
+from jax_rank_metrics._ground import inputs, meshes, pytrees, types
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,7 +28,7 @@ class ListOptions(TypedDict, total=False):
     items_axis: types.AxisNames | None
     retrieved: types.Mask | None
     columns: types.Columns | None
-    relax: sigmoid_ranks | None
+    relax: soft_places.sigmoid_ranks | None
 
 
 def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,7 +45,7 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-@pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
+@pytrees.pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
     """The arguments of `rank`, checked; those that hold no arrays are static.
 
@@ -58,15 +57,15 @@ class ScoredLists:
             instead of putting all in order; see `few_relevant.is_faster`.
     """
 
-    raw_items: RawItems
+    raw_items: items.RawItems
     scores: jax.Array
     list_weights: jax.Array | None
     key: jax.Array | None
     segment_ids: jax.Array | None
-    policy: Policy
+    policy: policies.Policy
     num_segments: int | None
     items_axis: types.AxisNames | None
-    relax: sigmoid_ranks | None
+    relax: soft_places.sigmoid_ranks | None
     ranks: int | None = None
     few_relevant: bool = False
 
@@ -107,7 +106,7 @@ def checked(
     items_axis = inputs.axis_names("items_axis", options.get("items_axis"))
     ties, relax = options.get("ties"), options.get("relax")
     _check_relax(relax, ties=ties, items_axis=items_axis)
-    policy, key = resolve(ties, key)
+    policy, key = lists.resolve(ties, key)
     if items_axis is not None:
         if segment_ids is not None:
             raise ValueError(
@@ -121,7 +120,7 @@ def checked(
                 "over it"
             )
     dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
-    raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
+    raw_items = items.RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
@@ -143,7 +142,7 @@ def _check_relax(relax: object, **incompatible: object) -> None:
     """Raises unless `relax` is None, or valid and without incompatible arguments."""
     if relax is None:
         return
-    if not isinstance(relax, sigmoid_ranks):
+    if not isinstance(relax, soft_places.sigmoid_ranks):
         raise TypeError(
             f"relax is {relax!r}; pass None, or soft ranks with a temperature, such as "
             "jrm.sigmoid_ranks(0.1)"

@@ -9,10 +9,8 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
-from jax_rank_metrics._engine.layouts.base import PoolLayout
-from jax_rank_metrics._engine.layouts.rows import Rows
-from jax_rank_metrics._engine.ordering.matching import match
-from jax_rank_metrics._engine.ordering.order_on_host import ascending
+from jax_rank_metrics._engine.layouts import base, rows
+from jax_rank_metrics._engine.ordering import matching, order_on_host
 from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.sources.item_groups import with_groups
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
@@ -71,7 +69,7 @@ class Relevant(NamedTuple):
         if not inputs.is_readable(self.ids):
             return self._replace(ids=without_repeats(self.ids))
         ids = np.asarray(self.ids)
-        in_order = ascending(ids)
+        in_order = order_on_host.ascending(ids)
         is_same = in_order[..., 1:] == in_order[..., :-1]
         if (is_same & (in_order[..., 1:] >= 0)).any():
             inputs.check_distinct("relevant_ids", ids)
@@ -132,7 +130,7 @@ def without_repeats(ids: jax.Array) -> jax.Array:
 
 def _is_first(ids: jax.Array) -> jax.Array:
     if ids.shape[-1] > _FEW_IDS:
-        return match(ids, ids).first_ranks > 0
+        return matching.match(ids, ids).first_ranks > 0
     is_same = ids[..., :, None] == ids[..., None, :]
     index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
     return ~jnp.any(is_same & (index < arithmetic.iota(is_same)), axis=-2)
@@ -158,7 +156,7 @@ def clean_weights(
 
 
 def has_nan(
-    scores: jax.Array, exists: jax.Array, layout: PoolLayout
+    scores: jax.Array, exists: jax.Array, layout: base.PoolLayout
 ) -> jax.Array | None:
     """Whether a score of an item that exists is no number, `[*lists]` bool.
 
@@ -176,7 +174,7 @@ def has_nan(
         return None
     scores, exists = lax.stop_gradient(scores), jnp.broadcast_to(exists, scores.shape)
     read = jnp.where(jnp.isnan(scores) & exists, scores, jnp.zeros_like(scores))
-    if not isinstance(layout.on_device, Rows):
+    if not isinstance(layout.on_device, rows.Rows):
         return layout.sum(jnp.isnan(read)) > 0
     # A CPU is quicker to sum such numbers than to count them.
     return layout.over_devices(jnp.isnan(jnp.sum(read, -1)).astype(jnp.int32)) > 0

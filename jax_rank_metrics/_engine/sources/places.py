@@ -10,11 +10,9 @@ import numpy as np
 
 from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.layouts.rows import Rows, with_unlisted
-from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ordering import sort
+from jax_rank_metrics._engine.ranking import pools, ranking, ranking_data
 from jax_rank_metrics._engine.ranking.ranked_items import Ranked
-from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 
@@ -32,7 +30,7 @@ def rank_places(
     retrieved: types.Mask | None = None,
     columns: types.Columns | None = None,
     list_weights: types.PerListInput | None = None,
-) -> Ranking:
+) -> ranking.Ranking:
     """Makes a ranking of judged items whose places are known; there are no scores.
 
     The place of an item is how many items rank above its tie group, and how many items
@@ -108,7 +106,7 @@ def rank_places(
         max_ranks=max_ranks,
         in_order=in_order,
     )
-    return Ranking(data)
+    return ranking.Ranking(data)
 
 
 def rank_at_places(
@@ -121,7 +119,7 @@ def rank_at_places(
     ties: str | None,
     max_ranks: int,
     in_order: bool,
-) -> RankingData:
+) -> ranking_data.RankingData:
     """Makes the data of items at places; the arguments of `rank_places`, checked.
 
     Args:
@@ -153,10 +151,10 @@ def rank_at_places(
         items, above, tied = shards.map_shards(_by_rank, (items, above, tied), length)
     # Within a tie group no order is known, so that its first rank stands for all of it.
     ranked = Ranked(items, Rows(), max_ranks, rank_above=above, above=above, tied=tied)
-    return RankingData(
+    return ranking_data.RankingData(
         items_held=ranked,
         # The last slot stands for all items that were not judged.
-        pool=Pool(judged.padded(1)._replace(exists=exists), layout),
+        pool=pools.Pool(judged.padded(1)._replace(exists=exists), layout),
         length=length,
         list_exists=length + num_unranked > 0,
         list_weights=clean_weights(list_weights, length.shape, judged.labels.dtype),
@@ -177,7 +175,7 @@ def _by_rank(
     """Sorts items and their `above` and `tied` by rank; items without one come last."""
     items, above, tied = arrays
     key = jnp.where(items.exists, above, inputs.MAX_INT32)
-    _, slots = sort_by([~key])  # ascending
+    _, slots = sort.sort_by([~key])  # ascending
     return (
         items.at(slots),
         arithmetic.take(above, slots),

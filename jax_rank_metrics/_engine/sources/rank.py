@@ -11,24 +11,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics._engine.items import RawItems
-from jax_rank_metrics._engine.layouts.base import RankedLayout
-from jax_rank_metrics._engine.layouts.packed import Packed
+from jax_rank_metrics._engine.layouts import base, packed
 from jax_rank_metrics._engine.layouts.rows import Rows, Sharded
-from jax_rank_metrics._engine.ordering.keys import is_nan
-from jax_rank_metrics._engine.ordering.order import order_rows
+from jax_rank_metrics._engine.ordering import keys, order
 from jax_rank_metrics._engine.ordering.packed_order import index_in_list, order_by
 from jax_rank_metrics._engine.places.soft_places import SoftScores, sigmoid_ranks
-from jax_rank_metrics._engine.ranking.pools import Pool, ScoredPool, SortedPool
+from jax_rank_metrics._engine.ranking import pools, ranking, ranking_data
 from jax_rank_metrics._engine.ranking.ranked_items import Ranked, UnknownPlaceError
-from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources.few_relevant import rank_few
-from jax_rank_metrics._engine.sources.list_arguments import (
-    ListOptions,
-    ScoredLists,
-    checked,
-    with_list_options,
-)
+from jax_rank_metrics._engine.sources import few_relevant, list_arguments
 from jax_rank_metrics._engine.sources.lists import (
     check_unsharded,
     clean_weights,
@@ -40,7 +30,9 @@ from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 R = TypeVar("R")
 
 
-def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
+def read_lists(
+    lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
+) -> R:
     """Returns `read(data)`, per shard where the lists are sharded by their type.
 
     Formulas so run where the data is, and only what they return leaves a device.
@@ -70,7 +62,9 @@ def read_lists(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
     return shards.shard_map(read_shard, cut.mesh, (specs,), cut.per_list, lists)
 
 
-def _read_rows(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
+def _read_rows(
+    lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
+) -> R:
     """Reads rows as `read_lists` does; this device has all of their items or a part."""
     if lists.relax is not None:
         if lists.items_axis is not None:
@@ -82,18 +76,18 @@ def _read_rows(lists: ScoredLists, read: Callable[[RankingData], R]) -> R:
         return read(_rank_softly(*arrays, lists.relax))
     if lists.few_relevant:
         try:
-            return read(rank_few(lists))
+            return read(few_relevant.rank_few(lists))
         except UnknownPlaceError:
             pass  # a metric needs the places of other items too
     return read(_rank_rows(lists))
 
 
-def _rank_rows(lists: ScoredLists) -> RankingData:
+def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Ranks rows, of which this device has all items or a part."""
     raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
     layout = Rows() if items_axis is None else Sharded(items_axis)
     policy, size = lists.policy, lists.scores.shape[-1]
-    pool = ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
+    pool = pools.ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
     if items_axis is not None:
         # The size of whole lists, not of the part of this device.
         size = size * lax.axis_size(items_axis)
@@ -111,19 +105,19 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
         # Devices exchange candidates even where nothing is cut, and then all of them.
         depth = size if items_axis is not None and cut is None else cut
         # Which items tie across the cut, scores tell once a metric asks.
-        best, straddles = order_rows(pool.candidates, policy, depth, items_axis)
+        best, straddles = order.order_rows(pool.candidates, policy, depth, items_axis)
         straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
         items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = arithmetic.count(items_held.items.exists)
-        nan_found = is_nan(Rows().first(best.keys), best.dtype)
+        nan_found = keys.is_nan(Rows().first(best.keys), best.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
     pool_size = length
     if length is None or raw_items.retrieved is not None:
         pool_size = layout.sum(raw_items.read().exists)
         length = pool_size if length is None else length
     assert pool_size is not None
-    return RankingData(
+    return ranking_data.RankingData(
         items_held=items_held,
         pool=pool,
         length=length,
@@ -136,7 +130,7 @@ def _rank_rows(lists: ScoredLists) -> RankingData:
     )
 
 
-def _rank_packed(lists: ScoredLists) -> RankingData:
+def _rank_packed(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Ranks packed lists, always to their end."""
     raw_items, segment_ids = lists.raw_items, lists.segment_ids
     num_segments = lists.num_segments
@@ -169,7 +163,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
     )
     # One pair of seeds for all lists: items differ by their index along the flat axis.
     policy = lists.policy.drawn(lists.key, ())
-    layout = Packed.of(list_ids, shape)
+    layout = packed.Packed.of(list_ids, shape)
     list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
     if lists.relax is not None:
         slots = order_by(list_ids, [], layout.starts)
@@ -181,7 +175,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
             lists.relax,
         )
     items_held = None
-    pool = ScoredPool(flat_items, layout, scores, policy, None)
+    pool = pools.ScoredPool(flat_items, layout, scores, policy, None)
     ranked = flat_items.retrieved_items()
     if lists.ranks == 0:
         nan_found = has_nan(scores, ranked.exists, layout)
@@ -193,7 +187,7 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
         best = candidates.at(indices)
         ranked = best.items
         layout = layout.sorted(arithmetic.take(list_ids, indices))
-        nan_found = is_nan(layout.first(best.keys), best.dtype)
+        nan_found = keys.is_nan(layout.first(best.keys), best.dtype)
         # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
@@ -202,8 +196,8 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
         if raw_items.retrieved is not None:
             # Judged items without a rank do not exist in `best`, but do in the pool.
             pool_items = flat_items.at(indices).read()
-        pool = SortedPool(pool_items, layout, best.ids)
-    return RankingData(
+        pool = pools.SortedPool(pool_items, layout, best.ids)
+    return ranking_data.RankingData(
         items_held=items_held,
         pool=pool,
         length=layout.sum(ranked.exists),
@@ -218,10 +212,10 @@ def _rank_packed(lists: ScoredLists) -> RankingData:
 def _rank_softly(
     raw_items: RawItems,
     scores: jax.Array,
-    layout: RankedLayout,
+    layout: base.RankedLayout,
     list_weights: jax.Array | None,
     relax: sigmoid_ranks,
-) -> RankingData:
+) -> ranking_data.RankingData:
     """Gives soft places to the items of whole lists.
 
     Args:
@@ -233,9 +227,9 @@ def _rank_softly(
     """
     pool_items, items = raw_items.read(), raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
-    return RankingData(
+    return ranking_data.RankingData(
         items_held=Ranked(items, layout, scores.shape[-1], soft=soft_scores),
-        pool=Pool(pool_items, layout),
+        pool=pools.Pool(pool_items, layout),
         length=layout.sum(items.exists),
         list_exists=layout.sum(pool_items.exists) > 0,
         list_weights=list_weights,
@@ -245,7 +239,7 @@ def _rank_softly(
     )
 
 
-def _cut_of(lists: ScoredLists) -> shards.Cut | None:
+def _cut_of(lists: list_arguments.ScoredLists) -> shards.Cut | None:
     """Returns how the ranking of rows is cut over devices by the types of their arrays."""
     return shards.cut_of(
         lists.scores.ndim - 1,
@@ -255,7 +249,7 @@ def _cut_of(lists: ScoredLists) -> shards.Cut | None:
 
 
 @jax.jit
-def _rank_without_inputs(lists: ScoredLists) -> RankingData:
+def _rank_without_inputs(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Returns the data without the arrays of its pool, except for the seeds.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
@@ -264,9 +258,9 @@ def _rank_without_inputs(lists: ScoredLists) -> RankingData:
     whole.
     """
 
-    def without_inputs(data: RankingData) -> RankingData:
+    def without_inputs(data: ranking_data.RankingData) -> ranking_data.RankingData:
         pool = data.pool
-        if not isinstance(pool, ScoredPool):
+        if not isinstance(pool, pools.ScoredPool):
             return data
         seeds = pool.policy.seeds
         # Static fields stay: a layout, the name of the tie policy.
@@ -276,7 +270,7 @@ def _rank_without_inputs(lists: ScoredLists) -> RankingData:
     return read_lists(lists, without_inputs)
 
 
-@with_list_options
+@list_arguments.with_list_options
 def rank(
     labels: types.Labels,
     scores: types.Scores,
@@ -285,8 +279,8 @@ def rank(
     key: types.Key | None = None,
     *,
     k: types.RankCutoffs = None,
-    **options: Unpack[ListOptions],
-) -> Ranking:
+    **options: Unpack[list_arguments.ListOptions],
+) -> ranking.Ranking:
     """Ranks every list once; any number of metrics can then read the ranking.
 
     These arguments are shared by every metric. Shapes must match exactly, and nothing is
@@ -402,17 +396,17 @@ def rank(
         efficiently in the presence of tied scores, ECIR 2008.
     """
     ranks = inputs.deepest(inputs.rank_cutoffs(k))
-    lists = checked(labels, scores, mask, weights, key, **options)
+    lists = list_arguments.checked(labels, scores, mask, weights, key, **options)
     return rank_checked(dataclasses.replace(lists, ranks=ranks))
 
 
-def rank_checked(lists: ScoredLists) -> Ranking:
+def rank_checked(lists: list_arguments.ScoredLists) -> ranking.Ranking:
     """Ranks lists that `checked` made, to the number of ranks that they name."""
     data = _rank_without_inputs(lists)
-    if not isinstance(data.pool, ScoredPool):
-        return Ranking(data)
+    if not isinstance(data.pool, pools.ScoredPool):
+        return ranking.Ranking(data)
     raw_items, scores = shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
     pool = dataclasses.replace(data.pool, items=raw_items, scores=scores)
-    return Ranking(dataclasses.replace(data, pool=pool))
+    return ranking.Ranking(dataclasses.replace(data, pool=pool))

@@ -10,18 +10,16 @@ import numpy as np
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ordering.order_on_host import ascending
-from jax_rank_metrics._engine.ranking.pools import Pool
+from jax_rank_metrics._engine.ranking import pools, ranking_data
 from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.ranking.ranking import Ranking
-from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources.lists import (
     Relevant,
     check_whole_lists,
     clean_weights,
     without_repeats,
 )
-from jax_rank_metrics._ground import arithmetic, inputs, shards, types
-from jax_rank_metrics._ground.choices import Repeats
+from jax_rank_metrics._ground import arithmetic, choices, inputs, shards, types
 from jax_rank_metrics._ground.messages import short_errors
 
 
@@ -237,13 +235,13 @@ def _rank_retrieved(
     raw_pool: RawItems | None,
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
-) -> RankingData:
+) -> ranking_data.RankingData:
     def of_shard(
         retrieved: RawItems,
         raw_pool: RawItems | None,
         num_relevant: jax.Array | None,
         list_weights: jax.Array | None,
-    ) -> RankingData:
+    ) -> ranking_data.RankingData:
         pool = None if raw_pool is None else raw_pool.read()
         data = rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
         return dataclasses.replace(data, label_dtype=retrieved.label_dtype)
@@ -261,7 +259,7 @@ def rank_ids(
     list_weights: types.PerListInput | None = None,
     columns: types.Columns | None = None,
     item_groups: types.ItemGroups | None = None,
-    repeats: Repeats = "keep",
+    repeats: choices.Repeats = "keep",
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
 
@@ -308,7 +306,7 @@ def rank_ids(
     >>> recall.of(ranking).values.tolist()
     [1.0, 0.0]
     """
-    inputs.option("repeats", repeats, Repeats)
+    inputs.option("repeats", repeats, choices.Repeats)
     padded = inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
     if padded is not None:
         retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
@@ -344,7 +342,7 @@ def rank_ids(
 @jax.jit
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
-) -> RankingData:
+) -> ranking_data.RankingData:
     # Groups of items have no axis of lists, and are whole on every device.
     arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
     return shards.map_list_shards(
@@ -360,7 +358,7 @@ def _rank_ids_of_shard(
     relevant: Relevant,
     list_weights: jax.Array | None,
     item_groups: jax.Array | None,
-) -> RankingData:
+) -> ranking_data.RankingData:
     relevant = relevant.as_judged()._replace(item_groups=item_groups)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
@@ -389,7 +387,7 @@ def rank_in_order(
     list_weights: jax.Array | None,
     ids: jax.Array | None = None,
     partial_columns: Iterable[str] = (),
-) -> RankingData:
+) -> ranking_data.RankingData:
     """Makes the data of items that are in rank order already.
 
     Args:
@@ -413,9 +411,9 @@ def rank_in_order(
         # Retrieved relevant items are in both, but only whether this is above 0 matters.
         pool_size = length + num_relevant
     index = shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
-    return RankingData(
+    return ranking_data.RankingData(
         items_held=Ranked(retrieved, Rows(), exists.shape[-1], index, rank_above=above),
-        pool=None if pool is None else Pool(pool, Rows()),
+        pool=None if pool is None else pools.Pool(pool, Rows()),
         length=length,
         known_relevant=num_relevant,
         list_exists=pool_size > 0,

@@ -14,8 +14,7 @@ import numpy as np
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._ground import arithmetic, inputs, meshes
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees
 
 SimilarityName = Literal["dot", "cosine", "l2", "hamming", "maxsim"]
 
@@ -26,7 +25,7 @@ SimilarityFn = Callable[[jax.Array, jax.Array], jax.Array]
 LANES = 16
 
 
-@pytree("function")
+@pytrees.pytree("function")
 class Similarity:
     """The function that scores queries and items, and what it reads beside them.
 

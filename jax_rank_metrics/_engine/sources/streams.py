@@ -10,26 +10,18 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.items import ItemArrays, label_dtype
-from jax_rank_metrics._engine.layouts.rows import CountedSlots, Rows
+from jax_rank_metrics._engine.layouts import rows
+from jax_rank_metrics._engine.ordering import policies, sort, streaming
 from jax_rank_metrics._engine.ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._engine.ordering.keys import is_nan
 from jax_rank_metrics._engine.ordering.outranking import Outranking, outranking
-from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._engine.ordering.streaming import BestSoFar, CountFn
+from jax_rank_metrics._engine.ranking import ranked_items
 from jax_rank_metrics._engine.ranking.pools import Pool
-from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
+from jax_rank_metrics._engine.sources import item_groups
 from jax_rank_metrics._engine.sources.blocks import Block, Catalog
-from jax_rank_metrics._engine.sources.item_groups import (
-    GroupCounts,
-    count_fn_of,
-    group_across_cut,
-    pool_of,
-)
 from jax_rank_metrics._engine.sources.lists import clean_weights, has_nan
-from jax_rank_metrics._ground import arithmetic, meshes
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import arithmetic, meshes, types
 
 State = TypeVar("State")
 
@@ -51,7 +43,7 @@ class StreamState(NamedTuple):
         counts: The items around each relevant one, in a second pass; None in the first.
     """
 
-    best: BestSoFar | None
+    best: streaming.BestSoFar | None
     keys: jax.Array
     exists: jax.Array
     length: jax.Array
@@ -93,7 +85,7 @@ class StreamState(NamedTuple):
             memberships = memberships + of_block
         nan_found = self.has_nan
         if nan_found is not None:
-            in_block = has_nan(block.scores, block.has_rank, Rows())
+            in_block = has_nan(block.scores, block.has_rank, rows.Rows())
             assert in_block is not None
             nan_found = nan_found | in_block
         return self._replace(
@@ -106,7 +98,7 @@ class StreamState(NamedTuple):
             has_nan=nan_found,
         )
 
-    def over_devices(self, items_axis: AxisNames) -> Self:
+    def over_devices(self, items_axis: types.AxisNames) -> Self:
         """Returns what all devices saw, each of a part of the items; `best` is its own."""
 
         def total(x: jax.Array | None) -> jax.Array | None:
@@ -145,7 +137,7 @@ class Stream(NamedTuple):
 
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
-    policy: Policy  # with the seeds of all lists
+    policy: policies.Policy  # with the seeds of all lists
     dtype: jnp.dtype  # of the scores
 
     @classmethod
@@ -189,12 +181,12 @@ class Stream(NamedTuple):
         dropped: Any = length
         if groups is not None:
             memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
-            dropped = GroupCounts(length, memberships)
+            dropped = item_groups.GroupCounts(length, memberships)
         elif catalog.attributes is not None:
             dropped = jnp.zeros((*lists, 2), jnp.int32)
         best = None
         if depth is not None:
-            best = BestSoFar(self.no_candidates((*lists, depth)), dropped)
+            best = streaming.BestSoFar(self.no_candidates((*lists, depth)), dropped)
         return StreamState(
             best,
             padding.keys,
@@ -228,10 +220,10 @@ class Stream(NamedTuple):
         return state if axis is None else state.over_devices(axis)
 
     @property
-    def _count_fn(self) -> CountFn | None:
+    def _count_fn(self) -> streaming.CountFn | None:
         """The function that adds up items that tie with the last of the first ranks."""
         if self.catalog.relevant.item_groups is not None:
-            return count_fn_of(self.catalog.relevant.item_groups)
+            return item_groups.count_fn_of(self.catalog.relevant.item_groups)
         return None if self.catalog.attributes is None else _by_label
 
     def counted(self, state: StreamState) -> StreamState:
@@ -285,7 +277,7 @@ class Stream(NamedTuple):
             is_last = exists & (first.keys == last_key)
             if state.hits is None:
                 is_tied = (state.keys == last_key) & state.has_rank
-                straddles, group = group_across_cut(
+                straddles, group = item_groups.group_across_cut(
                     judged, is_tied, items, is_last, dropped
                 )
             else:
@@ -293,10 +285,10 @@ class Stream(NamedTuple):
                 tied = _count_labels(items.labels, is_last) + dropped
                 straddles = jnp.any(dropped > 0, axis=-1)
                 group = _pool_by_label(tied, None, judged.labels.dtype)
-        items_held = Ranked(
-            items, Rows(), total_items, first.ids, first.keys, straddles, group
+        items_held = ranked_items.Ranked(
+            items, rows.Rows(), total_items, first.ids, first.keys, straddles, group
         )
-        nan_found = is_nan(Rows().first(first.keys), first.dtype)
+        nan_found = is_nan(rows.Rows().first(first.keys), first.dtype)
         return self._ranking(items_held, state, nan_found, total_items, depth)
 
     def unranked(self, state: StreamState, total_items: int) -> RankingData:
@@ -315,15 +307,15 @@ class Stream(NamedTuple):
         tied = jnp.where(has_rank, counts.equal, 0)
         # Relevant items without a rank come last; they leave no gap.
         rank = jnp.where(has_rank, counts.before, jnp.iinfo(jnp.int32).max)
-        _, indices = sort_by([~rank])  # ascending
+        _, indices = sort.sort_by([~rank])  # ascending
         items = self.judged.only(has_rank).at(indices)
         above, tied, rank = (
             arithmetic.take(amounts, indices) for amounts in (counts.above, tied, rank)
         )
         # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
-        items_held = Ranked(
-            items, Rows(), total_items, rank_above=rank, above=above, tied=tied
+        items_held = ranked_items.Ranked(
+            items, rows.Rows(), total_items, rank_above=rank, above=above, tied=tied
         )
         is_float = jnp.issubdtype(self.dtype, jnp.floating)
         nan_found = counts.nans[..., 0] > 0 if is_float else None
@@ -331,7 +323,7 @@ class Stream(NamedTuple):
 
     def _ranking(
         self,
-        items_held: Ranked | None,
+        items_held: ranked_items.Ranked | None,
         state: StreamState,
         nan_found: jax.Array | None,
         total_items: int,
@@ -348,7 +340,9 @@ class Stream(NamedTuple):
             ranks = None if depth is None else total_items
             # Outside of the pool, relevant items must not be worth anything.
             judged = self.judged.only(state.exists)
-            pool = pool_of(judged, is_listed, state.length, state.memberships, ranks)
+            pool = item_groups.pool_of(
+                judged, is_listed, state.length, state.memberships, ranks
+            )
         weights = self.catalog.list_weights
         return RankingData(
             items_held=items_held,
@@ -412,7 +406,7 @@ def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Po
     labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
     exists = counts > 0
     items = ItemArrays(jnp.where(exists, labels, 0), exists)
-    return Pool(items, CountedSlots(counts, ranks))
+    return Pool(items, rows.CountedSlots(counts, ranks))
 
 
 def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:

@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import inputs, pytrees
 
 
-@pytree()
+@pytrees.pytree()
 class Tokens:
     """Vectors of the tokens of queries or items, for `similarity="maxsim"`.
 

@@ -4,16 +4,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jax_rank_metrics._engine.ordering import sort
 from jax_rank_metrics._engine.ordering.keys import float_key
-from jax_rank_metrics._engine.ordering.sort import sort_by
-from jax_rank_metrics._ground import arithmetic, inputs
+from jax_rank_metrics._ground import arithmetic, inputs, pytrees
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._values.double_floats import FloatPair, canonical
+from jax_rank_metrics._values import double_floats
 from jax_rank_metrics._values.state import State
 
 
-@pytree("k")
+@pytrees.pytree("k")
 class Exposure(State):
     """Counts how often each item of a catalogue was shown, over all lists.
 
@@ -50,7 +49,7 @@ class Exposure(State):
     k: int
     counts: jax.Array
     tally: jax.Array
-    sums: FloatPair | None = None
+    sums: double_floats.FloatPair | None = None
     _must_share = "one catalogue, one discount and lists of one length"
     _text = "coverage {}, gini {}"
 
@@ -73,7 +72,7 @@ class Exposure(State):
         num_items = inputs.positive_integer("num_items", num_items)
         k = inputs.positive_integer("k", k)
         counts = jnp.zeros(num_items, jnp.int32)
-        sums = FloatPair.of(_floats(counts)) if discounted else None
+        sums = double_floats.FloatPair.of(_floats(counts)) if discounted else None
         return cls(k, counts, jnp.zeros(3, jnp.int32), sums)
 
     @property
@@ -115,7 +114,7 @@ class Exposure(State):
         >>> state.gini().item()  # (-3·0 - 1·1 + 1·1 + 3·2) / (4·4)
         0.375
         """
-        return _if_known(self, _gini(canonical(self)))
+        return _if_known(self, _gini(double_floats.canonical(self)))
 
     def entropy(self) -> jax.Array:
         """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of exposure.
@@ -132,7 +131,7 @@ class Exposure(State):
         >>> f"{state.entropy():.4f}"  # (2·ln 2 + ln 4 + ln 4) / 4
         '1.0397'
         """
-        return _if_known(self, _entropy(canonical(self)))
+        return _if_known(self, _entropy(double_floats.canonical(self)))
 
     def personalization(self) -> jax.Array:
         """Personalization: 1 − the share of items that two lists have in common.
@@ -189,7 +188,7 @@ def _coverage(state: Exposure) -> jax.Array:
 def _gini(state: Exposure) -> jax.Array:
     exposures = _exposures(state)
     # The keys of floats of at least 0 are their bits.
-    keys = sort_by([float_key(exposures)])[0]
+    keys = sort.sort_by([float_key(exposures)])[0]
     exposures = lax.bitcast_convert_type(keys, exposures.dtype)
     size = exposures.shape[-1]
     # `sort_by` sorts in descending order, so the factors 2i − n − 1 descend too.

@@ -5,19 +5,17 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._ground import group_amounts, inputs
+from jax_rank_metrics._ground import group_amounts, inputs, pytrees, types
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.pytrees import pytree
-from jax_rank_metrics._ground.types import Comparison, Number
-from jax_rank_metrics._values.double_floats import FloatPair, canonical
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import double_floats, per_list
+from jax_rank_metrics._values.double_floats import FloatPair
 from jax_rank_metrics._values.state import State
 
 # What is summed for each group, in the order of `GroupExposure.sums`.
 AMOUNTS = ("exposure", "size", "merit", "impact")
 
 
-@pytree()
+@pytrees.pytree()
 class GroupExposure(State):
     """Exposure of groups of items over all lists, with their size and merit.
 
@@ -67,7 +65,7 @@ class GroupExposure(State):
         return cls(FloatPair.of(zeros), jnp.zeros(2, jnp.int32))
 
     @classmethod
-    def of(cls, lists: PerList) -> "GroupExposure":
+    def of(cls, lists: per_list.PerList) -> "GroupExposure":
         """Sums lists of which the values are the amounts of all groups, one after another.
 
         Args:
@@ -79,7 +77,7 @@ class GroupExposure(State):
 
     def amounts(self) -> dict[str, jax.Array]:
         """The sums by name, `[groups]` each."""
-        return _amounts(canonical(self))
+        return _amounts(double_floats.canonical(self))
 
     def compute(self) -> jax.Array:
         """`awrf` against the groups' shares of the items."""
@@ -92,9 +90,9 @@ class GroupExposure(State):
         ...               jnp.array([1, 0])).shares().tolist()
         [0.75, 0.25]
         """
-        return _shares(canonical(self))
+        return _shares(double_floats.canonical(self))
 
-    def awrf(self, target: tuple[Number, ...] | None = None) -> jax.Array:
+    def awrf(self, target: tuple[types.Number, ...] | None = None) -> jax.Array:
         """Attention-weighted rank fairness of all exposure; 0 where there is none.
 
         Args:
@@ -106,30 +104,30 @@ class GroupExposure(State):
         if target is not None:
             num_groups = self.sums.high.shape[-1]
             target = inputs.group_shares("target", target, num_groups)
-        return _awrf(canonical(self), target)
+        return _awrf(double_floats.canonical(self), target)
 
-    def parity(self, comparison: Comparison = "difference") -> jax.Array:
+    def parity(self, comparison: types.Comparison = "difference") -> jax.Array:
         """Compares the mean exposures of the items of groups; see `exposure_parity`.
 
         Raises:
             ValueError: if the comparison is neither "difference" nor "ratio".
         """
-        inputs.option("comparison", comparison, Comparison)
-        return _compared(canonical(self), "exposure", "size", comparison)
+        inputs.option("comparison", comparison, types.Comparison)
+        return _compared(double_floats.canonical(self), "exposure", "size", comparison)
 
     def treatment_ratio(self) -> jax.Array:
         """Exposure by merit of the worst group over the best one.
 
         See `disparate_treatment_ratio`.
         """
-        return _compared(canonical(self), "exposure", "merit", "ratio")
+        return _compared(double_floats.canonical(self), "exposure", "merit", "ratio")
 
     def impact_ratio(self) -> jax.Array:
         """Impact by merit of the worst group over the best one.
 
         See `disparate_impact_ratio`.
         """
-        return _compared(canonical(self), "impact", "merit", "ratio")
+        return _compared(double_floats.canonical(self), "impact", "merit", "ratio")
 
 
 def _amount(state: GroupExposure, name: str) -> jax.Array:
@@ -164,7 +162,7 @@ def _awrf(state: GroupExposure, target: tuple[float, ...] | None) -> jax.Array:
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
 def _compared(
-    state: GroupExposure, numerator: str, divisor: str, comparison: Comparison
+    state: GroupExposure, numerator: str, divisor: str, comparison: types.Comparison
 ) -> jax.Array:
     divisors = _amount(state, divisor)
     quotients = ratio(_amount(state, numerator), divisors)

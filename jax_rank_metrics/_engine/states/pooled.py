@@ -10,10 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.places.place import sum_of_far_reciprocals
-from jax_rank_metrics._ground import arithmetic, inputs, meshes
-from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._engine.places import place
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees
 from jax_rank_metrics._values.double_floats import FloatPair, canonical, sums
 from jax_rank_metrics._values.state import State
 
@@ -177,7 +175,7 @@ class NumberBounds(NamedTuple):
     defined: jax.Array
 
 
-@pytree()
+@pytrees.pytree()
 class Pooled(State):
     """Counts of positive and negative items by the leading bits of their scores.
 
@@ -239,7 +237,7 @@ class Pooled(State):
         return numbers.low, numbers.high
 
 
-@pytree()
+@pytrees.pytree()
 class PooledRocAuc(Pooled):
     """The area under the ROC curve of all items at once, in a state of fixed size.
 
@@ -263,8 +261,8 @@ class PooledRocAuc(Pooled):
     """
 
     def _bounded(self, totals: jax.Array) -> NumberBounds:
-        shares = ratio(self.sums.round(), totals[..., None])
-        above = ratio(_sums_above(self.sums).round(), totals[..., None])
+        shares = arithmetic.ratio(self.sums.round(), totals[..., None])
+        above = arithmetic.ratio(_sums_above(self.sums).round(), totals[..., None])
         positive, negative = jnp.unstack(shares, axis=-2)
         # Pairs with the positive item in an earlier bin are in order; those of one bin
         # are ties, of which the exact scores may have any number in order.
@@ -278,7 +276,7 @@ class PooledRocAuc(Pooled):
         )
 
 
-@pytree()
+@pytrees.pytree()
 class PooledAveragePrecision(Pooled):
     """Average precision of all items at once, in a state of fixed size.
 
@@ -300,13 +298,13 @@ class PooledAveragePrecision(Pooled):
         hits, misses = jnp.unstack(self.sums.round(), axis=-2)
         hits_above, misses_above = jnp.unstack(_sums_above(self.sums).round(), axis=-2)
         items, items_above = hits + misses, hits_above + misses_above
-        shares = ratio(hits, totals[..., :1])
+        shares = arithmetic.ratio(hits, totals[..., :1])
 
         def mean(above: jax.Array, tied: jax.Array, share: jax.Array) -> jax.Array:
             return _sum(shares * _mean_precision(hits_above, above, tied, share))
 
         # The share of hits among the other items of the bin, as a hit sees it.
-        share = ratio(hits - 1, items - 1)
+        share = arithmetic.ratio(hits - 1, items - 1)
         all_hits = jnp.ones_like(share)
         return NumberBounds(
             value=jnp.minimum(mean(items_above, items, share), 1),
@@ -338,8 +336,8 @@ def _mean_precision(
     # Σ 1/r: the first eight terms are compared with those eight ranks further down.
     starts = [above + step for step in range(1, 9)]
     near = sum(tied / (start * (start + tied)) for start in starts)
-    reciprocals = near + sum_of_far_reciprocals(above + 8.5, tied)
-    weight = ratio((above + 1) * reciprocals, tied)
+    reciprocals = near + place.sum_of_far_reciprocals(above + 8.5, tied)
+    weight = arithmetic.ratio((above + 1) * reciprocals, tied)
     share_above = (hits_above + 1) / (above + 1)
     return share + (share_above - share) * jnp.minimum(weight, 1)
 

@@ -9,14 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._ground.inputs.libraries import (
-    is_frame,
-    is_of_jax,
-    is_sparse,
-    is_torch_tensor,
-    refuse_ids,
-    refuse_masked,
-)
+from jax_rank_metrics._ground.inputs import libraries
 
 # Arguments that hold ids, whose padding is -1.
 _ID_ARGUMENTS = (
@@ -33,7 +26,7 @@ def array(name: str, value: object) -> jax.Array:
     """Converts an argument to a JAX array; raises if its numbers do not fit the dtype."""
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
-    if is_of_jax(value):  # a variable of a model
+    if libraries.is_of_jax(value):  # a variable of a model
         return _narrowed(name, jnp.asarray(value))
     value = numpy_array(name, value)
     _check_fits_int32(name, value)
@@ -54,9 +47,9 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     objects, and lists that differ in length.
     """
     kind = type(value).__name__
-    refuse_masked(name, value)
-    if hasattr(value, "columns") and is_frame(value):
-        refuse_ids(name, value.columns)
+    libraries.refuse_masked(name, value)
+    if hasattr(value, "columns") and libraries.is_frame(value):
+        libraries.refuse_ids(name, value.columns)
     try:
         values = np.asarray(value)
     except jax.errors.TracerArrayConversionError as error:
@@ -70,14 +63,14 @@ def numpy_array(name: str, value: object) -> np.ndarray:
             if name in _ID_ARGUMENTS:
                 cure = "pad with -1"
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
-        if is_torch_tensor(value):
+        if libraries.is_torch_tensor(value):
             raise TypeError(
                 f"{name}: NumPy cannot read this {kind} ({error}); pass "
                 f"{name}.detach().float().cpu()"
             ) from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
     if values.dtype == object:
-        if is_sparse(value):
+        if libraries.is_sparse(value):
             raise TypeError(
                 f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
                 "what it does not store is 0"
@@ -184,7 +177,7 @@ def real(
     """Converts to an array of bools, integers or floats, or of one of these kinds."""
     converted = array(name, value)
     if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
-        if not converted.size and not is_of_jax(value):
+        if not converted.size and not libraries.is_of_jax(value):
             # NumPy makes floats of an empty list, of which nothing is known.
             return jnp.zeros(converted.shape, bool if jnp.bool_ in kinds else jnp.int32)
         raise TypeError(f"{name}: dtype is {converted.dtype}; pass {cure}")

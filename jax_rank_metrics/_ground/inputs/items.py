@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jax_rank_metrics._ground import messages
+from jax_rank_metrics._ground.inputs import libraries, options
 from jax_rank_metrics._ground.inputs.arrays import (
     boolean,
     first_index,
@@ -22,22 +24,7 @@ from jax_rank_metrics._ground.inputs.arrays import (
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._ground.inputs.libraries import (
-    by_ids,
-    by_items,
-    is_frame,
-    is_of_jax,
-    is_series,
-    named,
-    same_index,
-)
 from jax_rank_metrics._ground.inputs.list_ids import refuse_sizes
-from jax_rank_metrics._ground.inputs.options import (
-    MAX_INT32,
-    is_integer,
-    positive_integer,
-)
-from jax_rank_metrics._ground.messages import short_errors
 from jax_rank_metrics._ground.types import Arrays
 
 
@@ -49,7 +36,7 @@ def item_arrays(
     if label_array.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the items")
     mask_name = name.replace("labels", "mask")
-    if is_integer(mask):
+    if options.is_integer(mask):
         raise TypeError(
             f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
             "an array of bools"
@@ -140,14 +127,15 @@ def segments(
             "segment_ids is given but num_segments is None; pass how many lists there "
             "are, a Python int"
         )
-    num_lists = positive_integer("num_segments", num_segments)
-    if num_lists > MAX_INT32:
+    num_lists = options.positive_integer("num_segments", num_segments)
+    if num_lists > options.MAX_INT32:
         raise ValueError(
-            f"num_segments is {num_lists}; pass at most {MAX_INT32}, what int32 holds"
+            f"num_segments is {num_lists}; pass at most {options.MAX_INT32}, what int32 "
+            "holds"
         )
     # Ids that are not in a JAX array are read before the conversion, which refuses
     # integers beyond int32, and which `jax.jit` around the call would trace.
-    convert = integers if is_of_jax(segment_ids) else numpy_array
+    convert = integers if libraries.is_of_jax(segment_ids) else numpy_array
     raw_ids = convert("segment_ids", segment_ids)
     refuse_sizes("segment_ids", raw_ids, "labels", labels.shape)
     _check_segment_ids(raw_ids, num_lists)
@@ -192,7 +180,7 @@ def relevant_items(
     None where there is none.
     """
     arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
-    same_index({**arguments, **named(relevant_columns)})
+    libraries.same_index({**arguments, **libraries.named(relevant_columns)})
     id_array = ids("relevant_ids", relevant_ids)
     if reference is not None:
         same_lists("relevant_ids", id_array, reference_name, reference)
@@ -252,7 +240,7 @@ def catalog_array(
     `trailing_axes` names the axes after the first: `("features",)` for embeddings. Raises
     if the number of axes differs, if there are no items, or if the array is sharded.
     """
-    array = real(name, by_items(name, value))
+    array = real(name, libraries.by_items(name, value))
     if array.ndim != 1 + len(trailing_axes) or not array.shape[0]:
         shape = ", ".join(("num_items", *trailing_axes))
         raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
@@ -306,7 +294,7 @@ def item_groups(
 
 def item_mask(value: object, num_items: int) -> jax.Array | None:
     """Converts the mask of a catalogue, `[items]` bool; passes None on."""
-    value = by_items("item_mask", value, num_items)
+    value = libraries.by_items("item_mask", value, num_items)
     return boolean("item_mask", value, "items", (num_items,))
 
 
@@ -319,7 +307,7 @@ def group_memberships(array: jax.Array) -> jax.Array:
     return jnp.where(array > 0, jnp.minimum(array, 2.0**32), 0)
 
 
-@short_errors()
+@messages.short_errors()
 def columns(
     value: object, shape_name: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:
@@ -370,8 +358,8 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
                 f"{leaf_name} holds strings; pass numbers, such as jrm.hash_ids makes of "
                 "them, or numpy.unique(…, return_inverse=True)"
             )
-        if (is_series(leaf) or is_frame(leaf)) and len(axes) == 1:
-            leaf = by_ids(leaf_name, leaf, range(*axes), axes_of)
+        if (libraries.is_series(leaf) or libraries.is_frame(leaf)) and len(axes) == 1:
+            leaf = libraries.by_ids(leaf_name, leaf, range(*axes), axes_of)
         array = real(leaf_name, leaf)
         if array.shape[: len(axes)] != axes:
             raise ValueError(

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import optional
 
 # Names of columns that hold ids, in lower case and without spaces, "_" and "-": those of
 # lists, those of items, and those that an index without a name is written under. Groups
@@ -71,7 +71,7 @@ def as_frame(value: Any, purpose: str) -> Any:
         return value
     if not isinstance(value, _ArrowTable):
         return value
-    return import_optional("polars", purpose, "trec").DataFrame(value)
+    return optional.import_optional("polars", purpose, "trec").DataFrame(value)
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:

@@ -10,11 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._ground import messages, types
 from jax_rank_metrics._ground.inputs import arrays
 from jax_rank_metrics._ground.inputs.arrays import numpy_array
 from jax_rank_metrics._ground.inputs.libraries import by_ids, is_of_jax, refuse_masked
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import ListIds
 
 _INT32 = np.iinfo(np.int32)
 
@@ -22,7 +21,7 @@ _INT32 = np.iinfo(np.int32)
 IDS_OF_SIZES = "np.repeat(np.arange(len(sizes)), sizes)"
 
 
-def hash_ids(ids: ListIds) -> np.ndarray:
+def hash_ids(ids: types.ListIds) -> np.ndarray:
     """Hashes ids of lists to pairs of int32, the same in every process and on every host.
 
     `bootstrap` does so by itself; inside `jax.jit`, where there are no strings, pass it
@@ -139,7 +138,7 @@ class Packing(NamedTuple):
         return self.ids
 
 
-@short_errors()
+@messages.short_errors()
 def pack(
     query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
 ) -> Packing:
@@ -330,7 +329,7 @@ def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> 
         )
 
 
-@short_errors()
+@messages.short_errors()
 def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
     """Returns the weight of each list, `[lists]` float32, as the ids order them.
 

@@ -9,15 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground import messages, types
 from jax_rank_metrics._ground.shares import share
-from jax_rank_metrics._ground.types import (
-    AxisNames,
-    Cut,
-    Cutoffs,
-    RankCutoffs,
-    Undefined,
-)
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
@@ -36,8 +29,8 @@ def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
-@short_errors()
-def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
+@messages.short_errors()
+def cutoffs(k: types.Cutoffs) -> tuple[int | share | None, ...]:
     """Returns the cutoffs of `k` as a tuple: shares, ints up to `MAX_INT32`, or None.
 
     No list is longer than `MAX_INT32`, so a larger cutoff also means the whole list.
@@ -51,8 +44,8 @@ def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
     return tuple([_cutoff(cutoff, k) for cutoff in ks])
 
 
-@short_errors()
-def rank_cutoffs(k: RankCutoffs) -> tuple[int | None, ...]:
+@messages.short_errors()
+def rank_cutoffs(k: types.RankCutoffs) -> tuple[int | None, ...]:
     """Returns what `cutoffs` returns, where shares of a list are refused."""
     ks = cutoffs(k)
     for cutoff in ks:
@@ -82,7 +75,7 @@ def _cutoff(cutoff: object, k: object) -> int | share | None:
     return min(int(cutoff), MAX_INT32)
 
 
-def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
+def cuts(ks: Sequence[object]) -> tuple[types.Cut, ...]:
     """Converts the cutoffs that a formula passes: ints, None, or arrays `[*lists]`."""
     return tuple(
         int(k)
@@ -94,7 +87,7 @@ def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
     )
 
 
-def deepest(ks: Sequence[Cut | share]) -> int | None:
+def deepest(ks: Sequence[types.Cut | share]) -> int | None:
     """Returns the largest cutoff, or None where one of them may reach the whole list.
 
     That is None itself, a share of the list, or an array of cutoffs.
@@ -103,7 +96,7 @@ def deepest(ks: Sequence[Cut | share]) -> int | None:
     return max(numbers) if len(numbers) == len(ks) else None
 
 
-@short_errors()
+@messages.short_errors()
 def positive_integer(name: str, value: object) -> int:
     """Returns a static integer of at least 1."""
     if isinstance(value, jax.Array):
@@ -115,7 +108,7 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
-@short_errors()
+@messages.short_errors()
 def index(name: str, value: object) -> int:
     """Returns a static integer of at least 0."""
     if not is_integer(value):
@@ -125,7 +118,7 @@ def index(name: str, value: object) -> int:
     return int(value)
 
 
-@short_errors()
+@messages.short_errors()
 def option(name: str, value: object, literal: Any, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`, or of a collection.
 
@@ -137,7 +130,7 @@ def option(name: str, value: object, literal: Any, alternative: str = "") -> Non
         raise ValueError(f"{name} is {value!r}; pass {text}")
 
 
-@short_errors()
+@messages.short_errors()
 def _number(
     name: str, value: object, is_legal: Callable[[Any], bool], expected: str
 ) -> float:
@@ -152,7 +145,7 @@ def _number(
 def check_undefined(undefined: object) -> None:
     """Raises unless `undefined` is one of its choices, or None for what values say."""
     if undefined is not None:
-        option("undefined", undefined, Undefined)
+        option("undefined", undefined, types.Undefined)
 
 
 def positive(name: str, value: object) -> float:
@@ -178,7 +171,7 @@ def fraction(name: str, value: object) -> float:
     return _number(name, value, lambda x: 0 <= x <= 1, "a {} from 0 to 1")
 
 
-@short_errors()
+@messages.short_errors()
 def group_shares(
     name: str, value: object, num_groups: int, alternative: str = "None"
 ) -> tuple[float, ...]:
@@ -197,8 +190,8 @@ def group_shares(
     return shares
 
 
-@short_errors()
-def axis_names(name: str, value: object) -> AxisNames | None:
+@messages.short_errors()
+def axis_names(name: str, value: object) -> types.AxisNames | None:
     """Returns the name of one mesh axis, or a tuple of names; passes None on.
 
     Raises unless all of them are manual in this context. Inside `jax.shard_map`, the

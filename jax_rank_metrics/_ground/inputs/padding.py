@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._ground import messages, types
+from jax_rank_metrics._ground.inputs import libraries
 from jax_rank_metrics._ground.inputs.arrays import kind_of
-from jax_rank_metrics._ground.inputs.libraries import (
-    is_frame,
-    is_of_jax,
-    is_series,
-    refuse_masked,
-    same_index,
-)
 from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import Number
 
 # What to pass instead of lists with masked items.
 _COMPRESSED = "rows.compressed(), the items of each list that exist"
@@ -28,7 +21,7 @@ def pad_lists(
     *ragged: Iterable[Iterable[Any]],
     items: int | None = None,
     lists: int | None = None,
-    fill: Number = 0,
+    fill: types.Number = 0,
 ) -> tuple[np.ndarray, ...]:
     """Pads ragged lists to arrays of few different shapes, and makes their mask.
 
@@ -77,7 +70,9 @@ def pad_lists(
     """
     if not ragged:
         raise ValueError("pad_lists got no lists; pass labels, scores, …")
-    same_index(of_lists={f"argument {i}": rows for i, rows in enumerate(ragged)})
+    libraries.same_index(
+        of_lists={f"argument {i}": rows for i, rows in enumerate(ragged)}
+    )
     arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
     all_lengths = [np.array([len(row) for row in rows], int) for rows in arguments]
     lengths = all_lengths[0]
@@ -109,7 +104,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
     """Converts the lists of argument number `index` to arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
-    refuse_masked(f"argument {index}", argument, _COMPRESSED)
+    libraries.refuse_masked(f"argument {index}", argument, _COMPRESSED)
     try:
         rows = list(argument)
     except TypeError as error:
@@ -125,7 +120,7 @@ def _array(name: str, row: object) -> np.ndarray:
         isinstance(row, (list, tuple)) and any(isinstance(item, Tracer) for item in row)
     ):
         raise TypeError(f"{name} is traced; call pad_lists outside jax.jit")
-    refuse_masked(name, row, _COMPRESSED)
+    libraries.refuse_masked(name, row, _COMPRESSED)
     cure = "pass a list of numbers"
     try:
         array = np.asarray(row)
@@ -161,9 +156,9 @@ def next_size(min_size: int) -> int:
     return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
-@short_errors()
+@messages.short_errors()
 def _padded(
-    index: int, rows: list[np.ndarray], mask: np.ndarray, fill: Number
+    index: int, rows: list[np.ndarray], mask: np.ndarray, fill: types.Number
 ) -> np.ndarray:
     """Returns the lists of argument number `index`, with `fill` where `mask` is False."""
     # An empty Python list has no vectors, and an empty array may say how long they are.
@@ -224,12 +219,12 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
     """
     query_ids: list[Any] | None = None
     rows: Iterable[Any] = value
-    if is_series(value) or isinstance(value, Mapping):
+    if libraries.is_series(value) or isinstance(value, Mapping):
         pairs = [*value.items()]
         query_ids, rows = [query for query, _ in pairs], [row for _, row in pairs]
     lists: list[list[Any]] = []
     for row in rows:
-        refuse_masked(name, row, "lists of the ids that exist")
+        libraries.refuse_masked(name, row, "lists of the ids that exist")
         ids: Any = row
         if isinstance(row, Set) and not is_ordered:
             ids = sorted(row, key=repr)
@@ -333,7 +328,7 @@ def _is_ragged(ids: Any) -> bool:
     """Whether ids are not an array of integers, and not known to be no ids at all."""
     if isinstance(ids, Mapping):
         return True
-    if is_of_jax(ids) or is_frame(ids):
+    if libraries.is_of_jax(ids) or libraries.is_frame(ids):
         return False
     try:
         return np.asarray(ids).dtype.kind in "USO"

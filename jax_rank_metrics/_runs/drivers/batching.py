@@ -6,10 +6,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import Arrays
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._runs.drivers import interactions
 from jax_rank_metrics._runs.drivers.devices import Array, Devices
-from jax_rank_metrics._runs.drivers.interactions import SparseRows
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
@@ -99,7 +98,7 @@ class QueryBatch(NamedTuple):
     listed_ids: Array | None = None
     labels: Array | None = None
     excluded_ids: Array | None = None
-    attributes: Arrays = None
+    attributes: types.Arrays = None
     items: Array | None = None
     membership: Array | None = None
 
@@ -272,7 +271,7 @@ def padded_width(min_width: int) -> int:
 
 
 def pad_rows(
-    matrix: SparseRows, indices: np.ndarray, width: int
+    matrix: interactions.SparseRows, indices: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns rows of a matrix as padded ids and values, both `[len(indices), width]`.
 

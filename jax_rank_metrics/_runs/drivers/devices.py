@@ -19,8 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import AxisNames
+from jax_rank_metrics._ground import inputs, types
 
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
@@ -47,8 +46,8 @@ class Devices:
     """
 
     mesh: Mesh | None = None
-    queries_axis: AxisNames | None = None
-    items_axis: AxisNames | None = None
+    queries_axis: types.AxisNames | None = None
+    items_axis: types.AxisNames | None = None
 
     @property
     def num_query_parts(self) -> int:
@@ -169,7 +168,7 @@ class Devices:
 
         return jax.make_array_from_callback(shape, sharding, part)
 
-    def _size(self, axes: AxisNames | None) -> int:
+    def _size(self, axes: types.AxisNames | None) -> int:
         """Counts the devices along mesh axes."""
         if self.mesh is None:
             return 1
@@ -220,8 +219,8 @@ class Argument(NamedTuple):
 
 def read_devices(
     mesh: Mesh | None,
-    queries_axis: AxisNames | None,
-    items_axis: AxisNames | None,
+    queries_axis: types.AxisNames | None,
+    items_axis: types.AxisNames | None,
     arguments: Sequence[Argument],
 ) -> Devices:
     """Returns the devices that a call is to use; one device without a mesh.
@@ -280,14 +279,14 @@ def read_devices(
     return Devices(mesh, axes["queries"] or None, axes["items"] or None)
 
 
-def names_of(axes: AxisNames | None) -> tuple[str, ...]:
+def names_of(axes: types.AxisNames | None) -> tuple[str, ...]:
     """Returns mesh axes as a tuple of names, empty for None."""
     if axes is None:
         return ()
     return axes if isinstance(axes, tuple) else (axes,)
 
 
-def _checked_names(name: str, axes: AxisNames | None) -> tuple[str, ...]:
+def _checked_names(name: str, axes: types.AxisNames | None) -> tuple[str, ...]:
     """Returns the mesh axes of an argument as a tuple, empty for None."""
     names = names_of(axes)
     if not all(isinstance(axis, str) for axis in names) or axes == ():

@@ -15,26 +15,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine.calls.signatures import Signature, signature
-from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ordering.outranking import Outranking
-from jax_rank_metrics._engine.sources.attributes import negative_labels
-from jax_rank_metrics._engine.sources.host_blocks import HostBlocks, Part
+from jax_rank_metrics._engine.metrics import spec
+from jax_rank_metrics._engine.ordering import outranking
+from jax_rank_metrics._engine.sources import attributes, host_blocks
 from jax_rank_metrics._engine.states.exposure import Exposure
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.arithmetic import where_kept
-from jax_rank_metrics._ground.gains import overflow_message
-from jax_rank_metrics._ground.optional import import_optional
-from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._ground import arithmetic, gains, inputs, optional, types
 from jax_rank_metrics._names import directions
-from jax_rank_metrics._runs.drivers import programs
-from jax_rank_metrics._runs.drivers.batching import Batch
+from jax_rank_metrics._runs.drivers import batching, programs, scorers
 from jax_rank_metrics._runs.drivers.interactions import QUERY, USER
 from jax_rank_metrics._runs.drivers.jobs import EvaluationJob
-from jax_rank_metrics._runs.drivers.scorers import Embeddings
 from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._values import on_host, per_list
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.on_host import HostSums
-from jax_rank_metrics._values.per_list import PerList, undefined_unless, weighed_by
 from jax_rank_metrics._values.remarks import read_in_one_order, remark_on_grades
 
 T = TypeVar("T")
@@ -56,7 +48,7 @@ _WHY_UNDEFINED = {
 Progress = Callable[[int, int], object]
 
 # Batches and their results, fetched to the host.
-Results = Iterator[tuple[Batch, programs.BatchResult]]
+Results = Iterator[tuple[batching.Batch, programs.BatchResult]]
 
 
 class Values(NamedTuple):
@@ -67,7 +59,7 @@ class Values(NamedTuple):
         items: `[queries, k]`, the ids of the first items; −1 where there are no more.
     """
 
-    lists: list[PerList]
+    lists: list[per_list.PerList]
     items: np.ndarray
 
     @classmethod
@@ -88,7 +80,7 @@ class Values(NamedTuple):
         jax.tree.map(write, self, values)
 
     def counted(
-        self, undefined: Undefined, weights: np.ndarray | None, num_metrics: int
+        self, undefined: types.Undefined, weights: np.ndarray | None, num_metrics: int
     ) -> "Values":
         """Returns values as they enter means: with weights, without those left out.
 
@@ -108,7 +100,7 @@ class Values(NamedTuple):
         ]
         if weights is not None:
             weights = weights.astype(np.float32)
-            lists = [weighed_by(values, weights) for values in lists]
+            lists = [per_list.weighed_by(values, weights) for values in lists]
         if undefined != "skip":
             return Values(lists, self.items)
         defined = [values.defined for values in lists[:num_metrics]]
@@ -116,9 +108,10 @@ class Values(NamedTuple):
         defined = [array.any(tuple(range(1, array.ndim))) for array in defined]
         is_counted = functools.reduce(operator.or_, defined)
         lists[num_metrics:] = [
-            undefined_unless(values, is_counted) for values in lists[num_metrics:]
+            per_list.undefined_unless(values, is_counted)
+            for values in lists[num_metrics:]
         ]
-        return Values(lists, where_kept(is_counted, self.items, -1))
+        return Values(lists, arithmetic.where_kept(is_counted, self.items, -1))
 
 
 class Sums(NamedTuple):
@@ -131,7 +124,7 @@ class Sums(NamedTuple):
         num_empty: How many queries found nothing.
     """
 
-    of_means: list[HostSums]
+    of_means: list[on_host.HostSums]
     is_defined: np.ndarray
     counts: np.ndarray | None
     num_empty: int
@@ -148,7 +141,7 @@ class Sums(NamedTuple):
             num_items: The number of items; None if nobody asks for their counts.
         """
         of_means = [
-            HostSums.of_lists(lists, kind)
+            on_host.HostSums.of_lists(lists, kind)
             for lists, kind in zip(values.lists, kinds, strict=True)
         ]
         is_defined = np.array([lists.defined.any() for lists in values.lists], bool)
@@ -178,8 +171,8 @@ class Sums(NamedTuple):
 def run(
     job: EvaluationJob,
     catalog: programs.CatalogArrays,
-    batches: list[Batch],
-    undefined: Undefined,
+    batches: list[batching.Batch],
+    undefined: types.Undefined,
     progress: bool | Progress,
     list_weights: Any = None,
     keeps_lists: bool = True,
@@ -222,7 +215,7 @@ def run(
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     values, sums, has_inf, num_tied = None, None, np.zeros(num_queries, bool), 0
     with reporting(progress, job.unit[1]) as report:
-        in_parts = isinstance(job.scorer.items, HostBlocks)
+        in_parts = isinstance(job.scorer.items, host_blocks.HostBlocks)
         measured = _over_parts if in_parts else _over_batches
         for batch, result in measured(job, catalog, batches, mask, report):
             is_query = batch.indices >= 0
@@ -280,7 +273,7 @@ def run(
     return evaluation, exposure, has_inf
 
 
-def _signatures(job: EvaluationJob, undefined: Undefined) -> dict[str, Signature]:
+def _signatures(job: EvaluationJob, undefined: types.Undefined) -> dict[str, Signature]:
     """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
     options, scores = job.options, jax.dtypes.canonicalize_dtype(float).name
     choices = {"negative": "error", "undefined": undefined, "nan": "error"}
@@ -296,7 +289,7 @@ def _signatures(job: EvaluationJob, undefined: Undefined) -> dict[str, Signature
 
 def _remarks(
     job: EvaluationJob,
-    undefined: Undefined,
+    undefined: types.Undefined,
     states: dict[str, Mean],
     is_defined: np.ndarray,
 ) -> list[str]:
@@ -323,7 +316,7 @@ def _remarks(
     return remarks
 
 
-def _why_undefined(job: EvaluationJob, bounds: Iterable[Bound]) -> str:
+def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
     """Returns why metrics are undefined for all queries: their thresholds, or what is."""
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
@@ -345,9 +338,9 @@ def _message(
     if fault == programs.Fault.NAN:
         return job.scorer.nan_message(name, row, mask)
     if fault == programs.Fault.NEGATIVE:
-        return negative_labels(name)
+        return attributes.negative_labels(name)
     if fault == programs.Fault.GAINS:
-        return overflow_message(name)
+        return gains.overflow_message(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
         "for chance read the rank of the only one; leave these metrics out, or pass one "
@@ -358,7 +351,7 @@ def _message(
 def _over_batches(
     job: EvaluationJob,
     catalog: programs.CatalogArrays,
-    batches: list[Batch],
+    batches: list[batching.Batch],
     mask: np.ndarray | None,
     report: Progress,
 ) -> Results:
@@ -369,7 +362,7 @@ def _over_batches(
         # Each batch brings the embeddings of its own candidates; the program has no items.
         program, num_items = programs.measure_candidates, 0
         catalog = catalog._replace(item_mask=None)
-    elif isinstance(job.scorer, Embeddings):
+    elif isinstance(job.scorer, scorers.Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
@@ -388,7 +381,7 @@ def _over_batches(
 def _over_parts(
     job: EvaluationJob,
     catalog: programs.CatalogArrays,
-    batches: list[Batch],
+    batches: list[batching.Batch],
     mask: np.ndarray | None,
     report: Progress,
 ) -> Results:
@@ -402,7 +395,7 @@ def _over_parts(
     blocks, run_batch = job.scorer.items, functools.partial(programs.run_batch, devices)
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
 
-    def put(part: Part) -> programs.CatalogArrays:
+    def put(part: host_blocks.Part) -> programs.CatalogArrays:
         of_part = catalog._replace(
             items=inputs.real("items", part.items),
             item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
@@ -412,7 +405,7 @@ def _over_parts(
         return programs.put_catalog(devices, of_part, 0)
 
     # Programs begin and end with some part of the items, of which they read the shape.
-    last_part = put(Part(blocks.example, np.ones(1, bool), 0))
+    last_part = put(host_blocks.Part(blocks.example, np.ones(1, bool), 0))
     num_items = blocks.num_items
     known = options._replace(num_items=num_items)
     states = [
@@ -423,7 +416,7 @@ def _over_parts(
         if program is programs.count:
             # From 0 on, how many items score above each relevant one: [batch, relevant].
             states = [
-                state._replace(counts=Outranking.zeros(state.keys.shape))
+                state._replace(counts=outranking.Outranking.zeros(state.keys.shape))
                 for state in states
             ]
         for part in blocks.parts(options.block_size):
@@ -475,7 +468,7 @@ def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
         ModuleNotFoundError: if it is True and rich is not installed.
     """
     if progress is True:
-        bars = import_optional("rich.progress", "progress=True", "demo")
+        bars = optional.import_optional("rich.progress", "progress=True", "demo")
         with bars.Progress(*bars.Progress.get_default_columns()) as bar:
             task = bar.add_task(unit)
             yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -7,24 +7,16 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics._engine.calls import binding
-from jax_rank_metrics._engine.sources.attributes import by_attributes, refuse_numbers
+from jax_rank_metrics._engine.sources import attributes, similarities
+from jax_rank_metrics._engine.sources.attributes import by_attributes
 from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
-from jax_rank_metrics._engine.sources.similarities import SimilarityFn, SimilarityName
 from jax_rank_metrics._ground import inputs, types
-from jax_rank_metrics._runs.drivers import programs, remarks
+from jax_rank_metrics._runs.drivers import engine, jobs, programs, remarks, scorers
 from jax_rank_metrics._runs.drivers.devices import Devices, read_devices
-from jax_rank_metrics._runs.drivers.engine import MAX_ITEMS, Progress, run
 from jax_rank_metrics._runs.drivers.interactions import (
     QUERY,
     RawInteractions,
     Vocabulary,
-)
-from jax_rank_metrics._runs.drivers.jobs import (
-    EvaluationJob,
-    Options,
-    block_size_for,
-    make_options,
-    read_groups,
 )
 from jax_rank_metrics._runs.drivers.judgements import (
     Judgements,
@@ -32,7 +24,6 @@ from jax_rank_metrics._runs.drivers.judgements import (
     global_arguments,
     read_judgements,
 )
-from jax_rank_metrics._runs.drivers.scorers import read_scorer
 from jax_rank_metrics._runs.evaluation import Evaluation
 
 
@@ -42,7 +33,7 @@ def evaluate_embeddings(
     items: Any,
     relevant: RawInteractions | by_attributes,
     *,
-    similarity: SimilarityName | SimilarityFn = "dot",
+    similarity: similarities.SimilarityName | similarities.SimilarityFn = "dot",
     candidates: RawInteractions | None = None,
     exclude_self: bool = False,
     exclude: RawInteractions | None = None,
@@ -61,7 +52,7 @@ def evaluate_embeddings(
     queries_axis: types.AxisNames | None = None,
     items_axis: types.AxisNames | None = None,
     keep_lists: bool = True,
-    progress: bool | Progress = False,
+    progress: bool | engine.Progress = False,
 ) -> Evaluation:
     """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
 
@@ -217,7 +208,7 @@ def evaluate_embeddings(
     Evaluation(precision@1 0.250, 4 queries)
     """
     inputs.option("undefined", undefined, types.Undefined)
-    options, key = make_options(metrics, k, block_size, ties, key)
+    options, key = jobs.make_options(metrics, k, block_size, ties, key)
     ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
     item_mask, item_groups = ids[1].ordered(
         item_mask=item_mask, item_groups=item_groups
@@ -227,12 +218,12 @@ def evaluate_embeddings(
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     gallery, has_candidates = queries if exclude_self else None, candidates is not None
     per_item = gallery, item_mask, item_groups, *attributes_of_items(relevant)
-    scorer = read_scorer(
+    scorer = scorers.read_scorer(
         queries, items, similarity, devices, ids, per_item, has_candidates, block_size
     )
     shape = num_queries, num_items = (
         scorer.queries.shape[0],
-        scorer.num_items or MAX_ITEMS,
+        scorer.num_items or engine.MAX_ITEMS,
     )
     ids[0].check_size(num_queries)
     ids[1].check_size(num_items)
@@ -242,13 +233,13 @@ def evaluate_embeddings(
     if isinstance(scorer.items, HostBlocks):
         _refuse_unreadable(options, devices, judgements, scorer.items)
     # Labels by attributes may need all items in one block, which ids never do.
-    block_size = block_size or block_size_for(options, judgements, num_items)
+    block_size = block_size or jobs.block_size_for(options, judgements, num_items)
     options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
     catalog = programs.CatalogArrays(
         item_mask=inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, options, num_items),
+        groups=jobs.read_groups(item_groups, options, num_items),
     )
     scorer.check(block_size, catalog.item_mask)
     rows, texts = np.arange(num_queries), []
@@ -257,16 +248,18 @@ def evaluate_embeddings(
     if (scores := remarks.scores_of_function(scorer, block_size)) is not None:
         arguments = scores, judgements, catalog.item_mask, QUERY
         texts += remarks.on_infinite(*arguments) + remarks.on_order(*arguments)
-    job = EvaluationJob(options, scorer, judgements, rows, ids, QUERY, batch_size, key)
+    job = jobs.EvaluationJob(
+        options, scorer, judgements, rows, ids, QUERY, batch_size, key
+    )
     batches = job.batches(num_items)
-    evaluation, *_ = run(
+    evaluation, *_ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
     return dataclasses.replace(evaluation, query_ids=ids[0].ids)
 
 
 def _refuse_unreadable(
-    options: Options, devices: Devices, judgements: Judgements, blocks: HostBlocks
+    options: jobs.Options, devices: Devices, judgements: Judgements, blocks: HostBlocks
 ) -> None:
     """Raises `ValueError` where blocks cannot be read as a call needs them."""
     if devices.items_axis is not None:
@@ -280,7 +273,7 @@ def _refuse_unreadable(
             "memory, of which candidates are gathered"
         )
     if (dtype := judgements.label_dtype) is not None:
-        refuse_numbers(dtype, "items as one array in memory")
+        attributes.refuse_numbers(dtype, "items as one array in memory")
     if options.whole_list_metrics and judgements.label_fn is not None:
         raise ValueError(
             "relevant is by attributes, items come in blocks, and a metric has no "

@@ -10,17 +10,12 @@ import numpy as np
 
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._ground import inputs, types
-from jax_rank_metrics._runs.drivers.devices import Devices
-from jax_rank_metrics._runs.drivers.engine import Progress, reporting, run
+from jax_rank_metrics._runs.drivers import devices, engine, jobs, nan_causes, programs
 from jax_rank_metrics._runs.drivers.interactions import NO_IDS, SparseRows, Unit
-from jax_rank_metrics._runs.drivers.jobs import EvaluationJob, make_options
 from jax_rank_metrics._runs.drivers.judgements import Judgements
-from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES
-from jax_rank_metrics._runs.drivers.programs import CatalogArrays
 from jax_rank_metrics._runs.drivers.scorers import Scores
 from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.remarks import infinite_scores
+from jax_rank_metrics._values import mean, remarks
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
@@ -60,7 +55,7 @@ class LinkEvaluation(Evaluation):
 
     def by(
         self, groups: Iterable[Hashable] | None = None
-    ) -> dict[Hashable, dict[str, Mean]]:
+    ) -> dict[Hashable, dict[str, mean.Mean]]:
         """Returns the states of each relation, or of other groups of lists.
 
         Args:
@@ -93,7 +88,7 @@ def evaluate_links(
     ties: types.Ties | None = None,
     key: types.Key | None = None,
     undefined: types.Undefined = "zero",
-    progress: bool | Progress = False,
+    progress: bool | engine.Progress = False,
 ) -> dict[str, LinkEvaluation]:
     """Evaluates link prediction in a knowledge graph, on both sides, filtered.
 
@@ -182,17 +177,17 @@ def evaluate_links(
         )
     num_entities = inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
-    options, key = make_options(metrics, k, num_entities, ties, key, **flags)
+    options, key = jobs.make_options(metrics, k, num_entities, ties, key, **flags)
     options = options._replace(ties=options.ties_of_places)  # ids that tie go by id
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
     rows, evaluations, have_inf = np.arange(len(triples)), {}, []
-    with reporting(progress, LIST[1]) as report:
+    with engine.reporting(progress, LIST[1]) as report:
         for side, first in zip(SIDES, (0, rows.size), strict=True):
             scorer = LinkScores(
-                Devices(),
+                devices.Devices(),
                 function=score_fn,
                 side=side,
                 triples=triples,
@@ -201,12 +196,12 @@ def evaluate_links(
             judgements = judgements_of(side, triples, all_known, num_entities)
             # Each side draws ties of its own.
             own_key = None if key is None else jax.random.fold_in(key, first)
-            job = EvaluationJob(
+            job = jobs.EvaluationJob(
                 options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
             )
-            evaluation, _, has_inf = run(
+            evaluation, _, has_inf = engine.run(
                 job,
-                CatalogArrays(),
+                programs.CatalogArrays(),
                 job.batches(num_entities),
                 undefined,
                 lambda done, _, first=first: report(first + done, 2 * rows.size),
@@ -218,7 +213,7 @@ def evaluate_links(
     if not (lists := np.flatnonzero(have_inf)).size:
         return evaluations
     example = f"{lists.size} of {2 * rows.size} lists"
-    remark = infinite_scores(f"{example}, as in list {lists[0]}")
+    remark = remarks.infinite_scores(f"{example}, as in list {lists[0]}")
     warnings.warn(remark, stacklevel=2)
     return {
         side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, remark))
@@ -246,7 +241,7 @@ class LinkScores(Scores):
         self._num_items = self.num_entities
         self.scores_of = "the scores of score_fn for"
         self.nan_cause = f"return numbers where the {self.side} is predicted "
-        self.nan_cause += f"({INFINITIES})"
+        self.nan_cause += f"({nan_causes.INFINITIES})"
 
     def query_name(self, unit: Unit, row: int) -> str:
         """Returns what messages call a list: the triple that it predicts."""

@@ -12,9 +12,8 @@ from jax.sharding import Mesh
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.states.exposure import Exposure
 from jax_rank_metrics._ground import inputs, types
-from jax_rank_metrics._runs.drivers import programs, remarks
+from jax_rank_metrics._runs.drivers import engine, programs, remarks
 from jax_rank_metrics._runs.drivers.devices import read_devices
-from jax_rank_metrics._runs.drivers.engine import Progress, run
 from jax_rank_metrics._runs.drivers.interactions import (
     USER,
     RawInteractions,
@@ -90,7 +89,7 @@ def evaluate_users(
     queries_axis: types.AxisNames | None = None,
     items_axis: types.AxisNames | None = None,
     keep_lists: bool = True,
-    progress: bool | Progress = False,
+    progress: bool | engine.Progress = False,
 ) -> UserEvaluation:
     """Evaluates a recommender for all its users, in batches, over the whole catalogue.
 
@@ -255,7 +254,7 @@ def evaluate_users(
     )
     if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
         texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
-    evaluation, exposure, _ = run(
+    evaluation, exposure, _ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
     assert exposure is not None  # it is that of users

@@ -8,9 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
-from jax_rank_metrics._ground.messages import short_errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Vocabulary:
     ids: np.ndarray | None = None
 
     @classmethod
-    @short_errors()
+    @messages.short_errors()
     def of(cls, name: str, ids: Any) -> "Vocabulary":
         """Reads an argument, of which None says that rows are known by their numbers.
 
@@ -482,7 +481,7 @@ def check_known_items(
     )
 
 
-@short_errors()
+@messages.short_errors()
 def read_interactions(
     unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
 ) -> dict[str, Interactions]:
@@ -494,7 +493,7 @@ def read_interactions(
     }
 
 
-@short_errors()
+@messages.short_errors()
 def read_users(
     users: Any,
     interactions: Mapping[str, Interactions],

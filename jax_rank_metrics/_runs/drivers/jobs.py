@@ -7,22 +7,10 @@ import numpy as np
 
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.items import GROUPS
-from jax_rank_metrics._engine.metrics.run import check_columns
-from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.sources.attributes import LabelFn
-from jax_rank_metrics._engine.sources.lists import resolve
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import AxisNames, ItemGroups, Key, Ties
-from jax_rank_metrics._runs.drivers.batching import (
-    Batch,
-    Cost,
-    QueryBatch,
-    batch_size_for,
-    batches_by_width,
-    make_batches,
-    pad_rows,
-    query_parts,
-)
+from jax_rank_metrics._engine.metrics import run, spec
+from jax_rank_metrics._engine.sources import attributes, lists
+from jax_rank_metrics._ground import inputs, types
+from jax_rank_metrics._runs.drivers import batching
 from jax_rank_metrics._runs.drivers.devices import Devices
 from jax_rank_metrics._runs.drivers.interactions import USER, Unit, Vocabularies
 from jax_rank_metrics._runs.drivers.judgements import Judgements
@@ -60,31 +48,31 @@ class Options(NamedTuple):
             in one block, has a score of −∞.
     """
 
-    bounds: tuple[Bound, ...]
+    bounds: tuple[spec.Bound, ...]
     k: int
     block_size: int
-    ties: Ties | None
-    label_fn: LabelFn | None = None
-    items_axis: AxisNames | None = None
+    ties: types.Ties | None
+    label_fn: attributes.LabelFn | None = None
+    items_axis: types.AxisNames | None = None
     num_items: int | None = None
     counts_all: bool = False
     skips_inf: bool = False
     finds_inf: bool = False
 
     @property
-    def top_k_metrics(self) -> tuple[Bound, ...]:
+    def top_k_metrics(self) -> tuple[spec.Bound, ...]:
         """The metrics of the first ranks, which read the top-k."""
         bounds = () if self.counts_all else self.bounds
         return tuple(bound for bound in bounds if bound.depth)
 
     @property
-    def whole_list_metrics(self) -> tuple[Bound, ...]:
+    def whole_list_metrics(self) -> tuple[spec.Bound, ...]:
         """The metrics for which places are counted, such as those of whole lists."""
         return tuple(
             bound for bound in self.bounds if self.counts_all or bound.depth is None
         )
 
-    def reads_hash(self, bound: Bound) -> bool:
+    def reads_hash(self, bound: spec.Bound) -> bool:
         """Whether a metric reads tied items in an order by hash."""
         return self.ties is None and bound.tie_reading == "order"
 
@@ -134,9 +122,9 @@ class EvaluationJob(NamedTuple):
     @property
     def parts(self) -> np.ndarray:
         """Which part of the devices has which query; see `query_parts`."""
-        return query_parts(self.devices, self.rows, self.scorer.queries)
+        return batching.query_parts(self.devices, self.rows, self.scorer.queries)
 
-    def batches(self, num_items: int) -> list[Batch]:
+    def batches(self, num_items: int) -> list[batching.Batch]:
         """Divides the queries into batches of similar numbers of ids, or of candidates.
 
         Args:
@@ -145,7 +133,7 @@ class EvaluationJob(NamedTuple):
         scorer, num_queries = self.scorer, self.rows.size
         if self.judgements.membership is not None:
             row_size = scorer.numbers_per_pair
-            max_size = batch_size_for(num_queries, self.batch_size)
+            max_size = batching.batch_size_for(num_queries, self.batch_size)
 
             def size_for(width: int) -> int:
                 size = bounded(max_size, width * row_size, min_size=1)
@@ -154,7 +142,7 @@ class EvaluationJob(NamedTuple):
             # Lists of similar lengths share a batch: vectors of padding are gathered too.
             widths = np.diff(self.judgements.membership.indptr)
             cost = NANOSECONDS_A_NUMBER * row_size
-            return list(batches_by_width(widths, size_for, cost, self.parts))
+            return list(batching.batches_by_width(widths, size_for, cost, self.parts))
         # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
         # are none.
         lengths = np.zeros((num_queries, 2), np.int64)
@@ -165,17 +153,21 @@ class EvaluationJob(NamedTuple):
                 lengths[:, column] = np.diff(rows.indptr)
         block_size = self.options.block_size
         row_size = scorer.numbers_per_query(block_size, num_items)
-        size = batch_size_for(num_queries, self.batch_size, row_size)
+        size = batching.batch_size_for(num_queries, self.batch_size, row_size)
         if not isinstance(scorer, Scores):  # of these, the caller chooses how many
             size = bounded(size, row_size)
         num_blocks = (
             -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
         )
-        cost = Cost(num_items, num_blocks, bool(self.options.whole_list_metrics))
+        cost = batching.Cost(
+            num_items, num_blocks, bool(self.options.whole_list_metrics)
+        )
         size = self.devices.batch_size(size)
-        return list(make_batches(lengths, size, cost, self.parts))
+        return list(batching.make_batches(lengths, size, cost, self.parts))
 
-    def arrays(self, number: int, batch: Batch, mask: np.ndarray | None) -> QueryBatch:
+    def arrays(
+        self, number: int, batch: batching.Batch, mask: np.ndarray | None
+    ) -> batching.QueryBatch:
         """Returns the arrays of a batch, of NumPy where they are put on devices together.
 
         Args:
@@ -190,16 +182,16 @@ class EvaluationJob(NamedTuple):
         tie_ids = rows.astype(np.int32) if key is None and self.unit == USER else None
         if judged.membership is not None:
             width = batch.widths[1]
-            ids, labels = pad_rows(judged.listed_labels, indices, width)
-            _, membership = pad_rows(judged.membership, indices, width)
+            ids, labels = batching.pad_rows(judged.listed_labels, indices, width)
+            _, membership = batching.pad_rows(judged.membership, indices, width)
             if mask is not None:
                 is_listed = mask[ids]
                 ids = np.where(is_listed, ids, -1)
                 labels, membership = labels * is_listed, membership * is_listed
             vectors, items = scorer.pairs(rows, ids)
-            arrays = QueryBatch(indices, vectors, key, tie_ids, ids, labels)
+            arrays = batching.QueryBatch(indices, vectors, key, tie_ids, ids, labels)
             return arrays._replace(items=items, membership=membership.astype(np.int8))
-        arrays = QueryBatch(
+        arrays = batching.QueryBatch(
             indices,
             scorer.rows(rows),
             key,
@@ -212,16 +204,16 @@ class EvaluationJob(NamedTuple):
             ),
         )
         if judged.relevant is not None:
-            ids, labels = pad_rows(judged.relevant, indices, batch.widths[1])
+            ids, labels = batching.pad_rows(judged.relevant, indices, batch.widths[1])
             arrays = arrays._replace(listed_ids=ids, labels=labels)
         if judged.exclude is not None:
-            ids, _ = pad_rows(judged.exclude, indices, batch.widths[0])
+            ids, _ = batching.pad_rows(judged.exclude, indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)
         return arrays
 
 
 def read_groups(
-    item_groups: ItemGroups | jax.Array | None,
+    item_groups: types.ItemGroups | jax.Array | None,
     options: Options,
     num_items: int | None,
 ) -> jax.Array | None:
@@ -249,7 +241,7 @@ def read_groups(
                 "not known"
             )
     columns = () if groups is None else (GROUPS,)
-    check_columns(options.bounds, columns, allow_unread=True)
+    run.check_columns(options.bounds, columns, allow_unread=True)
     reads_groups = any(GROUPS in bound.spec.columns for bound in options.bounds)
     if groups is not None and not reads_groups:
         raise ValueError(
@@ -262,8 +254,8 @@ def make_options(
     metrics: binding.Metrics,
     k: int | None,
     block_size: int | None,
-    ties: Ties | None,
-    key: Key | None,
+    ties: types.Ties | None,
+    key: types.Key | None,
     **flags: Any,
 ) -> tuple[Options, jax.Array | None]:
     """Checks the options that all batches share; see `Options`.
@@ -282,10 +274,10 @@ def make_options(
     Returns:
         The options, and the key of random ties or None, which is no static argument.
     """
-    bounds, (policy, key) = binding.bind_all(metrics), resolve(ties, key)
+    bounds, (policy, key) = binding.bind_all(metrics), lists.resolve(ties, key)
     block_size = 1 if block_size is None else block_size
     block_size = inputs.positive_integer("block_size", block_size)
-    name = cast(Ties | None, policy.name)
+    name = cast(types.Ties | None, policy.name)
     options = Options(bounds, 0, block_size, name, **flags)
     if k is None and not options.top_k_metrics and not options.counts_all:
         raise ValueError(

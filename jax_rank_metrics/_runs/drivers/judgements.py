@@ -6,14 +6,14 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics._engine.sources import host_blocks
 from jax_rank_metrics._engine.sources.attributes import (
     LabelFn,
     by_attributes,
     label_dtype,
     read_attributes,
 )
-from jax_rank_metrics._engine.sources.host_blocks import is_in_blocks
-from jax_rank_metrics._ground.types import Arrays
+from jax_rank_metrics._ground import types
 from jax_rank_metrics._runs.drivers.devices import Argument, Devices
 from jax_rank_metrics._runs.drivers.interactions import (
     QUERY,
@@ -53,8 +53,8 @@ class Judgements(NamedTuple):
     listed_labels: SparseRows | None = None
     membership: SparseRows | None = None
     label_fn: LabelFn | None = None
-    query_attributes: Arrays = None
-    item_attributes: Arrays = None
+    query_attributes: types.Arrays = None
+    item_attributes: types.Arrays = None
 
     @classmethod
     def of(
@@ -169,7 +169,7 @@ def global_arguments(
         relevant: The argument, of which attributes may be global.
     """
     # Arrays over queries are cut over one axis, and arrays over items over the other.
-    arrays, in_blocks = {"queries": queries}, is_in_blocks(items)
+    arrays, in_blocks = {"queries": queries}, host_blocks.is_in_blocks(items)
     if not in_blocks:
         arrays["items"] = items
     if isinstance(relevant, by_attributes):

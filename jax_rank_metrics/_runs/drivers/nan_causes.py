@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
+from jax_rank_metrics._engine.sources import host_blocks
 from jax_rank_metrics._engine.sources.tokens import TokenItems
-from jax_rank_metrics._runs.drivers.devices import is_global
+from jax_rank_metrics._runs.drivers import devices
 
 # How messages name what numbers make NaN, beside NaN itself.
 INFINITIES = "inf − inf and inf/inf are nan"
@@ -64,7 +64,7 @@ class Vectors(NamedTuple):
             for index, tokens in enumerate(blocks):
                 is_read = self.mask is None or bool(self.mask[index])
                 yield index, tokens[None], np.array([is_read])
-        elif not isinstance(blocks, HostBlocks):
+        elif not isinstance(blocks, host_blocks.HostBlocks):
             yield 0, blocks, self.mask
         elif blocks.is_repeatable:  # an iterator has been read, and says nothing
             for part in blocks.parts(1):
@@ -96,7 +96,7 @@ def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
 def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
     """Counts the vectors with numbers of a kind, and finds the first of them."""
     # Of a global array, no process may read all parts: the devices look for it.
-    if is_global(values):
+    if devices.is_global(values):
         return _find_on_mesh(kind, values, mask)
     mask = mask if mask is None else np.asarray(mask)
     return _count(np, kind, np.asarray(values), mask)

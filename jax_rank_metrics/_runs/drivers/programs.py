@@ -30,31 +30,22 @@ from jax import lax
 from jax_rank_metrics._engine.formulas.diversity import intra_list_diversity
 from jax_rank_metrics._engine.formulas.popularity import novelty, popularity
 from jax_rank_metrics._engine.items import GROUPS
-from jax_rank_metrics._engine.metrics.run import read_ranking
-from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.metrics import run, spec
+from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ordering.keys import seeds_of
-from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ranking import RankingData, data_of
+from jax_rank_metrics._engine.sources import blocks, item_groups, labelled_catalog, rank
 from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
-from jax_rank_metrics._engine.sources.blocks import Catalog
-from jax_rank_metrics._engine.sources.item_groups import memberships_of
-from jax_rank_metrics._engine.sources.labelled_catalog import (
-    rank_labelled,
-    rank_labelled_twice,
-)
 from jax_rank_metrics._engine.sources.list_arguments import checked
 from jax_rank_metrics._engine.sources.lists import Relevant
-from jax_rank_metrics._engine.sources.rank import rank_checked
 from jax_rank_metrics._engine.sources.similarities import Similarity, products
 from jax_rank_metrics._engine.sources.streams import Stream, StreamState
-from jax_rank_metrics._ground import meshes
-from jax_rank_metrics._ground.one_off import one_off_jit
-from jax_rank_metrics._ground.types import Arrays, AxisNames
+from jax_rank_metrics._ground import meshes, one_off, types
+from jax_rank_metrics._runs.drivers import judgements
 from jax_rank_metrics._runs.drivers.batching import QueryBatch
 from jax_rank_metrics._runs.drivers.devices import EVERYWHERE, Array, Devices, Specs
 from jax_rank_metrics._runs.drivers.jobs import Options
-from jax_rank_metrics._runs.drivers.judgements import Membership
-from jax_rank_metrics._values.per_list import PerList
+from jax_rank_metrics._values import per_list
 
 R = TypeVar("R")
 
@@ -86,7 +77,7 @@ class CatalogArrays(NamedTuple):
     item_mask: jax.Array | None = None
     counts: jax.Array | None = None
     features: jax.Array | None = None
-    attributes: Arrays = None
+    attributes: types.Arrays = None
     similarity: Similarity = Similarity(products)
     groups: jax.Array | None = None
     first_id: Array | None = None
@@ -112,14 +103,14 @@ def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
 
 def measures_of_ids(
     options: Options, catalog: CatalogArrays
-) -> dict[str, Callable[[jax.Array], PerList]]:
+) -> dict[str, Callable[[jax.Array], per_list.PerList]]:
     """Returns what is measured beside the metrics, of the ids of the first items.
 
     "popularity@k" and "novelty@k" if the catalogue has counts, and
     "intra_list_diversity@k" if it has features, with the k of the options.
     """
     counts, features = catalog.counts, catalog.features
-    measures: dict[str, Callable[[jax.Array], PerList]] = {}
+    measures: dict[str, Callable[[jax.Array], per_list.PerList]] = {}
     if counts is not None:
         measures["popularity"] = lambda ids: popularity(ids, counts)
         measures["novelty"] = lambda ids: novelty(ids, counts)
@@ -131,7 +122,7 @@ def measures_of_ids(
 
 def catalog_of(
     options: Options, catalog: CatalogArrays, queries: QueryBatch
-) -> Catalog:
+) -> blocks.Catalog:
     """Returns the items, or a part of them, and what a batch looks for."""
 
     def as_array(values: Array | None) -> jax.Array | None:
@@ -139,10 +130,10 @@ def catalog_of(
 
     rows, weights = jnp.asarray(queries.rows), list_weights(queries)
     if catalog.items is None:
-        source = Catalog.of_scores(rows)
+        source = blocks.Catalog.of_scores(rows)
     else:
         items = jnp.asarray(catalog.items)
-        source = Catalog(rows, items, catalog.similarity, options.block_size)
+        source = blocks.Catalog(rows, items, catalog.similarity, options.block_size)
     # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
     if options.label_fn is not None:
@@ -163,7 +154,7 @@ def catalog_of(
         item_mask=catalog.item_mask,
         list_weights=weights,
         depth=options.depth or None,
-        policy=Policy(options.ties, _tie_seeds(queries)),
+        policy=policies.Policy(options.ties, _tie_seeds(queries)),
         key=queries.key,
         items_axis=options.items_axis,
         first_id=0 if catalog.first_id is None else jnp.asarray(catalog.first_id),
@@ -184,7 +175,7 @@ class BatchResult(NamedTuple):
             hash, which may change its value; None if no metric does.
     """
 
-    lists: list[PerList]
+    lists: list[per_list.PerList]
     items: jax.Array
     faults: jax.Array
     has_inf: jax.Array | None = None
@@ -194,7 +185,7 @@ class BatchResult(NamedTuple):
 def read_by_metrics(
     options: Options,
     catalog: CatalogArrays,
-    readings: Iterable[tuple[tuple[Bound, ...], RankingData]],
+    readings: Iterable[tuple[tuple[spec.Bound, ...], RankingData]],
     ids: jax.Array,
 ) -> BatchResult:
     """Lets metrics read the rankings of a batch.
@@ -212,7 +203,7 @@ def read_by_metrics(
             by_label = not any(bound.spec.columns for bound in readers)
             ties = data.items_held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
-        reading, of_data = read_ranking(bounds, data), jnp.zeros_like(faults)
+        reading, of_data = run.read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
             of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
         if reading.overflowing is not None:
@@ -240,9 +231,9 @@ def measure_catalog(
             stream_state = stream.under(options.ties_of_places).counted(stream_state)
         rankings = _rankings_of(options, stream, stream_state, num_items)
     elif options.whole_list_metrics:
-        rankings = rank_labelled_twice(source, options.ties_of_places)
+        rankings = labelled_catalog.rank_labelled_twice(source, options.ties_of_places)
     else:
-        rankings = rank_labelled(source), None
+        rankings = labelled_catalog.rank_labelled(source), None
     result = _read_rankings(options, catalog, queries, rankings)
     if options.finds_inf:
         result = result._replace(has_inf=source.has_inf())
@@ -329,13 +320,13 @@ def measure_candidates(
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
     # As for a catalogue, items that no label was passed of were not judged.
     membership = jnp.asarray(queries.membership)
-    is_judged = membership & Membership.JUDGED > 0
-    retrieved = membership & Membership.CANDIDATE > 0
+    is_judged = membership & judgements.Membership.JUDGED > 0
+    retrieved = membership & judgements.Membership.CANDIDATE > 0
     if options.skips_inf:
         retrieved &= ~jnp.isneginf(scores)  # integers have none
     columns = {"judged": is_judged, "pooled": is_judged}
     if catalog.groups is not None:
-        columns |= {GROUPS: memberships_of(catalog.groups, listed_ids)}
+        columns |= {GROUPS: item_groups.memberships_of(catalog.groups, listed_ids)}
     lists = checked(
         jnp.asarray(queries.labels),
         scores,
@@ -349,7 +340,7 @@ def measure_candidates(
     ranks = None if options.whole_list_metrics else options.depth
     policy = dataclasses.replace(lists.policy, seeds=_tie_seeds(queries))
     lists = dataclasses.replace(lists, ranks=ranks, policy=policy)
-    ranking = rank_checked(lists)
+    ranking = rank.rank_checked(lists)
     # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : options.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
@@ -442,13 +433,13 @@ def _run(
 
 _STATIC = "devices", "program", "options"
 # Programs that run once for each batch, or part of the items, are worth some optimisation.
-compiled = one_off_jit(_run, _STATIC, level=1)
-quickly_compiled = one_off_jit(_run, _STATIC)
+compiled = one_off.one_off_jit(_run, _STATIC, level=1)
+quickly_compiled = one_off.one_off_jit(_run, _STATIC)
 
 
 def _diversity(
-    ids: jax.Array, features: jax.Array, items_axis: AxisNames | None
-) -> PerList:
+    ids: jax.Array, features: jax.Array, items_axis: types.AxisNames | None
+) -> per_list.PerList:
     """Measures the diversity of items; of features that are cut, only theirs travel."""
     # Ids [[9, 4], [4, −1]] become rows [[0, 1], [2, −1]] of the features that travelled.
     if items_axis is not None:

@@ -16,16 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
+from jax_rank_metrics._engine.sources import similarities
 from jax_rank_metrics._engine.sources.host_blocks import HostBlocks, is_in_blocks
-from jax_rank_metrics._engine.sources.similarities import (
-    Similarity,
-    SimilarityFn,
-    SimilarityName,
-    maxsim,
-    products,
-    read_similarity,
-    scores_of_tokens,
-)
+from jax_rank_metrics._engine.sources.similarities import maxsim, products
 from jax_rank_metrics._engine.sources.tokens import (
     TokenItems,
     Tokens,
@@ -33,15 +26,9 @@ from jax_rank_metrics._engine.sources.tokens import (
     packed_on_host,
 )
 from jax_rank_metrics._ground import inputs, shards
-from jax_rank_metrics._ground.inputs.libraries import is_of_jax
+from jax_rank_metrics._ground.inputs import libraries
+from jax_rank_metrics._runs.drivers import interactions
 from jax_rank_metrics._runs.drivers.devices import Argument, Array, Devices, is_global
-from jax_rank_metrics._runs.drivers.interactions import (
-    NO_IDS,
-    SparseRows,
-    Unit,
-    Vocabularies,
-    Vocabulary,
-)
 from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES, Vectors, nan_message
 
 # Causes of NaN where no vector holds it, and what to pass instead.
@@ -70,7 +57,7 @@ def _scores_of_pairs(queries: jax.Array, items: jax.Array) -> jax.Array:
 
 
 # The similarity of pairs whose scores are known.
-KNOWN_SCORES = Similarity(_scores_of_pairs)
+KNOWN_SCORES = similarities.Similarity(_scores_of_pairs)
 
 
 @dataclasses.dataclass
@@ -95,7 +82,7 @@ class ScoreSource:
     names: tuple[str, str] = ("queries", "items")
     scores_of: str = "the scores of"
     nan_cause: str = OVERFLOW
-    similarity: Similarity = KNOWN_SCORES
+    similarity: similarities.Similarity = KNOWN_SCORES
 
     @property
     def num_rows(self) -> int | None:
@@ -151,7 +138,7 @@ class ScoreSource:
             item_mask: `[items]` bool, the items that are read; None for all.
         """
 
-    def query_name(self, unit: Unit, row: int) -> str:
+    def query_name(self, unit: interactions.Unit, row: int) -> str:
         """Returns what messages call a query by its row, such as "user 7"."""
         return f"{unit[0]} {row}"
 
@@ -279,7 +266,7 @@ class Sparse(ScoreSource):
     """
 
     @functools.cached_property
-    def _by_dims(self) -> SparseRows:
+    def _by_dims(self) -> interactions.SparseRows:
         # [dims, items]: scipy finds the items of each entry of a query in a row.
         return self.items.T.tocsr()
 
@@ -319,7 +306,9 @@ class LateInteraction(ScoreSource):
         block_size: How many items are scored at a time.
     """
 
-    similarity: Similarity = Similarity(maxsim)  # of pairs: devices have their tokens
+    similarity: similarities.Similarity = similarities.Similarity(
+        maxsim
+    )  # of pairs: devices have their tokens
     block_size: int = BLOCK_SIZE
 
     @property
@@ -358,7 +347,9 @@ def _token_program(devices: Devices) -> Callable[..., jax.Array]:
     """Returns the program that scores a block, each device with its own part."""
     of_tokens = PartitionSpec(None, devices.items_axis)
     in_specs = (devices.of_queries, of_tokens, of_tokens)
-    return jax.jit(devices.map(scores_of_tokens, in_specs, devices.of_scores))
+    return jax.jit(
+        devices.map(similarities.scores_of_tokens, in_specs, devices.of_scores)
+    )
 
 
 def _refuse_parts(listed_rows: object) -> None:
@@ -370,7 +361,9 @@ def _refuse_parts(listed_rows: object) -> None:
         )
 
 
-def read_model(model: Any, devices: Devices, ids: Vocabularies = NO_IDS) -> ScoreSource:
+def read_model(
+    model: Any, devices: Devices, ids: interactions.Vocabularies = interactions.NO_IDS
+) -> ScoreSource:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users.
 
     Args:
@@ -408,7 +401,7 @@ def read_model(model: Any, devices: Devices, ids: Vocabularies = NO_IDS) -> Scor
         items,
         names,
         "the scores of model for",
-        similarity=Similarity(products),
+        similarity=similarities.Similarity(products),
     )
 
 
@@ -435,7 +428,7 @@ def read_vectors(name: str, value: Any, row_ids: np.ndarray | None = None) -> Ar
     return vectors
 
 
-def _matrix(name: str, matrix: Any, *ids: Vocabulary) -> Array:
+def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
     """Returns what `read_vectors` returns, which has to be a matrix.
 
     Args:
@@ -503,7 +496,7 @@ def read_sparse(
     return Sparse(devices, rows, columns)
 
 
-def _rows(name: str, matrix: Any, dtype: np.dtype) -> SparseRows:
+def _rows(name: str, matrix: Any, dtype: np.dtype) -> interactions.SparseRows:
     import scipy.sparse
 
     if matrix.dtype.kind not in "biuf":
@@ -517,7 +510,7 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> SparseRows:
     return rows.astype(dtype, copy=False)
 
 
-def _check_finite(name: str, rows: SparseRows, mask: Any) -> None:
+def _check_finite(name: str, rows: interactions.SparseRows, mask: Any) -> None:
     """Raises if an entry is NaN or infinite: times the zeros of others, it is NaN."""
     entries = np.flatnonzero(~np.isfinite(rows.data))
     indices = np.searchsorted(rows.indptr, entries, side="right") - 1
@@ -535,9 +528,9 @@ def _check_finite(name: str, rows: SparseRows, mask: Any) -> None:
 def read_scorer(
     queries: Any,
     items: Any,
-    similarity: SimilarityName | SimilarityFn,
+    similarity: similarities.SimilarityName | similarities.SimilarityFn,
     devices: Devices,
-    ids: Vocabularies,
+    ids: interactions.Vocabularies,
     per_item: Sequence[Any],
     has_candidates: bool,
     block_size: int | None,
@@ -574,7 +567,7 @@ def read_scorer(
     else:
         example = items = read_vectors("items", items, ids[1].ids)
     # Items stay as they were passed: candidates are gathered from them on the host.
-    scoring = read_similarity(similarity, vectors, example)
+    scoring = similarities.read_similarity(similarity, vectors, example)
     if vectors.ndim != example.ndim and not scoring.is_custom:
         raise ValueError(
             f"queries has shape {vectors.shape} and items has shape {example.shape}; pass "
@@ -594,7 +587,7 @@ def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
             by their numbers of tokens.
     """
     if all(
-        isinstance(tokens, Tokens) and is_of_jax(tokens.vectors)
+        isinstance(tokens, Tokens) and libraries.is_of_jax(tokens.vectors)
         for tokens in (queries, items)
     ):
         return packed("queries", queries), packed("items", items)

@@ -7,24 +7,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax_rank_metrics._ground.messages import argument
-from jax_rank_metrics._runs.files.frames import (
-    ValueColumn,
-    first_true,
-    listed,
-    pl,
-    series,
-)
-from jax_rank_metrics._runs.files.sources import (
-    ZSTD,
-    Source,
-    check_line_ends,
-    check_utf8,
-    half_character,
-    is_packed,
-    quote_line,
-    unpacked,
-)
+from jax_rank_metrics._ground import messages
+from jax_rank_metrics._runs.files import frames, sources
+from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._runs.files.text import ParsedRows, format_without_names, lines_of
 
 MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
@@ -35,7 +20,10 @@ Choose = Callable[[Sequence[str]], Sequence[str]]
 
 
 def _indices(
-    source: Source, header: Sequence[str], choose: Choose, format: str | None = None
+    source: sources.Source,
+    header: Sequence[str],
+    choose: Choose,
+    format: str | None = None,
 ) -> list[int]:
     """Returns the index of each column in the header.
 
@@ -53,19 +41,24 @@ def _indices(
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
-            cure = f"{argument('columns', '')}, the names of query, document and number"
+            names = "the names of query, document and number"
+            cure = f"{messages.argument('columns', '')}, {names}"
             if format is not None:
                 reason = "if the first line holds values instead of names"
-                cure = f"{argument('format', format)}, {reason}"
+                cure = f"{messages.argument('format', format)}, {reason}"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
-                f"{listed(header)[:200]}; pass {cure}"
+                f"{frames.listed(header)[:200]}; pass {cure}"
             )
     return [list(header).index(name) for name in columns]
 
 
 def delimited(
-    source: Source, data: bytes, separator: str, choose: Choose, value: ValueColumn
+    source: sources.Source,
+    data: bytes,
+    separator: str,
+    choose: Choose,
+    value: frames.ValueColumn,
 ) -> ParsedRows:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     try:
@@ -74,8 +67,8 @@ def delimited(
         # Each field but the last of a line has a byte, that of its separator.
         if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
             raise ValueError(
-                f"{source}, {quote_line(1, data)}: {len(header)} fields, far more than "
-                "other lines have"
+                f"{source}, {sources.quote_line(1, data)}: {len(header)} fields, far more "
+                "than other lines have"
             )
         # Polars gets a header of numbers, with one column more than the file has names,
         # and reads the header of the file as the first row. A field in the extra column
@@ -88,7 +81,7 @@ def delimited(
             truncate_ragged_lines=True,
         )
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
-        check_utf8(source, data)
+        sources.check_utf8(source, data)
         raise _table_error(source, data, separator) from error
     first_line = data.partition(b"\n")[0].decode()
     format = format_without_names(first_line, value)
@@ -104,11 +97,11 @@ def delimited(
     body = rows[indices_of_rows]
 
     def location(row: int) -> str:
-        return quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
+        return sources.quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
 
     columns = [pl.nth(index).alias(header[index]) for index in indices]
     parsed = ParsedRows(source, body.select(columns), location)
-    row = first_true(body[numbers[-1]].is_not_null())
+    row = frames.first_true(body[numbers[-1]].is_not_null())
     if row is not None:
         parsed.fail(row, "more fields than the first line has")
     return parsed
@@ -125,7 +118,7 @@ def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     return rows.select(offset + pl.int_range(1, pl.len() + 1)).to_series()
 
 
-def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
+def _table_error(source: sources.Source, data: bytes, separator: str) -> ValueError:
     """Returns the error for a table that cannot be parsed, usually because of quotes."""
     text = io.StringIO(data.decode(), newline="\n")
     rows, first_line = csv.reader(text, delimiter=separator, strict=True), 1
@@ -134,21 +127,21 @@ def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
             first_line = rows.line_num + 1
     except csv.Error as error:
         if "new-line character" in str(error):
-            check_line_ends(source, data)
+            sources.check_line_ends(source, data)
         # Where the row begins: a stray quote takes all lines up to the next one.
-        return ValueError(f"{source}, {quote_line(first_line, data)}: {error}")
+        return ValueError(f"{source}, {sources.quote_line(first_line, data)}: {error}")
     unbalanced = [
         number
         for number, line in enumerate(data.split(b"\n"), 1)
         if line.count(b'"') % 2
     ]
-    location = f", {quote_line(unbalanced[0], data)}" if unbalanced else ""
+    location = f", {sources.quote_line(unbalanced[0], data)}" if unbalanced else ""
     return ValueError(
         f"{source}{location}: not a table of fields between {separator!r}"
     )
 
 
-def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
+def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRows:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
     A key that an object lacks is null in its row; one that all of them lack is an error.
@@ -165,13 +158,13 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> ParsedRows:
         return pl.read_ndjson(io.BytesIO(b"\n" + text), infer_schema_length=None)
 
     def location(row: int) -> str:
-        return quote_line(lines_of(source, data)["number"][row], data)
+        return sources.quote_line(lines_of(source, data)["number"][row], data)
 
     try:
         frame = read(data)
     except pl.exceptions.PolarsError as error:
-        check_utf8(source, data)
-        check_line_ends(source, data)
+        sources.check_utf8(source, data)
+        sources.check_line_ends(source, data)
         texts = lines_of(source, data)["text"].to_list()
 
         def fails(count: int) -> bool:
@@ -225,10 +218,10 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
             try:
                 "".join(value for value in values if isinstance(value, str)).encode()
             except UnicodeEncodeError as error:
-                parsed.fail(row, half_character(error))
+                parsed.fail(row, sources.half_character(error))
 
 
-def parquet(source: Source, choose: Choose) -> ParsedRows:
+def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
     """Returns the columns of a Parquet file; the others are not loaded.
 
     A packed file is unpacked in memory, although Parquet packs its own columns.
@@ -236,10 +229,10 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
     with source.open() as file:
         if not file.seekable():  # a pipe
             file = io.BytesIO(file.read())
-        start = file.read(len(ZSTD))
+        start = file.read(len(sources.ZSTD))
         file.seek(0)
-        if is_packed(source, start):
-            file = io.BytesIO(unpacked(source, file.read()))
+        if sources.is_packed(source, start):
+            file = io.BytesIO(sources.unpacked(source, file.read()))
         try:
             names = [*pl.read_parquet_schema(file)]
             file.seek(0)
@@ -253,7 +246,7 @@ def parquet(source: Source, choose: Choose) -> ParsedRows:
 
 
 def _json_of_line(
-    source: Source, data: bytes, number: int, text: str, strict: bool = True
+    source: sources.Source, data: bytes, number: int, text: str, strict: bool = True
 ) -> Any:
     """Returns what a line of a file holds; `strict` is that of `json.loads`.
 
@@ -266,7 +259,8 @@ def _json_of_line(
         return json.loads(text, object_pairs_hook=tuple, strict=strict)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{source}, {quote_line(number, data)}: not JSON that can be read ({error})"
+            f"{source}, {sources.quote_line(number, data)}: not JSON that can be read "
+            f"({error})"
         ) from error
 
 
@@ -283,17 +277,17 @@ def _holds_lists(line: bytes) -> bool:
     return type(value) is list or {*map(type, lists)} == {list}
 
 
-def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
+def _lists_by_line(source: sources.Source, data: bytes) -> ParsedRows:
     """Returns the lists of documents in the lines of a file, each a list or by query.
 
     Lists alone are those of the queries 0, 1, ….
     """
-    check_utf8(source, data)
+    sources.check_utf8(source, data)
     lines = lines_of(source, data)
     rows: list[tuple[object, object, int]] = []  # query, documents, line
 
     def location(row: int) -> str:
-        return quote_line(rows[row][2], data)
+        return sources.quote_line(rows[row][2], data)
 
     for number, text in lines.iter_rows():
         value = _json_of_line(source, data, number, text)
@@ -304,7 +298,7 @@ def _lists_by_line(source: Source, data: bytes) -> ParsedRows:
 
 
 def _listed(
-    source: Source,
+    source: sources.Source,
     queries: Sequence[object],
     lists: Sequence[object],
     location: Callable[[int], str],
@@ -323,12 +317,14 @@ def _listed(
             )
     columns = {"query_id": queries, "doc_id": lists}
     frame = pl.DataFrame(
-        [series(str(source), name, values) for name, values in columns.items()]
+        [frames.series(str(source), name, values) for name, values in columns.items()]
     )
     return ParsedRows(source, frame, location)
 
 
-def json_by_query(source: Source, data: bytes, value: ValueColumn) -> ParsedRows:
+def json_by_query(
+    source: sources.Source, data: bytes, value: frames.ValueColumn
+) -> ParsedRows:
     """Returns the rows of `{query: {document: number}}`, or of lists of documents.
 
     Raises:
@@ -338,11 +334,11 @@ def json_by_query(source: Source, data: bytes, value: ValueColumn) -> ParsedRows
     try:
         queries = json.loads(data.decode(), object_pairs_hook=tuple)
     except UnicodeDecodeError:
-        check_utf8(source, data)
+        sources.check_utf8(source, data)
         raise
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{source}, {quote_line(error.lineno, data)}: not JSON ({error.msg})"
+            f"{source}, {sources.quote_line(error.lineno, data)}: not JSON ({error.msg})"
         ) from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source}: not JSON that can be read ({error})") from error
@@ -385,5 +381,5 @@ def json_by_query(source: Source, data: bytes, value: ValueColumn) -> ParsedRows
             pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)
         ]
     except UnicodeEncodeError as error:
-        raise ValueError(f"{source}: {half_character(error)}") from error
+        raise ValueError(f"{source}: {sources.half_character(error)}") from error
     return ParsedRows(source, pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from jax_rank_metrics._ground import optional
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.optional import LazyLibrary
-from jax_rank_metrics._runs.files.sources import half_character
+from jax_rank_metrics._runs.files import sources
 
 if TYPE_CHECKING:
     import polars as pl
 else:
-    pl = LazyLibrary("polars", "jrm.join", "trec")
+    pl = optional.LazyLibrary("polars", "jrm.join", "trec")
 
 ValueColumn = Literal["relevance", "score"]
 
@@ -272,7 +272,7 @@ def series(name: str, column: str, values: Any) -> "pl.Series":
     try:
         return pl.Series(column, values)
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name}: {half_character(error)}") from error
+        raise ValueError(f"{name}: {sources.half_character(error)}") from error
     except OverflowError as error:
         raise ValueError(
             f"{name}: {column} holds an integer beyond 128 bits; pass "

@@ -9,29 +9,11 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._ground.choices import Missing, Repeats, TiesOfFiles, Unjudged
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.messages import argument, short_errors
-from jax_rank_metrics._runs.files.frames import (
-    IDS,
-    NOT_HELD,
-    DocumentOf,
-    ValueColumn,
-    by_documents,
-    cleaned,
-    first_repeat,
-    is_listed,
-    is_rank,
-    known_columns,
-    listed,
-    pl,
-    rows_of_lists,
-    same_in_float64,
-    scores_of_ranks,
-    series,
-    standard_names,
-)
+from jax_rank_metrics._runs.files import frames
+from jax_rank_metrics._runs.files.frames import listed, pl
 from jax_rank_metrics._runs.files.joined import Joined, keep_first
 from jax_rank_metrics._runs.files.judged_run import JudgedRun, find_judged
 from jax_rank_metrics._values.remarks import colliding_scores
@@ -46,7 +28,7 @@ class _Frame(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def frame_of(name: str, data: Any, value: ValueColumn) -> "pl.DataFrame":
+def frame_of(name: str, data: Any, value: frames.ValueColumn) -> "pl.DataFrame":
     """Returns an argument of `join` as a frame with checked columns.
 
     Args:
@@ -66,23 +48,23 @@ def frame_of(name: str, data: Any, value: ValueColumn) -> "pl.DataFrame":
     def fail(row: int, reason: str) -> NoReturn:
         location = f"row {row}"
         if isinstance(data, Mapping):
-            query, doc = raw.select(IDS).row(row)
-            document = "" if is_listed(raw) else f", document {doc!r}"
+            query, doc = raw.select(frames.IDS).row(row)
+            document = "" if frames.is_listed(raw) else f", document {doc!r}"
             location = f"query {query!r}{document}"
         raise ValueError(f"{name}, {location}: {reason}")
 
     raw, has_ranks = _raw_frame(name, data, value)
-    has_lists = is_listed(raw)
-    frame = rows_of_lists(raw, value, fail) if has_lists else raw
+    has_lists = frames.is_listed(raw)
+    frame = frames.rows_of_lists(raw, value, fail) if has_lists else raw
     if has_ranks:
-        frame = frame.with_columns(score=scores_of_ranks(frame["score"], fail))
+        frame = frame.with_columns(score=frames.scores_of_ranks(frame["score"], fail))
     if not has_lists:
-        frame = cleaned(frame, value, fail)
+        frame = frames.cleaned(frame, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     is_distinct = isinstance(data, Mapping) or "repeated" in frame.columns
-    row = None if is_distinct else first_repeat(frame)
+    row = None if is_distinct else frames.first_repeat(frame)
     if row is not None:
-        query, doc = frame.select(IDS).row(row)
+        query, doc = frame.select(frames.IDS).row(row)
         cure = "pass it once"
         if value == "relevance":
             cure += ", or say in a column subtopic what it is relevant to"
@@ -90,7 +72,9 @@ def frame_of(name: str, data: Any, value: ValueColumn) -> "pl.DataFrame":
     return frame
 
 
-def _raw_frame(name: str, data: Any, value: ValueColumn) -> tuple["pl.DataFrame", bool]:
+def _raw_frame(
+    name: str, data: Any, value: frames.ValueColumn
+) -> tuple["pl.DataFrame", bool]:
     """Returns the columns of `data` as they are, and whether the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()
@@ -113,17 +97,17 @@ def _raw_frame(name: str, data: Any, value: ValueColumn) -> tuple["pl.DataFrame"
         names = [*data.columns]
         _check_names(name, names)
         try:
-            known = known_columns(names, value)
+            known = frames.known_columns(names, value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}; drop the others") from error
-        has_ranks = is_rank(known[-1])
+        has_ranks = frames.is_rank(known[-1])
         is_plain = name == "run" and known[0] not in names  # plain scores
         missing = [column for column in known[is_plain:] if column not in names]
         if missing:
             raise ValueError(
                 f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
             )
-        standard = standard_names(value, len(known))
+        standard = frames.standard_names(value, len(known))
         present = dict(zip(standard, known, strict=True))
         if is_plain:
             del present["query_id"]
@@ -138,8 +122,8 @@ def _raw_frame(name: str, data: Any, value: ValueColumn) -> tuple["pl.DataFrame"
             f"doc_id and {value}, a dict {{query: {{doc: {value}}}}}, or "
             f"{{query: [doc, …]}}"
         )
-    frame = pl.DataFrame([series(name, *column) for column in columns.items()])
-    if value not in frame.columns and not is_listed(frame):
+    frame = pl.DataFrame([frames.series(name, *column) for column in columns.items()])
+    if value not in frame.columns and not frames.is_listed(frame):
         raise ValueError(
             f"{name} has no column {value!r}, only {listed(names)}; rename it"
         )
@@ -160,7 +144,7 @@ def _check_names(name: str, columns: Sequence[object]) -> None:
 
 
 def _columns(
-    name: str, data: Mapping[object, object], value: ValueColumn
+    name: str, data: Mapping[object, object], value: frames.ValueColumn
 ) -> dict[str, object]:
     """Returns the columns of a dict of dicts.
 
@@ -185,8 +169,8 @@ def _columns(
             values += documents.values()
     values = _one_dtype(name, values)
     rows = np.repeat(np.arange(len(queries)), np.array(counts, int))
-    query_ids = series(name, "query_id", queries)[rows]
-    return dict(zip((*IDS, value), (query_ids, doc_ids, values), strict=True))
+    query_ids = frames.series(name, "query_id", queries)[rows]
+    return dict(zip((*frames.IDS, value), (query_ids, doc_ids, values), strict=True))
 
 
 def _numeric(column: object) -> np.ndarray | list[object]:
@@ -217,9 +201,9 @@ def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
                 return array
     array = _numeric(values)
     if isinstance(array, np.ndarray) and (np.abs(array) >= 2.0**53).any():
-        integer = same_in_float64(n for n in values if isinstance(n, int))
+        integer = frames.same_in_float64(n for n in values if isinstance(n, int))
         if integer is not None:
-            raise ValueError(f"{name} holds {integer}, {NOT_HELD}")
+            raise ValueError(f"{name} holds {integer}, {frames.NOT_HELD}")
     return array
 
 
@@ -303,7 +287,7 @@ def join(
     ties: TiesOfFiles = "expected",
     condensed: bool = False,
     repeats: Repeats = "keep",
-    document: DocumentOf | None = None,
+    document: frames.DocumentOf | None = None,
 ) -> Joined:
     """Joins judgements and a run to lists, one for each query that is judged.
 
@@ -397,7 +381,7 @@ def join(
     inputs.option("repeats", repeats, Repeats)
     if depth is not None:
         inputs.positive_integer("depth", depth)
-    with short_errors():
+    with messages.short_errors():
         judged_run = _judged_run_of(qrels, run, ties, repeats, document)
         joined = joined_of(
             judged_run,
@@ -417,7 +401,7 @@ def _judged_run_of(
     run: object,
     ties: TiesOfFiles,
     repeats: Repeats = "keep",
-    document: DocumentOf | None = None,
+    document: frames.DocumentOf | None = None,
 ) -> JudgedRun:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
@@ -435,7 +419,7 @@ def _judged_run_of(
                 f"{name} is empty; pass at least one document of one query"
             )
     if document is not None:
-        retrieved = by_documents(retrieved, document)
+        retrieved = frames.by_documents(retrieved, document)
     return find_judged(judged, retrieved, ties, repeats)
 
 
@@ -484,14 +468,14 @@ def joined_of(
     if len(run.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(run.unjudged)} no documents in qrels; pass "
-            f"{argument('unjudged', 'skip')} to leave such queries out"
+            f"{messages.argument('unjudged', 'skip')} to leave such queries out"
         )
     is_answered, queries = run.is_answered, run.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
-            f"{argument('missing', 'zero')} to count such queries as 0, or "
-            f"{argument('missing', 'skip')} to leave them out"
+            f"{messages.argument('missing', 'zero')} to count such queries as 0, or "
+            f"{messages.argument('missing', 'skip')} to leave them out"
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError(

@@ -23,32 +23,16 @@ from jax_rank_metrics._engine.metrics.run import (
     read_ranking,
 )
 from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ordering.order_on_host import (
-    best_rows,
-    count_places,
-    in_rank_order,
-)
+from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import UnknownPlaceError, data_of
 from jax_rank_metrics._engine.sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._engine.sources.rank import rank
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.gains import overflow_message
-from jax_rank_metrics._ground.inputs.padding import make_blocks
-from jax_rank_metrics._ground.messages import argument
-from jax_rank_metrics._ground.one_off import one_off_jit
-from jax_rank_metrics._ground.types import ListWeights, Number, Undefined
+from jax_rank_metrics._ground import gains, inputs, messages, one_off, types
+from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files import judged_run
 from jax_rank_metrics._runs.files.frames import pl
-from jax_rank_metrics._runs.files.judged_run import (
-    TOPICS,
-    JudgedRun,
-    PackedItems,
-    labels_of,
-    pack,
-)
-from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.on_host import HostSums
-from jax_rank_metrics._values.per_list import PerList, weighed_by
+from jax_rank_metrics._values import mean, on_host, per_list
 from jax_rank_metrics._values.remarks import FlatLists, remark_on_grades, remark_on_ties
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
@@ -90,7 +74,7 @@ class Joined:
 
     def __init__(
         self,
-        run: JudgedRun,
+        run: judged_run.JudgedRun,
         list_weights: np.ndarray,
         ties: str,
         remarks: Sequence[str] = (),
@@ -110,7 +94,7 @@ class Joined:
         """The remarks on what was probably not intended, of which `join` has warned."""
         return self.remarks_at(1)
 
-    def remarks_at(self, relevance_threshold: Number) -> tuple[str, ...]:
+    def remarks_at(self, relevance_threshold: types.Number) -> tuple[str, ...]:
         """Returns the remarks for metrics of this `relevance_threshold`."""
         relevance = self._run.judged.values
         counted = relevance[np.repeat(self.list_weights > 0, self._run.judged.counts)]
@@ -187,8 +171,8 @@ class Joined:
         return {name: getattr(self, name) for name in names} | {"columns": columns}
 
     def measure(
-        self, metrics: Metrics, list_weights: ListWeights | None = None
-    ) -> dict[str, PerList]:
+        self, metrics: Metrics, list_weights: types.ListWeights | None = None
+    ) -> dict[str, per_list.PerList]:
         """Computes several metrics of every query.
 
         Most metrics ask for no more than the places of the judged documents, so that few
@@ -210,11 +194,13 @@ class Joined:
         """
         weights = inputs.weights_of_lists(list_weights, self.query_ids, "queries")
         bounds = bind_all(metrics)
-        readers = [bound.name for bound in bounds if TOPICS in bound.spec.columns]
+        readers = [
+            bound.name for bound in bounds if judged_run.TOPICS in bound.spec.columns
+        ]
         if readers and self._run.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "
-                f"those of {argument('format', 'subtopics')}"
+                f"those of {messages.argument('format', 'subtopics')}"
             )
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
         lists = {}
@@ -229,14 +215,14 @@ class Joined:
         lists = {bound.name: lists[bound.name] for bound in bounds}
         if weights is None:
             return lists
-        return {name: weighed_by(x, weights) for name, x in lists.items()}
+        return {name: per_list.weighed_by(x, weights) for name, x in lists.items()}
 
     def evaluate(
         self,
         metrics: Metrics,
-        undefined: Undefined = "zero",
-        list_weights: ListWeights | None = None,
-    ) -> dict[str, Mean]:
+        undefined: types.Undefined = "zero",
+        list_weights: types.ListWeights | None = None,
+    ) -> dict[str, mean.Mean]:
         """Computes the means of several metrics over the queries that count.
 
         Args:
@@ -256,8 +242,8 @@ class Joined:
     def evaluation(
         self,
         metrics: Metrics,
-        undefined: Undefined = "zero",
-        list_weights: ListWeights | None = None,
+        undefined: types.Undefined = "zero",
+        list_weights: types.ListWeights | None = None,
     ) -> Evaluation:
         """Computes several metrics, and keeps means and values with the ids of queries.
 
@@ -310,20 +296,20 @@ class Joined:
     def _evaluate(
         self,
         bounds: tuple[Bound, ...],
-        undefined: Undefined,
-        list_weights: ListWeights | None,
-    ) -> tuple[dict[str, Mean], dict[str, PerList]]:
+        undefined: types.Undefined,
+        list_weights: types.ListWeights | None,
+    ) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
         """Returns the state of each metric, and its values."""
-        inputs.option("undefined", undefined, Undefined)
+        inputs.option("undefined", undefined, types.Undefined)
         lists, states = self.measure(bounds, list_weights), {}
         for bound in bounds:
             values = dataclasses.replace(lists[bound.name], undefined=undefined)
             lists[bound.name] = values
-            states[bound.name] = HostSums.of_lists(values, bound.state).state()
+            states[bound.name] = on_host.HostSums.of_lists(values, bound.state).state()
         return states, lists
 
     def signature(
-        self, metrics: Metrics, undefined: Undefined = "zero"
+        self, metrics: Metrics, undefined: types.Undefined = "zero"
     ) -> dict[str, Signature]:
         """Returns the signature of each metric as it is measured here.
 
@@ -347,7 +333,7 @@ class Joined:
         return {bound.name: signature(bound, **choices) for bound in bind_all(metrics)}
 
     def relevant_ranks(
-        self, query: str | int, relevance_threshold: Number | None = None
+        self, query: str | int, relevance_threshold: types.Number | None = None
     ) -> dict[str | int, float]:
         """Returns the rank of every relevant document of a query, by its id, best first.
 
@@ -385,9 +371,9 @@ class Joined:
         return places_of(self._run, self._ties)
 
     @functools.cached_property
-    def _packed(self) -> PackedItems:
+    def _packed(self) -> judged_run.PackedItems:
         is_trec = self._ties == "trec"
-        return pack(without_ties(self._run) if is_trec else self._run)
+        return judged_run.pack(without_ties(self._run) if is_trec else self._run)
 
     def __repr__(self) -> str:
         """Shows how many queries and documents there are."""
@@ -401,7 +387,7 @@ class Joined:
 
 
 def lists_of_joined(
-    joined: Joined, threshold: Number, metrics: Sequence[Bound]
+    joined: Joined, threshold: types.Number, metrics: Sequence[Bound]
 ) -> FlatLists:
     """Returns the documents of the run, which some metrics read."""
     labels, retrieved = joined.labels, joined.retrieved
@@ -416,7 +402,7 @@ def lists_of_joined(
     )
 
 
-def keep_first(run: JudgedRun, depth: int) -> JudgedRun:
+def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:
     """Returns the first documents of each list of the run, those with the last ids of ties.
 
     Args:
@@ -429,7 +415,7 @@ def keep_first(run: JudgedRun, depth: int) -> JudgedRun:
     return run.keep(is_kept)
 
 
-def without_ties(run: JudgedRun) -> JudgedRun:
+def without_ties(run: judged_run.JudgedRun) -> judged_run.JudgedRun:
     """Returns a run whose values tell documents with equal scores apart by their ids.
 
     They are the negative numbers of documents above each.
@@ -440,13 +426,13 @@ def without_ties(run: JudgedRun) -> JudgedRun:
     return run._replace(retrieved=run.retrieved._replace(values=values))
 
 
-def _in_definite_order(run: JudgedRun) -> tuple[np.ndarray, np.ndarray]:
+def _in_definite_order(run: judged_run.JudgedRun) -> tuple[np.ndarray, np.ndarray]:
     """Returns the rows of the run, list after list in rank order, and their places.
 
     Documents with equal scores are in the order of trec_eval.
     """
     retrieved, ranges = run.retrieved, run.retrieved.ranges()
-    rows = best_rows(retrieved.values, ranges)
+    rows = order_on_host.best_rows(retrieved.values, ranges)
     values, counts = retrieved.values[rows], retrieved.counts
     first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
     # Scores 9 7 7 5 of a list make the groups 1 2 2 3, of which the middle one is tied.
@@ -471,7 +457,7 @@ def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
     return frame.select(keys).to_series().to_numpy()
 
 
-def places_of(run: JudgedRun, ties: str) -> Places:
+def places_of(run: judged_run.JudgedRun, ties: str) -> Places:
     """Counts the documents above each judged one, and those that tie with it.
 
     Args:
@@ -481,7 +467,7 @@ def places_of(run: JudgedRun, ties: str) -> Places:
     counts, values = run.retrieved.counts, run.retrieved.values
     is_ranked, lists = run.is_retrieved, run.judged.list_ids()
     above, tied = np.zeros((2, len(lists)), np.int32)
-    above[is_ranked], tied[is_ranked] = count_places(
+    above[is_ranked], tied[is_ranked] = order_on_host.count_places(
         [values[rows] for rows in run.retrieved.ranges()],
         values[run.retrieved_rows[is_ranked]],
         _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
@@ -491,7 +477,7 @@ def places_of(run: JudgedRun, ties: str) -> Places:
         if len(rows):
             above[rows] += _count_later_ids(run, rows, above[rows], tied[rows])
         tied[rows] = 1
-    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
+    order = order_on_host.in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
     return Places(
         starts=_starts(run.judged.counts),
         relevance=run.judged.values[order],
@@ -504,7 +490,10 @@ def places_of(run: JudgedRun, ties: str) -> Places:
 
 
 def _count_later_ids(
-    run: JudgedRun, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
+    run: judged_run.JudgedRun,
+    judged_rows: np.ndarray,
+    above: np.ndarray,
+    tied: np.ndarray,
 ) -> np.ndarray:
     """Counts the documents of the run with the score of a judged one and a later id.
 
@@ -527,7 +516,9 @@ def _count_later_ids(
     starts, groups = _starts(sizes), np.repeat(np.arange(len(first)), sizes)
     places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
     ranges = retrieved.ranges()
-    rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
+    rows = order_on_host.best_rows(retrieved.values, [ranges[i] for i in with_ties])[
+        places
+    ]
     judged_ids, run_ids = run.judged.doc_ids, retrieved.doc_ids
     # Judged documents stand before the run, so that they precede their equals there.
     ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
@@ -551,7 +542,7 @@ def measure_places(
     places: Places,
     list_weights: np.ndarray,
     query_ids: "Sequence[object] | pl.Series",
-) -> dict[str, PerList]:
+) -> dict[str, per_list.PerList]:
     """Computes the metrics that ask for no more than the places of judged documents.
 
     Args:
@@ -572,13 +563,13 @@ def measure_places(
     ties = "tied" if (places.tied[places.retrieved] > 1).any() else "none"
     max_ranks = next(n for n in MAX_RANKS if (places.num_retrieved <= n).all())
     of_documents = (
-        labels_of(places.relevance), places.above, places.tied,
+        judged_run.labels_of(places.relevance), places.above, places.tied,
         places.retrieved, places.relevance >= 0,
     )  # fmt: skip
     of_lists = places.num_retrieved, list_weights
     parts: list[Reading] = []
     indices: list[np.ndarray] = []
-    for block in make_blocks(places.starts):
+    for block in padding.make_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
         documents = jax.device_put((block.exists, *arrays))
         if not parts:  # What a metric asks for does not depend on the shape of a block.
@@ -605,12 +596,12 @@ def _values_of(
     reading: Reading,
     bounds: tuple[Bound, ...],
     query_ids: "Sequence[object] | pl.Series",
-) -> dict[str, PerList]:
+) -> dict[str, per_list.PerList]:
     """Returns the values of metrics by name, once none refuses a query or overflows."""
     raise_refused(reading.refused)
     if reading.overflowing is not None and np.any(reading.overflowing):
         first = query_ids[int(np.argmax(reading.overflowing))]
-        raise ValueError(overflow_message(f"query {first!r}"))
+        raise ValueError(gains.overflow_message(f"query {first!r}"))
     names = [bound.name for bound in bounds]
     return dict(zip(names, reading.values, strict=True))
 
@@ -643,7 +634,7 @@ def _measure_block(
     return read(bounds, ranking)
 
 
-_program = one_off_jit(_measure_block, ("bounds", "ties", "max_ranks"))
+_program = one_off.one_off_jit(_measure_block, ("bounds", "ties", "max_ranks"))
 
 
 @functools.lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._ground.choices import Repeats
-from jax_rank_metrics._ground.inputs.padding import next_size
+from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
 from jax_rank_metrics._values.remarks import collides
 
@@ -268,7 +268,7 @@ def pack(run: JudgedRun) -> PackedItems:
     retrieved, num_retrieved = run.retrieved, len(run.retrieved.values)
     unretrieved = np.flatnonzero(~is_retrieved)
     size = num_retrieved + len(unretrieved)
-    padded_size = next_size(size)
+    padded_size = padding.next_size(size)
     item_of_judged = run.retrieved_rows.copy()
     item_of_judged[unretrieved] = np.arange(num_retrieved, size)
     list_ids = np.concatenate([retrieved.list_ids(), judged.list_ids()[unretrieved]])

@@ -5,29 +5,10 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import get_args
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.choices import (
-    Duplicates,
-    DuplicatesOfQrels,
-    QrelsFormat,
-    RunFormat,
-)
+from jax_rank_metrics._ground import choices, inputs, optional
 from jax_rank_metrics._ground.messages import argument, short_errors
-from jax_rank_metrics._ground.optional import import_optional
-from jax_rank_metrics._runs.files import columnar, text
-from jax_rank_metrics._runs.files.frames import (
-    ValueColumn,
-    cleaned,
-    first_repeat,
-    id_columns,
-    is_listed,
-    is_rank,
-    known_columns,
-    pl,
-    rows_of_lists,
-    standard_names,
-)
-from jax_rank_metrics._runs.files.sources import BOM, PACKED, File, Source, unpacked
+from jax_rank_metrics._runs.files import columnar, frames, sources, text
+from jax_rank_metrics._runs.files.frames import pl
 
 _EXTENSIONS = {
     **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
@@ -38,7 +19,7 @@ _EXTENSIONS = {
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
 _OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
-_FORMS: dict[tuple[str, ValueColumn], text.Form] = {
+_FORMS: dict[tuple[str, frames.ValueColumn], text.Form] = {
     ("trec", "relevance"): text.QRELS,
     ("trec", "score"): text.RUN,
     ("subtopics", "relevance"): text.SUBTOPICS,
@@ -49,11 +30,11 @@ _FORMS: dict[tuple[str, ValueColumn], text.Form] = {
 
 
 def read_qrels(
-    path: File,
+    path: sources.File,
     *,
-    format: QrelsFormat | None = None,
+    format: choices.QrelsFormat | None = None,
     columns: Sequence[str] | None = None,
-    duplicates: DuplicatesOfQrels = "error",
+    duplicates: choices.DuplicatesOfQrels = "error",
 ) -> "pl.DataFrame":
     r"""Reads judgements from a file: which documents are relevant to which queries.
 
@@ -123,16 +104,16 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    source = Source.of(path)
+    source = sources.Source.of(path)
     return read(source, format, columns, duplicates, "relevance", keeps_lists=True)[0]
 
 
 def read_run(
-    path: File,
+    path: sources.File,
     *,
-    format: RunFormat | None = None,
+    format: choices.RunFormat | None = None,
     columns: Sequence[str] | None = None,
-    duplicates: Duplicates = "error",
+    duplicates: choices.Duplicates = "error",
 ) -> "pl.DataFrame":
     r"""Reads a run from a file: the documents that a system returned, with their scores.
 
@@ -180,17 +161,17 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    source = Source.of(path)
+    source = sources.Source.of(path)
     return read(source, format, columns, duplicates, "score", keeps_lists=True)[0]
 
 
 @short_errors()
 def read(
-    source: Source,
+    source: sources.Source,
     format: str | None,
     columns: Sequence[str] | None,
-    duplicates: DuplicatesOfQrels,
-    value: ValueColumn,
+    duplicates: choices.DuplicatesOfQrels,
+    value: frames.ValueColumn,
     keeps_lists: bool = False,
 ) -> "tuple[pl.DataFrame, str | None]":
     """Reads judgements if `value` is "relevance", or a run if it is "score".
@@ -199,7 +180,7 @@ def read(
         A row for each document, or perhaps for each query of a file of lists if
         `keeps_lists`; and the tag in the first line of a run of TREC, or None.
     """
-    formats = QrelsFormat if value == "relevance" else RunFormat
+    formats = choices.QrelsFormat if value == "relevance" else choices.RunFormat
     by_extension = format_of(source.name) or "trec"
     if format is None and by_extension not in get_args(formats):
         raise ValueError(
@@ -208,7 +189,7 @@ def read(
         )
     if format is not None:
         inputs.option("format", format, formats, "None or ")
-    kinds = DuplicatesOfQrels if value == "relevance" else Duplicates
+    kinds = choices.DuplicatesOfQrels if value == "relevance" else choices.Duplicates
     inputs.option("duplicates", duplicates, kinds)
     may_lack_names = format is None and columns is None
     has_ranks = format == "msmarco"
@@ -217,13 +198,13 @@ def read(
     format = format or by_extension
     _check_columns(columns, format, value)
     reader = "jrm.read_qrels" if value == "relevance" else "jrm.read_run"
-    import_optional("polars", reader, "trec")
+    optional.import_optional("polars", reader, "trec")
 
     def choose(names: Sequence[str]) -> Sequence[str]:
         if columns is not None:
             return columns
         try:
-            return known_columns(names, value, format in _OF_LISTS)
+            return frames.known_columns(names, value, format in _OF_LISTS)
         except ValueError as error:
             raise ValueError(
                 f"{source}: {error}; pass {argument('columns', '')}"
@@ -233,7 +214,7 @@ def read(
         parsed = columnar.parquet(source, choose)
     else:
         with source.open() as file:
-            data = unpacked(source, file.read()).removeprefix(BOM)
+            data = sources.unpacked(source, file.read()).removeprefix(sources.BOM)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format == "tsv" and may_lack_names:
@@ -252,21 +233,21 @@ def read(
             parsed = text.fields(source, data, _FORMS[format, value])
     if format in (*_TABLES, "json"):
         *_, number = parsed.frame.columns
-        parsed.frame.columns = [*standard_names(value, parsed.frame.width)]
-        if value == "score" and (has_ranks or is_rank(number)):
+        parsed.frame.columns = [*frames.standard_names(value, parsed.frame.width)]
+        if value == "score" and (has_ranks or frames.is_rank(number)):
             parsed = text.ranks_as_scores(parsed, first_rank=0)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
-    if is_listed(parsed.frame):
-        rows = rows_of_lists(parsed.frame, value, parsed.fail)
+    if frames.is_listed(parsed.frame):
+        rows = frames.rows_of_lists(parsed.frame, value, parsed.fail)
         return parsed.frame if keeps_lists else rows, None
     if value not in parsed.frame.columns:
         cure = f"pass {argument('columns', '')} of query, document and {value}"
         parsed.fail(0, f"doc_id is no list; {cure}")
-    frame, tag = cleaned(parsed.frame, value, parsed.fail), None
+    frame, tag = frames.cleaned(parsed.frame, value, parsed.fail), None
     if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
-    row = first_repeat(frame)
+    row = frames.first_repeat(frame)
     if row is not None:
         frame = _without_repeats(parsed, frame, row, duplicates, value)
     return frame, tag
@@ -276,8 +257,8 @@ def _without_repeats(
     parsed: text.ParsedRows,
     frame: "pl.DataFrame",
     row: int,
-    duplicates: DuplicatesOfQrels,
-    value: ValueColumn,
+    duplicates: choices.DuplicatesOfQrels,
+    value: frames.ValueColumn,
 ) -> "pl.DataFrame":
     """Returns the rows of documents without those that repeat in their query.
 
@@ -291,7 +272,7 @@ def _without_repeats(
     Raises:
         ValueError: if `duplicates` is "error".
     """
-    ids = id_columns(frame)
+    ids = frames.id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)
         return groups.agg(pl.col(value).max()).select(frame.columns)
@@ -316,19 +297,19 @@ def _without_repeats(
     )
 
 
-def _empty_error(source: Source, value: ValueColumn) -> ValueError:
+def _empty_error(source: sources.Source, value: frames.ValueColumn) -> ValueError:
     """Returns the error for a file without rows."""
     return ValueError(f"{source}: is empty, without a single {value}")
 
 
 def format_of(path: str | PathLike[str]) -> str | None:
     """Returns the format that an extension means, or None for any other extension."""
-    name = re.sub(PACKED, "", str(path).lower())
+    name = re.sub(sources.PACKED, "", str(path).lower())
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
 def _check_columns(
-    columns: Sequence[str] | None, format: str, value: ValueColumn
+    columns: Sequence[str] | None, format: str, value: frames.ValueColumn
 ) -> None:
     """Raises ValueError unless these can be the names of columns in files of the format."""
     if columns is None:

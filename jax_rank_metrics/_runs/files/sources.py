@@ -9,8 +9,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, BinaryIO, NamedTuple
 
-from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import inputs, optional
 
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -47,7 +46,7 @@ class Source(NamedTuple):
             return cls(str(file), lambda: open(file, "rb"))
         if not callable(getattr(file, "read", None)):
             raise TypeError(
-                f"path: got {kind_of(file)}; pass a path, or a file that is open"
+                f"path: got {inputs.kind_of(file)}; pass a path, or a file that is open"
             )
         name = str(getattr(file, "name", "the open file"))
 
@@ -119,7 +118,7 @@ def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
         new_decompressor: Callable[[], Any] = zstd.ZstdDecompressor
         failure: type[Exception] = zstd.ZstdError
     else:
-        library = import_optional("zstandard", f"{source}: zstd", "trec")
+        library = optional.import_optional("zstandard", f"{source}: zstd", "trec")
         new_decompressor = library.ZstdDecompressor().decompressobj
         failure = library.ZstdError
 

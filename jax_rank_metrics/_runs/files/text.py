@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from jax_rank_metrics._ground.messages import argument
+from jax_rank_metrics._runs.files import sources
 from jax_rank_metrics._runs.files.frames import (
     ValueColumn,
     are_wide,
@@ -14,14 +15,6 @@ from jax_rank_metrics._runs.files.frames import (
     first_true,
     pl,
     scores_of_ranks,
-)
-from jax_rank_metrics._runs.files.sources import (
-    BOM,
-    Source,
-    check_line_ends,
-    check_utf8,
-    quote_line,
-    unpacked,
 )
 
 CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
@@ -36,7 +29,7 @@ _NUMERIC = "rank", "score"  # columns of numbers
 class ParsedRows(NamedTuple):
     """The rows of a file, with functions that take the index of a row, from 0."""
 
-    source: Source
+    source: sources.Source
     frame: "pl.DataFrame"
     location: Callable[[int], str]  # the line or row in the file, for messages
     line: Callable[[int], str] | None = None  # the text of the row, if rows are lines
@@ -177,7 +170,7 @@ def tag_of(line: str) -> str:
     return re.split(f"{_BLANK}+", line.strip(_BLANKS))[5]
 
 
-def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
+def lines_of(source: sources.Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
     try:
         # A newline comes first, or polars might take the content for a compressed file: one
@@ -186,12 +179,12 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
             io.BytesIO(b"\n" + data), name="text", row_index_name="number"
         ).collect()
     except pl.exceptions.PolarsError:
-        check_utf8(source, data)
+        sources.check_utf8(source, data)
         raise
     return lines.filter(pl.col("text").str.strip_chars(_BLANKS) != "")
 
 
-def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
+def fields(source: sources.Source, data: bytes, form: Form) -> ParsedRows:
     """Returns ids and numbers of lines, without blank lines and comments; see `_comments`.
 
     Columns are strings, except for ranks and scores where all of them are numbers.
@@ -200,7 +193,7 @@ def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         ValueError: if a line does not have the form, or seems to have it only because it
             lost the newline at its end, or because an id holds a blank; if a rank is none.
     """
-    check_line_ends(source, data)
+    sources.check_line_ends(source, data)
     frames, start = [], 0
     while start < len(data):
         end = data.find(b"\n", start + CHUNK) + 1 or len(data)
@@ -214,7 +207,7 @@ def fields(source: Source, data: bytes, form: Form) -> ParsedRows:
         parsed = ParsedRows(
             source,
             pl.concat(frames),
-            location=lambda row: quote_line(row + 1, data),
+            location=lambda row: sources.quote_line(row + 1, data),
             line=lambda row: data.split(b"\n", row + 1)[row].decode(),
         )
     return parsed if form.finish is None else form.finish(parsed)
@@ -235,7 +228,8 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     }
     try:
         frame = pl.read_csv(
-            BOM + data,  # a mark comes first for the reason that `lines_of` tells
+            sources.BOM
+            + data,  # a mark comes first for the reason that `lines_of` tells
             has_header=False,
             separator=separators[0] if separators else " ",
             quote_char=None,
@@ -279,7 +273,7 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
     return is_comment
 
 
-def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
+def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRows:
     """Returns the same for lines that match the pattern of the form, with any blanks."""
     lines = lines_of(source, data)
     groups = lines["text"].str.extract_groups(form.pattern)
@@ -289,7 +283,7 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     parsed = ParsedRows(
         source,
         frame,
-        location=lambda row: quote_line(lines["number"][row], data),
+        location=lambda row: sources.quote_line(lines["number"][row], data),
         line=lambda row: lines["text"][row],
     )
     row = first_true(frame[form.columns[0]].is_null())
@@ -316,7 +310,7 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> ParsedRows:
     return parsed
 
 
-def read_weights(source: Source) -> dict[str, float]:
+def read_weights(source: sources.Source) -> dict[str, float]:
     """Returns the weight of each query, by its id.
 
     Lines hold a query and its weight, between them white space or a comma. Blank lines are
@@ -328,8 +322,8 @@ def read_weights(source: Source) -> dict[str, float]:
         OSError: if the file cannot be opened.
     """
     with source.open() as file:
-        data = unpacked(source, file.read()).removeprefix(BOM)
-    check_utf8(source, data)
+        data = sources.unpacked(source, file.read()).removeprefix(sources.BOM)
+    sources.check_utf8(source, data)
     weights: dict[str, float] = {}
     for number, line in enumerate(data.decode().split("\n"), 1):
         query, *texts = re.split(r"\s*,\s*|\s+", line.strip())
@@ -347,7 +341,7 @@ def read_weights(source: Source) -> dict[str, float]:
         else:
             weights[query] = weight
             continue
-        raise ValueError(f"{source}, {quote_line(number, data)}: {problem}")
+        raise ValueError(f"{source}, {sources.quote_line(number, data)}: {problem}")
     if not weights:
         raise ValueError(f"{source} is empty; pass lines of a query and its weight")
     return weights

@@ -6,54 +6,39 @@ from typing import Any
 
 from jax import random
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.choices import (
     Alternative,
     ComparisonTest,
     Correction,
     Pairs,
 )
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import Key, Number, Undefined
 from jax_rank_metrics._names import cutoff_names, directions, facts
-from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values import intervals
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
+from jax_rank_metrics._verdicts.systems import prediction_powered, reading, seeds
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.list_values import in_one_order, listing
-from jax_rank_metrics._verdicts.systems.prediction_powered import beside_judge
-from jax_rank_metrics._verdicts.systems.reading import (
-    Metrics,
-    Path,
-    Record,
-    Systems,
-    Values,
-    by_system,
-    holds_levels,
-    is_nested,
-    paths_text,
-    read,
-)
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 
 def compare(
-    a: Values,
-    b: Values | None = None,
+    a: reading.Values,
+    b: reading.Values | None = None,
     *,
     ids: tuple[Any, Any] | None = None,
     clusters: Any = None,
-    judge: Values | None = None,
+    judge: reading.Values | None = None,
     test: ComparisonTest | None = None,
     pairs: Pairs | Sequence[Hashable] = "baseline",
     correction: Correction = "holm",
     alternative: Alternative = "two-sided",
-    margin: Number | None = None,
+    margin: types.Number | None = None,
     mid_p: bool = False,
     samples: int = 100_000,
-    level: Number = 0.95,
-    key: Key | None = None,
-    undefined: Undefined | None = None,
+    level: types.Number = 0.95,
+    key: types.Key | None = None,
+    undefined: types.Undefined | None = None,
     lower: bool | str | Sequence[str] = (),
 ) -> Comparisons:
     """Compares b with the baseline a, list by list, by the differences b − a.
@@ -274,7 +259,7 @@ def compare(
     question = Question(
         random.key(0) if key is None else inputs.prng_key(key),
         inputs.positive_integer("samples", samples),
-        checked_level(level),
+        intervals.checked_level(level),
         test or ("permutation" if judge is None else "t"),
         correction,
         alternative,
@@ -291,10 +276,10 @@ def compare(
     # [a, b, a, b, …], all in the order of the first a.
     ids_of_records = None if ids is None else [*ids] * len(couples)
     lists = in_one_order([record.lists for record in records], ids_of_records)
-    check_seed_counts(lists)
+    seeds.check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     directions.check_lower(lower, [name for record in records for name in record.path])
-    of_judge: list[Record] = []
+    of_judge: list[reading.Record] = []
     if judge is not None:
         of_judge = _records_of_judge(judge, records, b is not None)
     if undefined is None:
@@ -303,7 +288,7 @@ def compare(
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
         judge_lists = in_one_order([record.lists for record in of_judge])
-        differences, cluster_indices = beside_judge(
+        differences, cluster_indices = prediction_powered.beside_judge(
             lists, differences, judge_lists, clusters, undefined
         )
     elif clusters is not None:
@@ -313,10 +298,10 @@ def compare(
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
-@short_errors()
+@messages.short_errors()
 def _records_of_pairs(
-    a: Values, b: Values | None, pairs: Pairs | Sequence[Hashable]
-) -> tuple[list[Record], list[tuple[int, int]]]:
+    a: reading.Values, b: reading.Values | None, pairs: Pairs | Sequence[Hashable]
+) -> tuple[list[reading.Record], list[tuple[int, int]]]:
     """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
 
     Args:
@@ -354,7 +339,7 @@ def _records_of_pairs(
             baselines = len(set(pairs))
             systems = list({name: named[name] for name in (*pairs, *named)}.values())
     # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
-    records: list[Record] = []
+    records: list[reading.Record] = []
     couples: list[tuple[int, int]] = []
     for i, j in itertools.combinations(range(len(systems)), 2):
         if pairs == "all" or i < baselines:
@@ -365,8 +350,8 @@ def _records_of_pairs(
 
 
 def _records_of_judge(
-    judge: Values, records: Sequence[Record], is_by_side: bool
-) -> list[Record]:
+    judge: reading.Values, records: Sequence[reading.Record], is_by_side: bool
+) -> list[reading.Record]:
     """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
 
     Args:
@@ -378,17 +363,17 @@ def _records_of_judge(
         TypeError: if the judge's values are not passed as those of people are.
         ValueError: if they lack a system or a metric.
     """
-    first: Metrics = {}
+    first: reading.Metrics = {}
     if is_by_side:
         if not isinstance(judge, tuple | list) or len(judge) != 2:
             raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
         first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
     else:
-        if not isinstance(judge, Systems) and not is_nested(judge):
+        if not isinstance(judge, reading.Systems) and not reading.is_nested(judge):
             raise TypeError(
                 f"judge: got {inputs.kind_of(judge)}; pass a dict of systems, as a is"
             )
-        systems = by_system(read(judge, "judge", ("system", "metric")))
+        systems = reading.by_system(reading.read(judge, "judge", ("system", "metric")))
     of_judge = []
     for a, b in zip(records[::2], records[1::2], strict=True):
         baseline = first if is_by_side else systems.get(a.system, {})
@@ -403,11 +388,11 @@ def _records_of_judge(
     return of_judge
 
 
-def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
+def _systems_in(tree: reading.Values) -> dict[Hashable, reading.Metrics]:
     """Reads several systems, which all have the metrics of the first one."""
-    if not isinstance(tree, Systems) and not holds_levels(tree):
-        if not is_nested(tree) or len(tree) < 2:
-            number = "no" if is_nested(tree) and not tree else "one"
+    if not isinstance(tree, reading.Systems) and not reading.holds_levels(tree):
+        if not reading.is_nested(tree) or len(tree) < 2:
+            number = "no" if reading.is_nested(tree) and not tree else "one"
             raise ValueError(
                 f"a holds {number} system; pass b, or a dict of two or more systems"
             )
@@ -416,28 +401,29 @@ def _systems_in(tree: Values) -> dict[Hashable, Metrics]:
                 f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
                 "dict of systems, each with its metrics"
             )
-    systems = by_system(read(tree, "a", ("system", "metric")))
+    systems = reading.by_system(reading.read(tree, "a", ("system", "metric")))
     if len(systems) < 2:
         raise ValueError("a holds one system; pass b, or a dict of two or more systems")
     (baseline, metrics), *following = systems.items()
     for system, of_system in following:
         if metrics.keys() != of_system.keys():
             raise ValueError(
-                f"a[{baseline!r}] holds {paths_text(metrics)} and a[{system!r}] holds "
-                f"{paths_text(of_system)}; pass values of the same metrics for all systems"
+                f"a[{baseline!r}] holds {reading.paths_text(metrics)} and a[{system!r}] "
+                f"holds {reading.paths_text(of_system)}; pass values of the same metrics "
+                "for all systems"
             )
     return systems
 
 
 def _baseline_and(
-    a: Values, b: Values, names: tuple[str, str]
-) -> tuple[Metrics, dict[Hashable, Metrics]]:
+    a: reading.Values, b: reading.Values, names: tuple[str, str]
+) -> tuple[reading.Metrics, dict[Hashable, reading.Metrics]]:
     """Reads the baseline a, and the systems in b: a single one, None, unless named.
 
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
-    of_a = read(a, names[0], ("metric",))
-    of_b = read(b, names[1], ("metric",))
+    of_a = reading.read(a, names[0], ("metric",))
+    of_b = reading.read(b, names[1], ("metric",))
     if len({record.system for record in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
@@ -447,22 +433,22 @@ def _baseline_and(
     paths_of_b = [record.path for record in of_b]
     if depths[1] == depths[0] + 1:
         of_b = [record.named(("system", "metric")) for record in of_b]
-    systems = by_system(of_b)
+    systems = reading.by_system(of_b)
     if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
         raise ValueError(
-            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
-            f"{paths_text(paths_of_b)}; pass values of the same metrics, or as b a dict of "
-            "systems, each with the metrics of a"
+            f"{names[0]} holds {reading.paths_text(baseline)} and {names[1]} holds "
+            f"{reading.paths_text(paths_of_b)}; pass values of the same metrics, or as b a "
+            "dict of systems, each with the metrics of a"
         )
     return baseline, systems
 
 
 def _subjects_of(
-    records: Sequence[Record],
+    records: Sequence[reading.Record],
     couples: Sequence[tuple[int, int]],
     lower: bool | str | Sequence[str],
     has_name_of_a: bool,
-    undefined: Undefined | None,
+    undefined: types.Undefined | None,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
@@ -474,7 +460,7 @@ def _subjects_of(
         undefined: As for `compare`, which may differ from that of a signature.
     """
     # Comparisons of one metric at one cutoff have one number, whatever their systems.
-    numbers: dict[tuple[Path, str | None], int] = {}
+    numbers: dict[tuple[reading.Path, str | None], int] = {}
     return [
         Subject(
             directions.is_lower_better(a.path, lower),
@@ -496,7 +482,7 @@ def _subjects_of(
     ]
 
 
-def _signatures_of(a: Record, b: Record) -> dict[str, str]:
+def _signatures_of(a: reading.Record, b: reading.Record) -> dict[str, str]:
     """Returns the signature that two records share, by label; none of geometric means.
 
     What is compared are values of lists, of which no geometric mean is taken.

@@ -4,21 +4,12 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from jax_rank_metrics._ground.optional import import_optional
-from jax_rank_metrics._names.cutoff_names import without_cutoff
+from jax_rank_metrics._ground import optional
+from jax_rank_metrics._names import cutoff_names
+from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
-from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheets import (
-    Cell,
-    Sheet,
-    as_html,
-    as_text,
-    count_text,
-    fixed_point,
-    json_number,
-    number_with_interval,
-)
-from jax_rank_metrics._verdicts.systems.list_values import listing
+from jax_rank_metrics._verdicts.inference import judges
+from jax_rank_metrics._verdicts.systems import list_values
 from jax_rank_metrics._verdicts.systems.seeds import SeedSummary
 
 if TYPE_CHECKING:
@@ -118,7 +109,7 @@ class Comparison:
     level: float
     lower_is_better: bool | None
     clusters: int | None = None
-    judge: PredictionPowered | None = None
+    judge: judges.PredictionPowered | None = None
     seeds: SeedSummary | None = None
     task: Hashable = None
     baseline: Hashable = None
@@ -134,25 +125,29 @@ class Comparison:
         The names come first. `seeds` becomes a dict as well, and so does `judge`, without
         what the comparison has already.
         """
-        return {name: json_number(value) for name, value in record_of(self).items()}
+        return {
+            name: sheets.json_number(value) for name, value in record_of(self).items()
+        }
 
     def __repr__(self) -> str:
         """The difference, its interval, p, and the numbers of lists."""
-        counts = [count_text(self.ties, "tie")]
+        counts = [sheets.count_text(self.ties, "tie")]
         if self.wins is not None and self.losses is not None:
-            wins = count_text(self.wins, "win")
-            losses = count_text(self.losses, "loss", "es")
+            wins = sheets.count_text(self.wins, "win")
+            losses = sheets.count_text(self.losses, "loss", "es")
             counts = [f"{wins} {counts[0]} {losses}"]
         # Without a direction there are no wins, and all that do not tie differ.
         differing = self.lists - self.ties
         if self.wins is not None and self.losses is not None:
             differing = self.wins + self.losses
         if self.ties and differing < FEW_LISTS:
-            counts.append(f"{differing} of {count_text(self.lists, 'list')} differ")
+            counts.append(
+                f"{differing} of {sheets.count_text(self.lists, 'list')} differ"
+            )
         else:
-            counts.append(count_text(self.lists, "list"))
+            counts.append(sheets.count_text(self.lists, "list"))
         if self.clusters is not None:
-            counts.append(count_text(self.clusters, "cluster"))
+            counts.append(sheets.count_text(self.clusters, "cluster"))
         if self.judge is not None:
             counts += [f"{self.judge.other_lists} of the judge alone"]
             counts += [f"worth {self.judge.worth:.3g}"]
@@ -374,7 +369,7 @@ class Comparisons(Sequence[Comparison]):
           q1 1.0 0.0 [(x, 1.0, None)]
           q2 0.5 0.5               []
         """
-        pandas = import_optional("pandas", "Comparisons.lists", "frames")
+        pandas = optional.import_optional("pandas", "Comparisons.lists", "frames")
         return pandas.DataFrame(self.list_rows(documents, relevance_threshold))
 
     def list_rows(
@@ -406,7 +401,7 @@ class Comparisons(Sequence[Comparison]):
             and (field != "baseline" or self.are_of_pairs)
         ]
 
-    def sheet(self, digits: int) -> Sheet:
+    def sheet(self, digits: int) -> sheets.Sheet:
         """Returns the contents of a table with a row for each comparison.
 
         Args:
@@ -414,7 +409,7 @@ class Comparisons(Sequence[Comparison]):
         """
         columns = _columns(self, digits)
         fields = self.name_fields()
-        return Sheet(
+        return sheets.Sheet(
             fields,
             [("", heading) for heading in columns],
             [[_text(getattr(x, field)) for field in fields] for x in self],
@@ -426,11 +421,11 @@ class Comparisons(Sequence[Comparison]):
 
     def __repr__(self) -> str:
         """A table with a row for each comparison."""
-        return as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
+        return sheets.as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
     def _repr_html_(self) -> str:
         """The same table in a notebook."""
-        return as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
+        return sheets.as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
 
 def comparisons_in(results: object) -> Comparisons | None:
@@ -442,7 +437,7 @@ def comparisons_in(results: object) -> Comparisons | None:
 
 def _metric_names(x: Comparison) -> tuple[str, ...]:
     """The names of the metric: `("recall@5", "recall")`."""
-    return () if x.metric is None else (x.metric, without_cutoff(x.metric))
+    return () if x.metric is None else (x.metric, cutoff_names.without_cutoff(x.metric))
 
 
 def _listing(comparisons: Iterable[Comparison]) -> str:
@@ -455,7 +450,7 @@ def _listing(comparisons: Iterable[Comparison]) -> str:
         )
         for x in comparisons
     ]
-    return listing(names) or "none"
+    return list_values.listing(names) or "none"
 
 
 def _text(name: Hashable) -> str:
@@ -464,35 +459,35 @@ def _text(name: Hashable) -> str:
 
 def _columns(
     comparisons: Sequence[Comparison], digits: int
-) -> dict[str, Callable[[Comparison], Cell | None]]:
+) -> dict[str, Callable[[Comparison], sheets.Cell | None]]:
     """The cells of each column by its heading, without columns that would say nothing."""
 
-    def difference(x: Comparison) -> Cell:
-        return number_with_interval(x.difference, x.low, x.high, digits, "+")
+    def difference(x: Comparison) -> sheets.Cell:
+        return sheets.number_with_interval(x.difference, x.low, x.high, digits, "+")
 
-    def better_run(x: Comparison) -> Cell | None:
+    def better_run(x: Comparison) -> sheets.Cell | None:
         if x.seeds is None or x.seeds.b_beats_a is None:
             return None
         share, low, high = x.seeds.b_beats_a
-        return number_with_interval(share, low, high, 2)
+        return sheets.number_with_interval(share, low, high, 2)
 
-    def count(field: str) -> Callable[[Comparison], Cell | None]:
-        def cell(x: Comparison) -> Cell | None:
+    def count(field: str) -> Callable[[Comparison], sheets.Cell | None]:
+        def cell(x: Comparison) -> sheets.Cell | None:
             number = getattr(x, field)
-            return None if number is None else Cell(f"{number:d}")
+            return None if number is None else sheets.Cell(f"{number:d}")
 
         return cell
 
     # A column that has one value in all rows stands in the note instead.
-    columns: dict[str, Callable[[Comparison], Cell | None]] = {
+    columns: dict[str, Callable[[Comparison], sheets.Cell | None]] = {
         "difference": difference,
-        "p": lambda x: Cell(p_number(x.p, x)),
+        "p": lambda x: sheets.Cell(p_number(x.p, x)),
     }
     if any(x.p_corrected != x.p for x in comparisons):
-        columns["corrected p"] = lambda x: Cell(p_number(x.p_corrected, x))
+        columns["corrected p"] = lambda x: sheets.Cell(p_number(x.p_corrected, x))
     if any(x.seeds for x in comparisons):
         columns["P(better)"] = better_run
-    columns["d"] = lambda x: Cell(fixed_point(x.effect_size, 2))
+    columns["d"] = lambda x: sheets.Cell(sheets.fixed_point(x.effect_size, 2))
     if any(x.wins is not None for x in comparisons):
         columns |= {
             "wins": count("wins"),
@@ -506,11 +501,11 @@ def _columns(
         columns["lists"] = count("lists")
     if any(x.judge for x in comparisons):
         columns["worth"] = lambda x: (
-            x.judge and Cell(fixed_point(float(x.judge.worth), 1))
+            x.judge and sheets.Cell(sheets.fixed_point(float(x.judge.worth), 1))
         )
     # Equal weights give the number of lists or clusters but for rounding.
     if any(x.n_eff < 0.995 * (x.clusters or x.lists) for x in comparisons):
-        columns["n_eff"] = lambda x: Cell(fixed_point(x.n_eff, 1))
+        columns["n_eff"] = lambda x: sheets.Cell(sheets.fixed_point(x.n_eff, 1))
     return columns
 
 
@@ -531,14 +526,16 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         level = f"Difference with {100 * x.level:g} % interval"
         parts[f"{level}{question}; {method_of(x)}"] = None
     if len({x.lists for x in comparisons}) == 1:
-        parts[count_text(comparisons[0].lists, "list")] = None
+        parts[sheets.count_text(comparisons[0].lists, "list")] = None
     judged = {x.judge.other_lists for x in comparisons if x.judge}
     if judged:
         numbers = " or ".join(map(str, sorted(judged)))
         parts[f"{numbers} of the judge alone, worth is in lists of people"] = None
     clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
     if clusters:
-        parts[" or ".join(count_text(number, "cluster") for number in clusters)] = None
+        parts[
+            " or ".join(sheets.count_text(number, "cluster") for number in clusters)
+        ] = None
     seeds = dict.fromkeys(
         (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
     )

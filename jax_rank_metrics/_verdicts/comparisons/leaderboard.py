@@ -7,28 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import Key, Number, Undefined
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._names import directions, facts
-from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values import intervals, mean
 from jax_rank_metrics._values.list_arrays import ROUNDING, differ
-from jax_rank_metrics._values.mean import Mean, kind_of_mean
 from jax_rank_metrics._values.state import stacked_shape
 from jax_rank_metrics._verdicts.comparisons import standings
-from jax_rank_metrics._verdicts.comparisons.standings import (
-    Leaderboard,
-    Stability,
-    drawn_errors,
-    means_of_halves,
-)
+from jax_rank_metrics._verdicts.inference import p_values, randomised, resample
 from jax_rank_metrics._verdicts.inference.bootstrap import Bootstrap
-from jax_rank_metrics._verdicts.inference.p_values import holm, student_p, student_reach
-from jax_rank_metrics._verdicts.inference.randomised import (
-    pair_flip_test,
-    pair_swap_test,
-)
-from jax_rank_metrics._verdicts.inference.resample import seeds_of
 from jax_rank_metrics._verdicts.inference.weighted_means import (
     Ratios,
     WeightedMean,
@@ -36,25 +22,7 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
     error_with_seeds,
     seed_variance,
 )
-from jax_rank_metrics._verdicts.systems.list_values import (
-    ListValues,
-    common_undefined,
-    in_one_order,
-    listing,
-    weights_differ,
-)
-from jax_rank_metrics._verdicts.systems.reading import (
-    Keys,
-    Metrics,
-    Record,
-    Values,
-    by_system,
-    label_of,
-    lists_at_cutoff,
-    only_metric,
-    read,
-)
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
+from jax_rank_metrics._verdicts.systems import list_values, reading, seeds
 
 PERMUTATIONS = 100_000  # at least
 
@@ -88,17 +56,17 @@ class TaskMeans(NamedTuple):
 
 
 def leaderboard(
-    systems: Values,
+    systems: reading.Values,
     *,
     metric: str | None = None,
     ids: Mapping[Hashable, Any] | None = None,
     samples: int = 10_000,
-    level: Number = 0.95,
-    key: Key | None = None,
-    undefined: Undefined | None = None,
+    level: types.Number = 0.95,
+    key: types.Key | None = None,
+    undefined: types.Undefined | None = None,
     lower: bool | str | Sequence[str] = (),
     tasks_first: bool = False,
-) -> Leaderboard:
+) -> standings.Leaderboard:
     """Puts systems in the order of their means, and says how sure that order is.
 
     All systems see the same lists, and what is hard for one is hard for others. So ranks,
@@ -184,7 +152,7 @@ def leaderboard(
     >>> f"{board.p_beats[1, 2]:.1f}"  # dense beats bm25
     '0.8'
     """
-    level = checked_level(level)
+    level = intervals.checked_level(level)
     samples = inputs.positive_integer("samples", samples)
     inputs.check_undefined(undefined)
     name, tasks = _read_tasks(systems, metric, tasks_first)
@@ -193,13 +161,13 @@ def leaderboard(
     direction = directions.is_lower_better(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {name} is better; it has no order")
-    if name is not None and kind_of_mean(name) is not Mean:
+    if name is not None and mean.kind_of_mean(name) is not mean.Mean:
         raise ValueError(
             f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
             "values under another name, as of average_precision"
         )
     # Eight words of the key seed the generator of NumPy.
-    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
+    rng = np.random.default_rng(np.asarray(resample.seeds_of(key, 7)))
     of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
     records = [record for of_task in tasks.values() for record in of_task.values()]
     lists = [
@@ -207,16 +175,16 @@ def leaderboard(
     ]
     if undefined is None:
         directions.warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
-    check_seed_counts(lists)
+    seeds.check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
     errors = _errors(of_tasks)
-    margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
+    margin = p_values.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(of_tasks, errors, key, level)
     # Each pair is corrected once, and stands on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
-    p_corrected[upper] = holm(p[upper])
+    p_corrected[upper] = p_values.holm(p[upper])
     p_corrected = np.minimum(p_corrected, p_corrected.T)
     # Without errors of all tasks, each order is as likely as any other.
     count = len(means)
@@ -231,7 +199,7 @@ def leaderboard(
             np.quantile(ranks, tail, axis=0, method=method)
             for tail, method in zip(tails, ("lower", "higher"), strict=True)
         )
-    stability = Stability(math.nan, math.nan)
+    stability = standings.Stability(math.nan, math.nan)
     halves = [task.halves for task in of_tasks if task.halves is not None]
     if len(halves) == len(of_tasks):
         stability = standings.stability_of(sign * np.mean(halves, axis=0), rng)
@@ -239,7 +207,7 @@ def leaderboard(
     order = sorted(range(count), key=lambda system: -sign * means[system])
     of_pairs = np.ix_(order, order)
     names = [*next(iter(tasks.values()))]
-    return Leaderboard(
+    return standings.Leaderboard(
         systems=tuple(names[system] for system in order),
         means=means[order],
         lows=(means - margin)[order],
@@ -261,10 +229,10 @@ def leaderboard(
     )
 
 
-@short_errors()
+@messages.short_errors()
 def _read_tasks(
-    systems: Values, metric: str | None, tasks_first: bool
-) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
+    systems: reading.Values, metric: str | None, tasks_first: bool
+) -> tuple[str | None, dict[Hashable, dict[Hashable, reading.Record]]]:
     """Reads the values of one metric of all systems, by task.
 
     Args:
@@ -279,24 +247,28 @@ def _read_tasks(
     Raises:
         ValueError: if systems hold different tasks or metrics.
     """
-    keys: Keys = ("task", "system", "metric") if tasks_first else ("system", "metric")
-    of_systems = by_system(read(systems, "systems", keys))
+    keys: reading.Keys = (
+        ("task", "system", "metric") if tasks_first else ("system", "metric")
+    )
+    of_systems = reading.by_system(reading.read(systems, "systems", keys))
     if len(of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
     # A dict is a set that keeps the order in which names came.
     names: dict[str | None, None] = {}
-    tasks: dict[Hashable, dict[Hashable, Record]] = {}
+    tasks: dict[Hashable, dict[Hashable, reading.Record]] = {}
     tasks_of: dict[Hashable, list[Hashable]] = {}
     for system, records in of_systems.items():
         are_tasks = not tasks_first and _are_of_tasks(records, metric)
-        by_task: dict[Hashable, dict[str | None, Record]] = {}
+        by_task: dict[Hashable, dict[str | None, reading.Record]] = {}
         for path, record in records.items():
             task, name = (path[0], None) if are_tasks else (record.task, record.metric)
             by_task.setdefault(task, {})[name] = record
         tasks_of[system] = [*by_task]
         for task, of_metrics in by_task.items():
-            label = label_of("systems", (system,) if task is None else (system, task))
-            name = only_metric(of_metrics, label, metric)
+            label = reading.label_of(
+                "systems", (system,) if task is None else (system, task)
+            )
+            name = reading.only_metric(of_metrics, label, metric)
             tasks.setdefault(task, {})[system] = of_metrics[name]
             # Values without a name have the one that was asked for.
             names[name or metric] = None
@@ -308,11 +280,13 @@ def _read_tasks(
                 f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
             )
     if len(names) > 1:
-        raise ValueError(f"systems hold different metrics: {listing([*names])}")
+        raise ValueError(
+            f"systems hold different metrics: {list_values.listing([*names])}"
+        )
     return next(iter(names)), tasks
 
 
-def _are_of_tasks(records: Metrics, metric: str | None) -> bool:
+def _are_of_tasks(records: reading.Metrics, metric: str | None) -> bool:
     """Whether single keys are of tasks, as in {"web": values}, and not of metrics.
 
     They are of metrics if a frame says so, if one of them is `metric`, or if all are names
@@ -327,7 +301,7 @@ def _are_of_tasks(records: Metrics, metric: str | None) -> bool:
 
 
 def _listed(tasks: list[Hashable]) -> str:
-    return "none" if None in tasks else listing(tasks)
+    return "none" if None in tasks else list_values.listing(tasks)
 
 
 def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
@@ -350,7 +324,7 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
 def _p_of_pairs(
     tasks: list[TaskMeans],
     errors: tuple[np.ndarray, np.ndarray],
-    key: Key | None,
+    key: types.Key | None,
     level: float,
 ) -> np.ndarray:
     """P of the differences of all pairs of systems, `[systems, systems]`."""
@@ -368,12 +342,12 @@ def _p_of_pairs(
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
-        return student_p(differences, *errors)
+        return p_values.student_p(differences, *errors)
     if any(differ(x.weights, x.weights[:1]).any() for x in ratios):
-        return pair_swap_test(ratios, key, permutations)
+        return randomised.pair_swap_test(ratios, key, permutations)
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
     terms = [(x.values * x.weights / x.weights[0].sum()).T for x in ratios]
-    return pair_flip_test(np.concatenate(terms), rounding, key, permutations)
+    return randomised.pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 
 def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
@@ -390,9 +364,9 @@ def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
 
 
 def means_of_tasks(
-    tasks: Mapping[Hashable, Mapping[Hashable, Record]],
+    tasks: Mapping[Hashable, Mapping[Hashable, reading.Record]],
     ids: Mapping[Hashable, Any] | None,
-    undefined: Undefined | None,
+    undefined: types.Undefined | None,
     samples: int,
     rng: np.random.Generator,
 ) -> list[TaskMeans]:
@@ -422,10 +396,12 @@ def means_of_tasks(
             names = [record.name for record in records.values()]
             means.append(_of_states(states, names, samples, rng))
         else:
-            of_systems = [lists_at_cutoff(record) for record in records.values()]
+            of_systems = [
+                reading.lists_at_cutoff(record) for record in records.values()
+            ]
             ids_of_task = None if ids is None else _ids_of(ids, records, task)
             try:
-                lists = in_one_order(of_systems, ids_of_task)
+                lists = list_values.in_one_order(of_systems, ids_of_task)
             except ValueError as error:
                 if task is None:
                     raise
@@ -464,8 +440,8 @@ def _of_states(
     counts = {len(x) for x in replicates}
     if len(counts) > 1:
         raise ValueError(
-            f"Bootstrap states have {listing(sorted(counts))} samples; make all of them "
-            "with the same ids, key and samples"
+            f"Bootstrap states have {list_values.listing(sorted(counts))} samples; make "
+            "all of them with the same ids, key and samples"
         )
     # Lists of one id are drawn together, and then count as one.
     lists = min(int(state.lists) for state in states)
@@ -491,8 +467,8 @@ def _effective_draws(state: Bootstrap) -> float:
 
 
 def _of_lists(
-    values: list[ListValues],
-    undefined: Undefined | None,
+    values: list[list_values.ListValues],
+    undefined: types.Undefined | None,
     samples: int,
     rng: np.random.Generator,
 ) -> TaskMeans:
@@ -511,7 +487,9 @@ def _of_lists(
         _add_seeds(task, sides, of_lists.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
-        halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
+        halves=standings.means_of_halves(table, weights, rng)
+        if len(table) > 1
+        else None,
         ratios=None if has_seeds else ratios,
         rounding=rounding,
     )
@@ -533,14 +511,14 @@ def _with_errors(
     variances = np.where(np.eye(len(means), dtype=bool), squares, of_pairs)
     drawn = None
     if freedom > 0:
-        drawn = means + drawn_errors(of_means, freedom, samples, rng)
+        drawn = means + standings.drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
     # That of states; values of lists put their own in its place.
     return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
 def _values_of_seeds(
-    values: list[ListValues], undefined: Undefined | None
+    values: list[list_values.ListValues], undefined: types.Undefined | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
 
@@ -549,8 +527,10 @@ def _values_of_seeds(
     """
     first = values[0]
     # Values that say what undefined ones count as decide for those that do not.
-    choice = undefined or common_undefined((x.name, x.undefined) for x in values)
-    are_unequal = any([weights_differ(first, x) for x in values])
+    choice = undefined or list_values.common_undefined(
+        (x.name, x.undefined) for x in values
+    )
+    are_unequal = any([list_values.weights_differ(first, x) for x in values])
     if are_unequal and any(x.has_seeds for x in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
     # Values have one cutoff, so that weights are `[lists, 1]` each.

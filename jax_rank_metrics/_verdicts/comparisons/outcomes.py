@@ -12,30 +12,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._ground.choices import Alternative, ComparisonTest, Correction
-from jax_rank_metrics._values.list_arrays import differ
+from jax_rank_metrics._ground import choices
+from jax_rank_metrics._values import list_arrays
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
-from jax_rank_metrics._verdicts.inference import p_values
-from jax_rank_metrics._verdicts.inference.p_values import (
-    Outcome,
-    mcnemar_test,
-    student_p,
-    student_reach,
-)
-from jax_rank_metrics._verdicts.inference.randomised import (
-    sign_flip_test,
-    swap_test,
-    tukey_test,
-)
+from jax_rank_metrics._verdicts.inference import p_values, randomised, studentised
 from jax_rank_metrics._verdicts.inference.resample import FEW
-from jax_rank_metrics._verdicts.inference.studentised import (
-    judged_bootstrap,
-    probability_of_one_list,
-    resampled_p,
-    resampled_reach,
-    studentised_bootstrap,
-)
 from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.seeds import summary_of
@@ -51,9 +33,9 @@ class Question(NamedTuple):
     key: jax.Array
     samples: int
     level: float
-    test: ComparisonTest = "permutation"
-    correction: Correction = "holm"
-    alternative: Alternative = "two-sided"
+    test: choices.ComparisonTest = "permutation"
+    correction: choices.Correction = "holm"
+    alternative: choices.Alternative = "two-sided"
     margin: float | None = None
     mid_p: bool = False
 
@@ -87,7 +69,7 @@ class Question(NamedTuple):
                 "the alternative 'greater' or 'less'"
             )
 
-    def hypotheses(self) -> list[tuple[float, Alternative]]:
+    def hypotheses(self) -> list[tuple[float, choices.Alternative]]:
         """Lists what is to be refuted: a shift of differences, and the side that refutes.
 
         Equivalence refutes two hypotheses, and its p is the larger of the two.
@@ -95,7 +77,7 @@ class Question(NamedTuple):
         if self.margin is None:
             return [(0.0, self.alternative)]
         # That b − a is above −margin is shown by differences b − a + margin above 0.
-        sides: list[tuple[float, Alternative]] = [
+        sides: list[tuple[float, choices.Alternative]] = [
             (self.margin, "greater"),
             (-self.margin, "less"),
         ]
@@ -321,7 +303,7 @@ def tested(
     summary: Summary,
     subjects: Sequence[Subject],
     is_family: bool,
-) -> Outcome:
+) -> p_values.Outcome:
     """Tests comparisons by one test.
 
     Args:
@@ -340,17 +322,25 @@ def tested(
     for shift, side in question.hypotheses():
         if question.test == "t":
             mean = summary.mean + shift
-            outcome = Outcome(student_p(mean, summary.error, summary.freedom, side))
+            outcome = p_values.Outcome(
+                p_values.student_p(mean, summary.error, summary.freedom, side)
+            )
         elif question.test == "mcnemar":
             # A list that does not count is as one in which both systems agree.
             changes = np.where(columns.weights > 0, columns.values, 0)
-            outcome = Outcome(mcnemar_test(changes, side, question.mid_p))
+            outcome = p_values.Outcome(
+                p_values.mcnemar_test(changes, side, question.mid_p)
+            )
         elif columns.are_ratios.any():
-            outcome = swap_test([*columns.ratios.values()], *options, side, shift)
+            outcome = randomised.swap_test(
+                [*columns.ratios.values()], *options, side, shift
+            )
         else:
             terms = columns.weights * (columns.values + shift)
             with_max = is_family and question.correction == "maxT"
-            outcome = sign_flip_test(terms, *options, side, question.mid_p, with_max)
+            outcome = randomised.sign_flip_test(
+                terms, *options, side, question.mid_p, with_max
+            )
         outcomes.append(outcome)
     return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
 
@@ -360,12 +350,16 @@ def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     return np.max(p, axis=0)
 
 
-def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Outcome:
+def _bootstrap(
+    columns: Differences, summary: Summary, question: Question
+) -> p_values.Outcome:
     """Tests means by resamples, which all hypotheses share."""
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
-    smallest_p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
+    smallest_p = np.maximum(
+        studentised.probability_of_one_list(lists), 1 / (1 + question.samples)
+    )
     is_unknown = (summary.mean != 0) & (smallest_p > 1 - question.level)
     reach = np.where(is_unknown, np.inf, _student_reach(question, summary))
     hypotheses = question.hypotheses()
@@ -389,32 +383,36 @@ def _bootstrap(columns: Differences, summary: Summary, question: Question) -> Ou
         chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
         if drawn.judged is not None:
-            resamples = judged_bootstrap(drawn.judged, *options)
+            resamples = studentised.judged_bootstrap(drawn.judged, *options)
         else:
             differences = [(x[None],) for x in drawn.values.T]
             sides = drawn.seeds if drawn.seeds[0] else differences
-            resamples = studentised_bootstrap(sides, drawn.weights, *options)
-        p[:, chosen] = [resampled_p(resamples, *x) for x in hypotheses]
-        reach[chosen] = resampled_reach(resamples, question.level, question.alternative)
-    return Outcome(_of_all(p), question.samples, reach=reach)
+            resamples = studentised.studentised_bootstrap(
+                sides, drawn.weights, *options
+            )
+        p[:, chosen] = [studentised.resampled_p(resamples, *x) for x in hypotheses]
+        reach[chosen] = studentised.resampled_reach(
+            resamples, question.level, question.alternative
+        )
+    return p_values.Outcome(_of_all(p), question.samples, reach=reach)
 
 
 def _student_reach(question: Question, summary: Summary) -> np.ndarray:
     """Computes how far Student's intervals reach."""
     errors = summary.error, summary.freedom
-    return student_reach(*errors, question.level, question.alternative)
+    return p_values.student_reach(*errors, question.level, question.alternative)
 
 
 def _tukey(
     columns: Differences, subjects: Sequence[Subject], question: Question
-) -> Outcome:
+) -> p_values.Outcome:
     """P values of pairs of systems, of each metric and cutoff by itself."""
     p = np.ones(len(subjects))
     samples = 0
     for metric in {subject.metric for subject in subjects}:
         members = [i for i, subject in enumerate(subjects) if subject.metric == metric]
         weights = columns.weights[:, members]
-        if differ(weights, weights[:, :1]).any():
+        if list_arrays.differ(weights, weights[:, :1]).any():
             raise ValueError(
                 "test is 'tukey', which needs the same lists for all systems, and "
                 "undefined='skip' leaves out others for each pair; pass 'zero' or 'one'"
@@ -427,8 +425,8 @@ def _tukey(
             if baseline == 0:
                 of_systems[system] = columns.values[:, i]
         values = np.stack([of_systems[system] for system in range(len(of_systems))])
-        p_of_pairs, samples = tukey_test(
+        p_of_pairs, samples = randomised.tukey_test(
             values, weights[:, 0], question.key, question.samples
         )
         p[members] = [p_of_pairs[subjects[i].systems] for i in members]
-    return Outcome(p, samples)
+    return p_values.Outcome(p, samples)

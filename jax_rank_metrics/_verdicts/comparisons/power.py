@@ -10,27 +10,14 @@ import numpy as np
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.choices import Alternative
 from jax_rank_metrics._ground.types import Number
-from jax_rank_metrics._values.intervals import checked_level
-from jax_rank_metrics._verdicts.inference.judges import JudgedLists, JudgedMoments
-from jax_rank_metrics._verdicts.inference.weighted_means import (
-    SeedVariance,
-    Summary,
-    shares_of,
-    total_error,
-)
-from jax_rank_metrics._verdicts.systems.list_values import ListValues, is_number
+from jax_rank_metrics._values import intervals
+from jax_rank_metrics._verdicts.inference import judges, weighted_means
+from jax_rank_metrics._verdicts.systems import list_values, reading
 from jax_rank_metrics._verdicts.systems.prediction_powered import (
     judged_lists,
     judged_records,
 )
-from jax_rank_metrics._verdicts.systems.reading import (
-    Nested,
-    Path,
-    Record,
-    Values,
-    nested,
-    read,
-)
+from jax_rank_metrics._verdicts.systems.reading import read
 from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 N = TypeVar("N", bound=int | float)
@@ -40,13 +27,13 @@ MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
 
 
 def minimum_detectable(
-    differences: Values,
+    differences: reading.Values,
     power: Number = 0.8,
     *,
     level: Number = 0.95,
     lists: int | None = None,
     alternative: Alternative = "two-sided",
-) -> Nested[float | np.ndarray]:
+) -> reading.Nested[float | np.ndarray]:
     """Returns the smallest true difference that a test detects with some probability.
 
     A test that has no chance to detect a difference says nothing by failing to. From the
@@ -105,15 +92,15 @@ def minimum_detectable(
 
 
 def lists_needed(
-    differences: Values,
+    differences: reading.Values,
     difference: Number,
     power: Number = 0.8,
     *,
     level: Number = 0.95,
     alternative: Alternative = "two-sided",
-    judge: Values | None = None,
+    judge: reading.Values | None = None,
     others: int | None = None,
-) -> Nested[int | float | np.ndarray]:
+) -> reading.Nested[int | float | np.ndarray]:
     """Returns how many lists it takes to detect a true difference of this size.
 
     With a judge these are the lists that people have to label, beside others that only the
@@ -183,8 +170,8 @@ def lists_needed(
 
 
 def power_at(
-    differences: Values, difference: Number, level: Number
-) -> Nested[float | np.ndarray]:
+    differences: reading.Values, difference: Number, level: Number
+) -> reading.Nested[float | np.ndarray]:
     """Returns the power of a one-sided test of as many lists as the pilot has.
 
     Args:
@@ -200,7 +187,7 @@ def power_at(
     >>> f"{power_at(pilot, minimum_detectable(pilot, alternative='greater'), 0.95):.3f}"
     '0.800'
     """
-    test = _Test(0.0, 1 - checked_level(level), False)
+    test = _Test(0.0, 1 - intervals.checked_level(level), False)
 
     def power(pilot: _Pilot) -> float:
         error, freedom = pilot.over(pilot.lists)
@@ -232,7 +219,7 @@ class _Test(NamedTuple):
     @classmethod
     def of(cls, power: Number, level: Number, alternative: Alternative) -> "_Test":
         inputs.option("alternative", alternative, Alternative)
-        is_two_sided, level = alternative == "two-sided", checked_level(level)
+        is_two_sided, level = alternative == "two-sided", intervals.checked_level(level)
         power = inputs.open_fraction("power", power)
         if power <= 1 - level:
             raise ValueError(
@@ -275,18 +262,20 @@ class _Test(NamedTuple):
         return power
 
 
-def _refuse_pair(name: str, values: Values) -> None:
+def _refuse_pair(name: str, values: reading.Values) -> None:
     """Raises TypeError for two systems, which would be read as two lists of cutoffs."""
     if not isinstance(values, list | tuple) or len(values) != 2:
         return
-    if not any(map(is_number, values)):
+    if not any(map(list_values.is_number, values)):
         raise TypeError(
             f"{name} is a {type(values).__name__} of two systems; pass the difference of "
             "each list: paired(a, b) of PerList, or b - a of arrays"
         )
 
 
-def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
+def _pilots_of(
+    differences: reading.Values,
+) -> list[tuple[reading.Record, list[_Pilot]]]:
     """Reads the pilot of every metric at every cutoff."""
     records = read(differences, "differences", ("metric",))
     # A warning is of the line that called the public function.
@@ -295,23 +284,24 @@ def _pilots_of(differences: Values) -> list[tuple[Record, list[_Pilot]]]:
 
 
 def _for_each(
-    pilots: Iterable[tuple[Record, Sequence[_Pilot]]], result_of: Callable[[_Pilot], N]
-) -> Nested[N | np.ndarray]:
+    pilots: Iterable[tuple[reading.Record, Sequence[_Pilot]]],
+    result_of: Callable[[_Pilot], N],
+) -> reading.Nested[N | np.ndarray]:
     """Calls `result_of` for every metric and cutoff."""
-    results: dict[Path, N | np.ndarray] = {}
+    results: dict[reading.Path, N | np.ndarray] = {}
     for record, of_cutoffs in pilots:
         at_cutoffs = list(map(result_of, of_cutoffs))
         has_cutoffs = record.lists.has_cutoffs
         results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
-    return nested(results)
+    return reading.nested(results)
 
 
-def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
+def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
     """Reads the pilot of people and a judge at every cutoff."""
     errors, all_moments = lists.means().std_error, lists.moments()
 
     def pilot(column: int) -> _Pilot:
-        moments = JudgedMoments(*(x[column] for x in all_moments))
+        moments = judges.JudgedMoments(*(x[column] for x in all_moments))
         count = int(lists.counts[column])
         share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
 
@@ -333,19 +323,23 @@ def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_Pilot]:
     return list(map(pilot, range(len(errors))))
 
 
-def _pilots(lists: ListValues) -> list[_Pilot]:
+def _pilots(lists: list_values.ListValues) -> list[_Pilot]:
     """Reads the pilot at every cutoff."""
     of_seeds, weights = lists.filled(must_be_finite=True)
     # [lists, cutoffs]: what seeds add to the error is estimated apart, below.
     means = of_seeds.mean(0)
-    summary = Summary.of(means, weights, lists.rounding * np.abs(means))
+    summary = weighted_means.Summary.of(means, weights, lists.rounding * np.abs(means))
     # Differences that are all equal do not show how far others would vary, nor does one.
     is_known = (summary.error > 0) & (summary.freedom > 0)
 
     def pilot(column: int) -> _Pilot:
         w, seeds = weights[:, column], []
         if len(of_seeds) > 1:
-            seeds = [SeedVariance.of(of_seeds[..., column], shares_of(w))]
+            seeds = [
+                weighted_means.SeedVariance.of(
+                    of_seeds[..., column], weighted_means.shares_of(w)
+                )
+            ]
         count = int((w > 0).sum())
 
         def over(num_lists: int) -> tuple[float, float]:
@@ -354,7 +348,9 @@ def _pilots(lists: ListValues) -> list[_Pilot]:
             if not (size > 1 and is_known[column]):
                 return math.inf, 0.0
             error = float(summary.error[column]) / math.sqrt(ratio)
-            return total_error(error, size - 1, [x.over(ratio) for x in seeds])
+            return weighted_means.total_error(
+                error, size - 1, [x.over(ratio) for x in seeds]
+            )
 
         return _Pilot(count, over)
 

@@ -11,16 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._values.list_arrays import ROUNDING
-from jax_rank_metrics._verdicts.sheets import (
-    Cell,
-    Sheet,
-    as_text,
-    count_text,
-    fixed_point,
-    number_with_interval,
-    plain,
-)
-from jax_rank_metrics._verdicts.systems.list_values import listing
+from jax_rank_metrics._verdicts import sheets
+from jax_rank_metrics._verdicts.systems import list_values
 
 SPLITS = 1000  # random splits of the lists in halves
 BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
@@ -127,9 +119,9 @@ class Leaderboard:
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
         attributes["letters"] = self.letters
-        return {name: plain(value) for name, value in attributes.items()}
+        return {name: sheets.plain(value) for name, value in attributes.items()}
 
-    def _sheet(self, digits: int) -> Sheet:
+    def _sheet(self, digits: int) -> sheets.Sheet:
         """Returns the contents of a table with a row for each system.
 
         Args:
@@ -155,13 +147,15 @@ class Leaderboard:
         # Ranks may be halves: two systems that are first together have the rank 1.5.
         cells = [
             [
-                Cell(f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")),
-                number_with_interval(x["mean"], x["low"], x["high"], digits),
-                Cell(fixed_point(x["p_first"], 2)),
+                sheets.Cell(
+                    f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")
+                ),
+                sheets.number_with_interval(x["mean"], x["low"], x["high"], digits),
+                sheets.Cell(sheets.fixed_point(x["p_first"], 2)),
             ]
             for x in records
         ]
-        return Sheet(
+        return sheets.Sheet(
             ["system", "group"],
             [("", heading) for heading in ("rank", self.metric or "mean", "first")],
             [[str(x["system"]), x["group"]] for x in records],
@@ -174,7 +168,9 @@ class Leaderboard:
 
     def _note(self) -> str:
         """Returns what a table of the systems needs to be understood."""
-        tasks = f" of {count_text(len(self.tasks), 'task')}" if self.tasks else ""
+        tasks = (
+            f" of {sheets.count_text(len(self.tasks), 'task')}" if self.tasks else ""
+        )
         better = "; lower is better" if self.lower_is_better else ""
         # A single list, and states, have no halves to compare.
         halves = ""
@@ -185,14 +181,14 @@ class Leaderboard:
             )
         return (
             f"{100 * self.level:g} % intervals of means and ranks; "
-            f"{count_text(self.lists, 'list')}{tasks}, "
-            f"{count_text(self.samples, 'draw')} of the means; systems that share a letter "
-            f"cannot be told apart{better}{halves}"
+            f"{sheets.count_text(self.lists, 'list')}{tasks}, "
+            f"{sheets.count_text(self.samples, 'draw')} of the means; systems that share a "
+            f"letter cannot be told apart{better}{halves}"
         )
 
     def __repr__(self) -> str:
         """The table of the systems as text."""
-        return as_text(self._sheet(3))
+        return sheets.as_text(self._sheet(3))
 
 
 def _letters_of(group: int) -> str:
@@ -348,15 +344,16 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
         if len(set(ids)) < len(ids):
             repeated = [x for x in dict.fromkeys(ids) if ids.count(x) > 1]
             raise ValueError(
-                f"{name} holds {listing(repeated)} more than once; pass each system once"
+                f"{name} holds {list_values.listing(repeated)} more than once; pass each "
+                "system once"
             )
     known = set(systems)
     unmatched = [x for x in systems if x not in rank_of]
     unmatched += [x for x in reference if x not in known]
     if unmatched:
         raise ValueError(
-            f"order and reference differ: only one of them holds {listing(unmatched)}; "
-            "pass two orders of the same systems"
+            "order and reference differ: only one of them holds "
+            f"{list_values.listing(unmatched)}; pass two orders of the same systems"
         )
     if len(systems) < 2:
         raise ValueError("order holds fewer than two systems, which have no order")

@@ -11,23 +11,19 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs, shards
-from jax_rank_metrics._ground.arithmetic import ratio, widen
-from jax_rank_metrics._ground.pytrees import pytree
+from jax_rank_metrics._ground import arithmetic, inputs, pytrees, shards
 from jax_rank_metrics._ground.types import Key, ListIds, Number, Undefined
-from jax_rank_metrics._values import intervals, moments
-from jax_rank_metrics._values.double_floats import FloatPair, canonical
+from jax_rank_metrics._values import double_floats, intervals, merging, moments
 from jax_rank_metrics._values.list_arrays import list_shape_of
-from jax_rank_metrics._values.merging import check_leaves, in_order, leaves_of
 from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._values.state import State, stacked_shape
-from jax_rank_metrics._verdicts.inference.resample import resampled, seeds_of
+from jax_rank_metrics._verdicts.inference import resample
 
 K = TypeVar("K")
 _WHOLE = 1e-6  # how far rounding may move a ratio of weights
 
 
-@pytree()
+@pytrees.pytree()
 class Bootstrap(State):
     """A weighted mean over lists, and the same mean of many resamples of them.
 
@@ -59,13 +55,13 @@ class Bootstrap(State):
         streams, 2012.
     """
 
-    sums: FloatPair
+    sums: double_floats.FloatPair
     counts: jax.Array
     _must_share = "the same cutoffs and samples"
 
     def compute(self) -> jax.Array:
         """The weighted mean of the lists as they are, `[*k]`; 0 where nothing counted."""
-        return _means(canonical(self))[self._at(0)]
+        return _means(double_floats.canonical(self))[self._at(0)]
 
     def replicates(self) -> jax.Array:
         """The weighted mean of every resample, `[samples, *k]`.
@@ -73,14 +69,14 @@ class Bootstrap(State):
         A resample may be empty, as that of ten lists is about once in 20,000 times; its
         mean is then that of the lists as they are.
         """
-        return _means(canonical(self))[self._at(slice(1, None))]
+        return _means(double_floats.canonical(self))[self._at(slice(1, None))]
 
     def std_error(self) -> jax.Array:
         """Standard deviation of the replicates, `[*k]`.
 
         It is inf for fewer than two lists, and where the mean is infinite.
         """
-        return _std_error(canonical(self))
+        return _std_error(double_floats.canonical(self))
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of a percentile interval, each `[*k]`.
@@ -98,7 +94,7 @@ class Bootstrap(State):
             ValueError: if the level is not between 0 and 1.
         """
         level = intervals.checked_level(level)
-        return _percentiles(canonical(self), level)
+        return _percentiles(double_floats.canonical(self), level)
 
     def _at(self, samples: int | slice) -> tuple[int | slice, ...]:
         """Index of samples in `[*stacked, 1 + samples, *k]`."""
@@ -181,23 +177,23 @@ def bootstrap(
     ('0.75', True, (1000,))
     """
     inputs.check_undefined(undefined)
-    check_leaves(lists, PerList, "lists")
-    seeds = seeds_of(key, inputs.positive_integer("samples", samples))
+    merging.check_leaves(lists, PerList, "lists")
+    seeds = resample.seeds_of(key, inputs.positive_integer("samples", samples))
     # Ids of 64 bits are pairs of words, `[*lists, 2]`.
     words, is_hashed = inputs.list_ids(ids), False
-    for metric in leaves_of(lists):
+    for metric in merging.leaves_of(lists):
         is_hashed = words.shape == (*list_shape_of(metric), 2)
         if not is_hashed:
             inputs.same_shape("ids", words, "the lists", list_shape_of(metric))
     words = words.reshape(-1, 2) if is_hashed else words.ravel()
     _warn_of_equal_ids(ids, words)
     leaves, tree = jax.tree.flatten(
-        canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
+        double_floats.canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
     )
     if not leaves:
         return lists  # of no metric there is no state, as in `mean`
     states = _bootstrap(leaves, words, seeds, undefined)
-    return in_order(lists, jax.tree.unflatten(tree, states))
+    return merging.in_order(lists, jax.tree.unflatten(tree, states))
 
 
 def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
@@ -229,7 +225,7 @@ def _bootstrap(
     # One matrix for all metrics, which share their draws.
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(len(ids), values.shape[-1])
-    sums = resampled(values, ids, seeds)
+    sums = resample.resampled(values, ids, seeds)
     # Each metric takes back its own columns: two for every cutoff.
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
@@ -253,7 +249,7 @@ def _means(state: Bootstrap) -> jax.Array:
     axis = len(stacked_shape(state))
     rounded = state.sums.round()
     weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
-    means = ratio(weighted_value, weight)
+    means = arithmetic.ratio(weighted_value, weight)
     # The first of the samples is the lists as they are; an empty resample has their mean.
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
@@ -281,7 +277,7 @@ def _has_error(state: Bootstrap) -> jax.Array:
     # The state does not count the lists of each cutoff. Of a single list, every resample
     # has a whole multiple of the weight; of two, about half of them do.
     weight = jnp.take(state.sums.round(), 0, axis=axis)
-    multiples = ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
+    multiples = arithmetic.ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
     is_whole = jnp.abs(multiples - jnp.round(multiples)) <= _WHOLE
-    has_spread = widen(state.lists > 1, mean) & ~jnp.all(is_whole, axis=axis)
+    has_spread = arithmetic.widen(state.lists > 1, mean) & ~jnp.all(is_whole, axis=axis)
     return has_spread & ~jnp.isinf(mean)

@@ -6,16 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._ground.types import Number
-from jax_rank_metrics._values.clusters import join_clusters
-from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values import clusters, intervals
 from jax_rank_metrics._values.state import numbers_text
+from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.inference.p_values import student_reach
 from jax_rank_metrics._verdicts.inference.weighted_means import (
     Summary,
     WeightedMean,
     deviations,
 )
-from jax_rank_metrics._verdicts.sheets import count_text
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -97,14 +96,14 @@ class PredictionPowered:
         mean, error = (numbers_text(np.asarray(x)) for x in (self.mean, self.std_error))
         worth = ", ".join(f"{x:.3g}" for x in np.atleast_1d(self.worth))
         return (
-            f"PredictionPowered({mean} ± {error}, {count_text(self.lists, 'list')}, "
+            f"PredictionPowered({mean} ± {error}, {sheets.count_text(self.lists, 'list')}, "
             f"{self.other_lists} of the judge alone, worth {worth})"
         )
 
 
 def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, Any]:
     degrees = np.asarray(freedom, float)
-    reach = student_reach(np.asarray(error), degrees, checked_level(level))
+    reach = student_reach(np.asarray(error), degrees, intervals.checked_level(level))
     low, high = mean - reach, mean + reach
     return (low, high) if np.ndim(mean) else (float(low), float(high))
 
@@ -165,7 +164,7 @@ class JudgedLists(NamedTuple):
         counts = [(w > 0).sum(0) for w in (weights, other_weights)]
         if cluster_indices is not None:
             count = int(cluster_indices.max(initial=-1)) + 1
-            parts = [join_clusters(*x, cluster_indices, count) for x in parts]
+            parts = [clusters.join_clusters(*x, cluster_indices, count) for x in parts]
         (values, _), labelled, unlabelled = parts
         return cls._make([values, *labelled, *unlabelled, noise, *counts])
 

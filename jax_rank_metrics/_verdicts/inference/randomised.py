@@ -21,17 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from jax_rank_metrics._ground.arithmetic import mix
-from jax_rank_metrics._ground.choices import Alternative
+from jax_rank_metrics._ground import arithmetic, choices
 from jax_rank_metrics._ground.one_off import one_off_jit
-from jax_rank_metrics._values.list_arrays import ROUNDING
-from jax_rank_metrics._verdicts.inference.p_values import Outcome
-from jax_rank_metrics._verdicts.inference.resample import (
-    BITS,
-    count_reached,
-    random_orders,
-    random_swaps,
-)
+from jax_rank_metrics._values import list_arrays
+from jax_rank_metrics._verdicts.inference import p_values, resample
 from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
 
 ROWS = 1024  # lists that are rearranged at once
@@ -53,10 +46,10 @@ def sign_flip_test(
     terms: np.ndarray,
     key: jax.Array,
     samples: int,
-    alternative: Alternative = "two-sided",
+    alternative: choices.Alternative = "two-sided",
     mid_p: bool = False,
     with_max: bool = False,
-) -> Outcome:
+) -> p_values.Outcome:
     """P values of the sums of `terms` under random changes of their signs.
 
     If it made no difference which system is which, each list's term might as well have
@@ -101,7 +94,7 @@ def sign_flip_test(
     terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
     two_sided = np.array(alternative == "two-sided")
     sums = np.abs(terms.sum(0)) if two_sided else terms.sum(0)
-    slack = ROUNDING * np.abs(terms).sum(0)
+    slack = list_arrays.ROUNDING * np.abs(terms).sum(0)
     thresholds, scaling = [_thresholds(sums, slack, mid_p)], ()
     order = np.arange(len(sums))
     if with_max:
@@ -120,7 +113,7 @@ def sign_flip_test(
         # From the largest t on: no p_max may be below that of a larger t.
         p_max[order] = np.maximum.accumulate(shares[1].mean(0))
         p_max = np.maximum(p_max, p)
-    return Outcome(p, drawn, p_max)
+    return p_values.Outcome(p, drawn, p_max)
 
 
 def pair_flip_test(
@@ -152,7 +145,7 @@ def pair_flip_test(
         differences = _differences(terms, system, rounding)
         # Sums of systems are larger than those of their differences, and so are errors.
         sizes = np.abs(differences).sum(0) + norms[system] + norms
-        thresholds[system] = np.abs(differences.sum(0)) - ROUNDING * sizes
+        thresholds[system] = np.abs(differences.sum(0)) - list_arrays.ROUNDING * sizes
     shares, _ = _shares(_flips, _reached_by_pairs, columns, (thresholds,), key, samples)
     # Each pair is counted from both of its systems, whose slack may round differently.
     return np.maximum(shares, shares.T)
@@ -195,7 +188,7 @@ def tukey_test(
     terms = terms[(terms != 0).any(1)]
     sums = terms.sum(0)
     # No sum is less exact than this, whichever term each list adds to it.
-    slack = ROUNDING * np.abs(terms).max(1, initial=0).sum()
+    slack = list_arrays.ROUNDING * np.abs(terms).max(1, initial=0).sum()
     thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
     # Of two systems, −x and x change places, and so their signs.
     draw = _orders if len(values) > 2 else _flips
@@ -206,9 +199,9 @@ def swap_test(
     comparisons: Sequence[Ratios],
     key: jax.Array,
     samples: int,
-    alternative: Alternative = "two-sided",
+    alternative: choices.Alternative = "two-sided",
     shift: float = 0.0,
-) -> Outcome:
+) -> p_values.Outcome:
     """P values of differences of ratios; see `pair_swap_test`.
 
     Args:
@@ -406,7 +399,7 @@ def _random_shares(
         (data, arguments),
     )
     # Whole words of random bits: each bit of a word is for another pattern.
-    patterns = BITS * max(patterns // BITS, 1)
+    patterns = resample.BITS * max(patterns // resample.BITS, 1)
     counts = _count()(data, arguments, key, draw, reached, samples, patterns)
     # The data are one more pattern, so that p is never 0.
     return (1 + np.asarray(counts)) / (1 + samples)
@@ -426,7 +419,7 @@ def _count_random(
     def reached_by_block(key: jax.Array) -> jax.Array:
         return jnp.asarray(reached(jnp, draw(data, key, patterns), *arguments))
 
-    return count_reached(reached_by_block, key, samples)
+    return resample.count_reached(reached_by_block, key, samples)
 
 
 _count = one_off_jit(_count_random, ("draw", "reached", "samples", "patterns"), level=2)
@@ -456,12 +449,14 @@ def random_sums(
 
 
 def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Array]:
-    return tasks, random_swaps(key, patterns, sum(x.shape[1] for x, _ in tasks))
+    return tasks, resample.random_swaps(
+        key, patterns, sum(x.shape[1] for x, _ in tasks)
+    )
 
 
 def flipped_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     """Sums of terms whose signs are flipped at random, `[patterns, columns]`."""
-    swaps = random_swaps(key, patterns, len(terms))
+    swaps = resample.random_swaps(key, patterns, len(terms))
     signs = jnp.where(swaps, -1, 1).astype(terms.dtype)
     # Random signs keep the sums small, so that plain float32 sums lose nothing.
     return jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST)
@@ -470,7 +465,7 @@ def flipped_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
 def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     """Sums of terms whose systems are permuted at random, `[patterns, systems]`."""
     lists, systems = terms.shape
-    words = random_orders(key, patterns, lists)
+    words = resample.random_orders(key, patterns, lists)
     index = jnp.arange(systems, dtype=jnp.int32)[:, None, None]
 
     # Fisher & Yates draw, of the values that remain, one for each system in turn, and
@@ -479,7 +474,7 @@ def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
         state: tuple[jax.Array, jax.Array], remaining: jax.Array
     ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
         values, words = state
-        words = mix(words)
+        words = arithmetic.mix(words)
         # 24 bits are exact in a float, and the product rounds to less than `remaining`.
         share = (words >> 8).astype(jnp.float32) * 2.0**-24
         drawn = (share * remaining.astype(jnp.float32)).astype(jnp.int32)
@@ -521,8 +516,8 @@ def _swaps_of_pairs(
     pairs: np.ndarray,
     key: jax.Array,
     samples: int,
-    alternative: Alternative = "two-sided",
-) -> Outcome:
+    alternative: choices.Alternative = "two-sided",
+) -> p_values.Outcome:
     """P of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
     sign = -1 if alternative == "less" else 1
     tasks = [(sign * x, weights) for x, weights in tasks]
@@ -550,7 +545,7 @@ def _swaps_of_pairs(
         p[chosen] = _random_shares(
             _swaps, _reached_by_swaps, tasks, arguments, key, samples, patterns
         )
-    return Outcome(p, drawn)
+    return p_values.Outcome(p, drawn)
 
 
 def _share_of_all(
@@ -608,7 +603,7 @@ def _swapped(
             )
             # A list that has all the weight keeps it: without it there is no ratio.
             remaining = total[:, None] - w
-            bound = ROUNDING * total[:, None]
+            bound = list_arrays.ROUNDING * total[:, None]
             remaining = xp.where(remaining > bound, remaining, total[:, None])
             change = (x - means[-1][:, None] * w) / remaining - change
         differences = differences + means[1] - means[0]

@@ -22,9 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from jax_rank_metrics._ground import inputs, meshes
-from jax_rank_metrics._ground.arithmetic import mix
-from jax_rank_metrics._ground.types import Key
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, types
 from jax_rank_metrics._values.double_floats import FloatPair
 
 # Draws that exist at once, and resamples among them: 4 MiB of counts, as floats.
@@ -39,7 +37,7 @@ _AT_MOST = np.cumsum([math.exp(-1) / math.factorial(j) for j in range(12)])
 THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
 
 
-def seeds_of(key: Key | None, samples: int) -> jax.Array:
+def seeds_of(key: types.Key | None, samples: int) -> jax.Array:
     """Draws random uint32 words `[1 + samples]`: a shared seed, then one per resample.
 
     Without a key they are those of `jax.random.key(0)`.
@@ -63,11 +61,11 @@ def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Ar
         seeds: `[samples]`, those of these resamples.
     """
     low, high = (ids, None) if ids.ndim == 1 else (ids[:, 0], ids[:, 1])
-    words = mix(low.astype(jnp.uint32) ^ shared_seed)
+    words = arithmetic.mix(low.astype(jnp.uint32) ^ shared_seed)
     if high is not None:  # the draws are those of one word where the id fits it
         fits = high == low >> 31
-        words = jnp.where(fits, words, mix(words ^ high.astype(jnp.uint32)))
-    return mix(words[:, None] + seeds[None, :])
+        words = jnp.where(fits, words, arithmetic.mix(words ^ high.astype(jnp.uint32)))
+    return arithmetic.mix(words[:, None] + seeds[None, :])
 
 
 def poisson_draws(
@@ -179,7 +177,7 @@ def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
     list_key, pattern_key = random.split(key)
     of_lists = random.bits(list_key, (lists,), jnp.uint32)
     of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)
-    return mix(of_lists[None, :] + of_patterns[:, None])
+    return arithmetic.mix(of_lists[None, :] + of_patterns[:, None])
 
 
 def count_reached(

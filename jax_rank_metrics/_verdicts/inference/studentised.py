@@ -18,20 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
+from jax_rank_metrics._ground import choices
 from jax_rank_metrics._ground.arithmetic import ratio
-from jax_rank_metrics._ground.choices import Alternative
-from jax_rank_metrics._values.list_arrays import ROUNDING
+from jax_rank_metrics._values import list_arrays
+from jax_rank_metrics._verdicts.inference import resample, weighted_means
 from jax_rank_metrics._verdicts.inference.judges import JudgedLists
-from jax_rank_metrics._verdicts.inference.resample import (
-    FEW,
-    RESAMPLES,
-    draws_of_lists,
-    draws_of_seeds,
-    in_blocks,
-    seeds_of,
-    sums_of_resamples,
-)
-from jax_rank_metrics._verdicts.inference.weighted_means import seed_variance, shares_of
 
 SUMS = 2**22  # sums over lists that exist at once: 16 MiB of floats
 # Stands for an infinite t*, since NumPy's quantiles subtract.
@@ -89,7 +80,7 @@ def studentised_bootstrap(
         for x, means in zip(of_sides, scores, strict=True)
     ]
     of_lists = sum(x.mean(1) for x in residuals)
-    of_seeds = sum(seed_variance(x) for x in scores)
+    of_seeds = sum(weighted_means.seed_variance(x) for x in scores)
     errors = np.sqrt(of_seeds + factor * (share**2 * of_lists**2).sum(1))
     means = np.sum([x.mean(1) for x in scores], axis=0)
     # Centred and scaled, so that squares hardly cancel in float32, and none vanishes.
@@ -98,7 +89,7 @@ def studentised_bootstrap(
     scales = np.maximum(np.abs(all_residuals).max((1, 2)), np.abs(centred).max(1))
     # Lists are drawn as by `bootstrap` of this key, and the seeds of each side apart.
     counts = [
-        draws_of_seeds(size, samples, side_key)
+        resample.draws_of_seeds(size, samples, side_key)
         for size, side_key in zip(sizes, random.split(key, len(sizes)), strict=True)
     ]
     arrays = (
@@ -109,7 +100,7 @@ def studentised_bootstrap(
         np.concatenate(counts, axis=1),
     )
     arrays = [x.astype(np.float32) for x in arrays]
-    t = np.asarray(_resampled_t(*arrays, seeds_of(key, samples), sizes))
+    t = np.asarray(_resampled_t(*arrays, resample.seeds_of(key, samples), sizes))
     return t, means, errors
 
 
@@ -124,7 +115,7 @@ def _counted_first(
     counts = weights.T > 0
     order = np.array([np.append(np.nonzero(x), np.nonzero(~x)) for x in counts]).T
     counted = np.sum(weights > 0, axis=0).max()
-    order = order[:counted] if counted <= FEW else order
+    order = order[:counted] if counted <= resample.FEW else order
     weights = np.take_along_axis(weights, order, 0)
     return [
         [x[:, of_side] for x in side]
@@ -133,7 +124,7 @@ def _counted_first(
 
 
 def resampled_p(
-    resamples: Resamples, shift: float, alternative: Alternative
+    resamples: Resamples, shift: float, alternative: choices.Alternative
 ) -> np.ndarray:
     """P values of shifted means by their resamples.
 
@@ -147,7 +138,7 @@ def resampled_p(
     t, means, errors = resamples
     means = _TURNS[alternative](means + shift)
     # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
-    nearer = (1 - np.sign(means) * ROUNDING) * means
+    nearer = (1 - np.sign(means) * list_arrays.ROUNDING) * means
     thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
     reached = [np.sum(_turned(x, alternative) >= limit) for x, limit in columns]
@@ -156,7 +147,7 @@ def resampled_p(
 
 
 def resampled_reach(
-    resamples: Resamples, level: float, alternative: Alternative
+    resamples: Resamples, level: float, alternative: choices.Alternative
 ) -> np.ndarray:
     """Distance from a mean to both ends of its interval, or to its only end.
 
@@ -174,7 +165,7 @@ def resampled_reach(
 _TURNS = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
-def _turned(t: np.ndarray, alternative: Alternative) -> np.ndarray:
+def _turned(t: np.ndarray, alternative: choices.Alternative) -> np.ndarray:
     """Turns t* to the side of the alternative; where it is infinite, it stays so."""
     return np.where(np.isinf(t), t, _TURNS[alternative](t))
 
@@ -211,14 +202,18 @@ def _resampled_t(
     # Σ w and Σ w², then Σ wr and Σ w²r of each seed; Σ w²rr of pairs is what remains.
     ends = np.cumsum([1, 1, seed_count, seed_count])
     samples = len(seed_counts)
-    width = max(min(samples, RESAMPLES, SUMS // (comparisons * columns.shape[2])), 1)
+    width = max(
+        min(samples, resample.RESAMPLES, SUMS // (comparisons * columns.shape[2])), 1
+    )
     shares = np.repeat([1 / size for size in sizes], sizes).astype(np.float32)
     of_sides = np.split(np.arange(seed_count), np.cumsum(sizes)[:-1])
     varied = [side for side in of_sides if len(side) > 1]  # the others are fixed
 
     def t_of_block(block: tuple[jax.Array, jax.Array]) -> jax.Array:
         block_seeds, counts = block
-        sums = sums_of_resamples(columns.reshape(lists, -1), seeds[0], block_seeds)
+        sums = resample.sums_of_resamples(
+            columns.reshape(lists, -1), seeds[0], block_seeds
+        )
         sums = sums.reshape(width, comparisons, -1)
         w, w2, wr, w2r, w2rr = jnp.split(sums, ends, axis=2)
         w, w2 = w[..., 0], w2[..., 0]
@@ -229,7 +224,7 @@ def _resampled_t(
         squares = (pairs * w2rr).sum(2)
         centred = squares - 2 * shift * (mixture * w2r).sum(2) + shift * shift * w2
         # The squares of a single list cancel, up to rounding.
-        has_error = centred > ROUNDING * (squares + shift * shift * w2)
+        has_error = centred > list_arrays.ROUNDING * (squares + shift * shift * w2)
         variance = jnp.where(has_error, factor[None] * centred / total**2, 0)
         drawn_scores = scores[None] + wr / total[..., None]
         for side in varied:
@@ -240,7 +235,10 @@ def _resampled_t(
         change = (mixture * scores[None]).sum(2) + shift
         return jnp.where(variance > 0, change / jnp.sqrt(variance), jnp.inf)
 
-    blocks = in_blocks(seeds[1:], width), in_blocks(seed_counts, width)
+    blocks = (
+        resample.in_blocks(seeds[1:], width),
+        resample.in_blocks(seed_counts, width),
+    )
     return lax.map(t_of_block, blocks).reshape(-1, comparisons)[:samples]
 
 
@@ -280,7 +278,7 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
     largest = np.maximum(lists.weights.max(0), lists.other_weights.max(0))
     w, v = lists.weights / largest, lists.other_weights / largest
     # Heavy lists of the judge pull more than their weight, as in `deviations` (HC3).
-    share = shares_of(v)
+    share = weighted_means.shares_of(v)
     u = v / np.where(share < 1, 1 - share, 1)
     terms = np.stack([y, f, w, g, v, u], axis=-1).astype(np.float32)
     is_labelled = (lists.weights > 0).any(1)
@@ -288,7 +286,7 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
     change, error = (
         np.asarray(x)
         for x in _resampled_estimates(
-            terms[is_labelled], terms[is_other], seeds_of(key, samples + 1)
+            terms[is_labelled], terms[is_other], resample.seeds_of(key, samples + 1)
         )
     )
     t = np.full(change.shape, np.inf, np.float32)
@@ -311,7 +309,7 @@ def _resampled_estimates(
     """
     rows, columns, _ = labelled.shape
     samples = len(seeds) - 2
-    width = max(min(samples, RESAMPLES, SUMS // (max(rows, 8) * columns)), 1)
+    width = max(min(samples, resample.RESAMPLES, SUMS // (max(rows, 8) * columns)), 1)
 
     def sums_of_judge(x: jax.Array) -> jax.Array:
         """Terms of the sums that are needed of the judge alone, `[…, columns, 7]`."""
@@ -358,17 +356,19 @@ def _resampled_estimates(
         squares = total(m * pulls**2)
         squares += scale**2 * (uugg - 2 * mean_g * uug + mean_g**2 * uu)
         # Two lists have no error, and one list that is drawn again and again none either.
-        has_error = (n > 2) & (squares > ROUNDING**2)
+        has_error = (n > 2) & (squares > list_arrays.ROUNDING**2)
         error = jnp.sqrt(jnp.where(has_error, squares, 0))
         return (mean_y + tuning * (mean_g - mean_f))[0], error[0]
 
     def of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
-        draws = draws_of_lists(rows, seeds[0], block).T.astype(labelled.dtype)
+        draws = resample.draws_of_lists(rows, seeds[0], block).T.astype(labelled.dtype)
         sums = jnp.zeros((width, columns, 7), labelled.dtype)
         if len(unlabelled):
             terms = sums_of_judge(unlabelled).reshape(len(unlabelled), -1)
-            sums = sums_of_resamples(terms, seeds[1], block).reshape(sums.shape)
+            sums = resample.sums_of_resamples(terms, seeds[1], block).reshape(
+                sums.shape
+            )
         return jax.vmap(estimate)(draws, sums)
 
-    change, error = lax.map(of_block, in_blocks(seeds[2:], width))
+    change, error = lax.map(of_block, resample.in_blocks(seeds[2:], width))
     return change.reshape(-1, columns)[:samples], error.reshape(-1, columns)[:samples]

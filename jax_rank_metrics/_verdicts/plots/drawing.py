@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from jax_rank_metrics._ground.optional import import_optional
+from jax_rank_metrics._ground import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
         ax: The `Axes`, or None.
         height: The height in inches of a figure that has no axes yet.
     """
-    pyplot = import_optional("matplotlib.pyplot", "jrm.plots", "plots")
+    pyplot = optional.import_optional("matplotlib.pyplot", "jrm.plots", "plots")
     if ax is None and height is not None and not pyplot.gcf().axes:
         pyplot.gcf().set_figheight(height)
     drawn: Axes = pyplot.gca() if ax is None else ax

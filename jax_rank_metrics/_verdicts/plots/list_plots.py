@@ -6,41 +6,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._ground.types import Number
-from jax_rank_metrics._names.directions import is_lower_better
-from jax_rank_metrics._values.intervals import checked_level
-from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison, p_text
+from jax_rank_metrics._ground import types
+from jax_rank_metrics._names import directions
+from jax_rank_metrics._values import intervals
+from jax_rank_metrics._verdicts.comparisons import comparisons
 from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._verdicts.plots import drawing
 from jax_rank_metrics._verdicts.sheets import count_text, fixed_point
+from jax_rank_metrics._verdicts.systems import reading, seeds
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.list_values import ListValues, in_one_order
-from jax_rank_metrics._verdicts.systems.reading import (
-    Keys,
-    Record,
-    Systems,
-    Values,
-    by_system,
-    is_nested,
-    lists_at_cutoff,
-    only_metric,
-    read,
-)
-from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def differences(
-    a: Values,
-    b: Values | None = None,
+    a: reading.Values,
+    b: reading.Values | None = None,
     *,
     names: tuple[str, str] | None = None,
     metric: str | None = None,
     lower: bool = False,
     ids: tuple[Any, Any] | None = None,
-    level: Number = 0.95,
+    level: types.Number = 0.95,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """The difference b − a of every list, the largest first, and their mean.
@@ -70,28 +59,30 @@ def differences(
             paired or differ in weight, as those of ratios do, if values have several
             cutoffs, or if no list counts; if `Seeds` have fewer than three seeds.
     """
-    if isinstance(a, Comparison):
+    if isinstance(a, comparisons.Comparison):
         raise TypeError(
             "a is a Comparison, which no longer holds the values of lists; pass the values "
             "of both systems, or the comparison to plots.forest"
         )
     if b is None:
-        holds_systems = isinstance(a, Systems) or is_nested(a)
-        records_of_a = read(a, "a", ("system", "metric")) if holds_systems else []
-        by_name = by_system(records_of_a)
+        holds_systems = isinstance(a, reading.Systems) or reading.is_nested(a)
+        records_of_a = (
+            reading.read(a, "a", ("system", "metric")) if holds_systems else []
+        )
+        by_name = reading.by_system(records_of_a)
         if len(by_name) != 2:
             raise ValueError("b is missing; pass b, or a dict of two systems as a")
         first, second = map(str, by_name)
         names = names or (first, second)
         records = [list(x.values()) for x in by_name.values()]
     else:
-        records = [read(a, "a", ("metric",)), read(b, "b", ("metric",))]
+        records = [reading.read(a, "a", ("metric",)), reading.read(b, "b", ("metric",))]
     names = names or ("a", "b")
     of_a, of_b = (
         _lists_of_metric(x, name, metric)
         for x, name in zip(records, ("a", "b"), strict=True)
     )
-    check_seed_counts((of_a, of_b))
+    seeds.check_seed_counts((of_a, of_b))
     list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
@@ -101,8 +92,8 @@ def differences(
     counts = list_differences.weights[:, 0] > 0
     if not counts.any():
         raise ValueError("a and b have no list that counts")
-    direction = is_lower_better((metric,), lower)
-    question = Question(random.key(0), 100_000, checked_level(level))
+    direction = directions.is_lower_better((metric,), lower)
+    question = Question(random.key(0), 100_000, intervals.checked_level(level))
     (comparison,) = compared(list_differences, [Subject(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
@@ -124,7 +115,7 @@ def differences(
     ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
     ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
     mean, low, high = comparison.difference, comparison.low, comparison.high
-    label = f"mean {fixed_point(mean, 3, sign='+')}, {p_text(comparison)}"
+    label = f"mean {fixed_point(mean, 3, sign='+')}, {comparisons.p_text(comparison)}"
     ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
     if np.isfinite(low):  # A single list has no interval.
         ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
@@ -142,7 +133,7 @@ def differences(
 
 
 def distribution(
-    lists: Values, *, metric: str | None = None, ax: "Axes | None" = None
+    lists: reading.Values, *, metric: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """The share of lists up to each value, a step line for each run.
 
@@ -163,9 +154,9 @@ def distribution(
     ax = drawing.axes(ax)
     # {"mrr": values} is a run called "mrr", unless this is the metric asked for.
     is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
-    holds_runs = is_nested(lists) and not is_one
-    keys: Keys = ("system", "metric") if holds_runs else ("metric",)
-    runs = by_system(read(lists, "lists", keys))
+    holds_runs = reading.is_nested(lists) and not is_one
+    keys: reading.Keys = ("system", "metric") if holds_runs else ("metric",)
+    runs = reading.by_system(reading.read(lists, "lists", keys))
     values_of_run, counts_of_run = {}, {}
     for system, of_system in runs.items():
         run = "" if system is None else str(system)
@@ -201,7 +192,7 @@ def distribution(
 
 
 def _lists_of_metric(
-    records: Iterable[Record], name: str, metric: str | None
+    records: Iterable[reading.Record], name: str, metric: str | None
 ) -> ListValues:
     """Returns the values of one metric of a system, at its only cutoff.
 
@@ -217,4 +208,6 @@ def _lists_of_metric(
     by_metric = {x.metric: x for x in records if x.is_on_this_host}
     # States alone are left to the error that says what to pass instead.
     by_metric = by_metric or {x.metric: x for x in records}
-    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])
+    return reading.lists_at_cutoff(
+        by_metric[reading.only_metric(by_metric, name, metric)]
+    )

@@ -10,14 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import IntervalMethod, Number
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._names.cutoff_names import cutoff_names, cutoff_of
+from jax_rank_metrics._values import on_host
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.on_host import Estimate
+from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.plots import drawing
-from jax_rank_metrics._verdicts.sheets import count_text
-from jax_rank_metrics._verdicts.systems.reading import Values, is_nested
+from jax_rank_metrics._verdicts.systems import reading
 from jax_rank_metrics._verdicts.tables.estimates import (
     Estimates,
     estimates,
@@ -33,12 +32,12 @@ MARKERS = 25  # of a line whose every point has one
 
 
 def at_cutoffs(
-    results: Values,
+    results: reading.Values,
     metric: str | None = None,
     *,
     ks: Sequence[int] | None = None,
-    level: Number = 0.95,
-    method: IntervalMethod = "auto",
+    level: types.Number = 0.95,
+    method: types.IntervalMethod = "auto",
     ax: "Axes | None" = None,
 ) -> "Axes":
     """A metric at its cutoffs: for each run, a line and the band of its interval.
@@ -84,7 +83,7 @@ def at_cutoffs(
 
 def _lines(
     means: Estimates, metric: str, ks: Sequence[int] = ()
-) -> dict[str, dict[int, Estimate]]:
+) -> dict[str, dict[int, on_host.Estimate]]:
     """The means of a metric for each run, by ascending cutoff.
 
     Runs without the metric at a cutoff are left out.
@@ -129,10 +128,10 @@ def _only_metric_of(means: Estimates) -> str:
 
 
 def curve(
-    runs: Values,
+    runs: reading.Values,
     metric: str,
     *,
-    level: Number = 0.95,
+    level: types.Number = 0.95,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """A metric over the steps of a training: for each run, a line and its band.
@@ -153,7 +152,7 @@ def curve(
         TypeError: if it holds anything else, or steps that are no numbers.
         ValueError: if it is empty, or no step has lists and the metric.
     """
-    by_run: dict[str, dict[float, Estimate]] = {}
+    by_run: dict[str, dict[float, on_host.Estimate]] = {}
     metrics: dict[str, None] = {}  # of all steps, in order
     for run, records in read_collections(runs, "runs").items():
         title = "" if run is None else str(run)
@@ -182,8 +181,8 @@ def curve(
 
 
 def _by_step(
-    run: str, estimates: Mapping[Hashable, dict[str, Estimate]]
-) -> list[tuple[float, dict[str, Estimate]]]:
+    run: str, estimates: Mapping[Hashable, dict[str, on_host.Estimate]]
+) -> list[tuple[float, dict[str, on_host.Estimate]]]:
     """The estimates of the metrics of a run by step, in ascending order.
 
     Raises:
@@ -205,7 +204,7 @@ def _by_step(
     return sorted(by_step, key=lambda pair: pair[0])
 
 
-def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
+def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, on_host.Estimate]]) -> None:
     """Draws the means of each run as a line, and their intervals as a band.
 
     Args:
@@ -239,7 +238,7 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
 
 
 def precision_recall(
-    results: Values,
+    results: reading.Values,
     precision: str = "precision",
     recall: str = "recall",
     *,
@@ -294,8 +293,8 @@ def by_group(
     names: Sequence[str] | None = None,
     *,
     metric: str | None = None,
-    level: Number = 0.95,
-    method: IntervalMethod = "auto",
+    level: types.Number = 0.95,
+    method: types.IntervalMethod = "auto",
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Means of groups of lists with their intervals, the runs side by side.
@@ -367,7 +366,7 @@ def by_group(
     sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
     # A group has one label, which can tell a single number of lists.
     are_equal = all(counts == sizes[0] for counts in sizes)
-    counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
+    counts = [sheets.count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)
     drawing.label_axes(ax, "", f"mean and {100 * level:g} % interval")
     drawing.legend(ax)
@@ -395,7 +394,7 @@ def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> No
 
 def _holds_runs(states: Any) -> bool:
     """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
-    if not is_nested(states):
+    if not reading.is_nested(states):
         return False
     # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
     first = next(iter(states.values()), None)
@@ -405,10 +404,10 @@ def _holds_runs(states: Any) -> bool:
 
 
 def _groups(
-    source: Any, metric: str | None, level: Number, method: IntervalMethod
-) -> dict[str, Estimate]:
+    source: Any, metric: str | None, level: types.Number, method: types.IntervalMethod
+) -> dict[str, on_host.Estimate]:
     """The estimate of each group by its name, or by its number where it has none."""
-    if not is_nested(source):
+    if not reading.is_nested(source):
         return _stacked_groups(source, level, method)
     groups = {}
     by_group = estimates({str(x): y for x, y in source.items()}, level, method)
@@ -423,8 +422,8 @@ def _groups(
 
 
 def _stacked_groups(
-    state: Any, level: Number, method: IntervalMethod
-) -> dict[str, Estimate]:
+    state: Any, level: types.Number, method: types.IntervalMethod
+) -> dict[str, on_host.Estimate]:
     """Reads the estimates from states that `PerList.by` stacked."""
     if not isinstance(state, Mean):
         raise TypeError(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._names.cutoff_names import without_cutoff
+from jax_rank_metrics._names import cutoff_names
 from jax_rank_metrics._names.facts import is_metric_name
+from jax_rank_metrics._verdicts.comparisons import standings
 from jax_rank_metrics._verdicts.comparisons.comparisons import (
     CORRECTION_NAMES,
     Comparison,
@@ -19,7 +20,6 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import (
     is_bound,
     is_significant,
 )
-from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
 from jax_rank_metrics._verdicts.plots import drawing
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def forest(
     return ax
 
 
-def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
+def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
     """The ranks of systems, best first, with their intervals.
 
     Bars at the right join systems that cannot be told apart: a group has no pair that
@@ -102,7 +102,7 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
     Raises:
         TypeError: if it is anything else.
     """
-    if not isinstance(leaderboard, Leaderboard):
+    if not isinstance(leaderboard, standings.Leaderboard):
         raise TypeError(
             f"ranks: got {inputs.kind_of(leaderboard)}; pass the result of leaderboard"
         )
@@ -184,7 +184,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
     sizes: dict[str, float] = {}
     for keys, comparison in rows:
         if comparison is not None and math.isfinite(comparison.difference):
-            name = without_cutoff(keys[-1])
+            name = cutoff_names.without_cutoff(keys[-1])
             sizes[name] = max(sizes.get(name, 0), abs(comparison.difference))
     large = {name for name, size in sizes.items() if size > 1 and is_metric_name(name)}
     # The largest difference of metrics between 0 and 1, which others must not dwarf.
@@ -193,7 +193,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
         return rows
     scaled = []
     for keys, comparison in rows:
-        name = without_cutoff(keys[-1])
+        name = cutoff_names.without_cutoff(keys[-1])
         if comparison is not None and name in large and sizes[name] > reference:
             # 30 beside 0.2 is divided by 1000, and is then 0.03.
             unit = 10 ** math.ceil(math.log10(sizes[name] / reference))

@@ -13,30 +13,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.arithmetic import widen
-from jax_rank_metrics._ground.types import Undefined
-from jax_rank_metrics._values.clusters import join_clusters
+from jax_rank_metrics._values import clusters, list_arrays, merging
 from jax_rank_metrics._values.double_floats import canonical
-from jax_rank_metrics._values.list_arrays import check_same_weights
-from jax_rank_metrics._values.merging import check_leaves, in_order
 from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._verdicts.inference.judges import JudgedLists
-from jax_rank_metrics._verdicts.inference.weighted_means import (
-    Ratios,
-    Summary,
-    pseudo_values,
-)
-from jax_rank_metrics._verdicts.systems.list_values import (
-    ListValues,
-    common_undefined,
-    weights_differ,
-)
+from jax_rank_metrics._verdicts.inference import judges, weighted_means
+from jax_rank_metrics._verdicts.systems import list_values
 
 T = TypeVar("T")
 
 
-def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
+def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
     """The difference b − a of every list: above 0 where b has the higher value.
 
     Its mean merges as that of any metric does, and is a paired test that gathers no
@@ -72,8 +60,8 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
     ([1.0, 0.0, 0.0], '+0.33')
     """
     inputs.check_undefined(undefined)
-    check_leaves(a, PerList, "a")
-    check_leaves(b, PerList, "b")
+    merging.check_leaves(a, PerList, "a")
+    merging.check_leaves(b, PerList, "b")
     # A PerList is a pytree itself, of whose leaves no difference is taken.
     is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
     structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
@@ -85,14 +73,16 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
 
     def difference(a: PerList, b: PerList) -> PerList:
         _check_weights(a, b)
-        choice = undefined or common_undefined([("a", a.undefined), ("b", b.undefined)])
+        choice = undefined or list_values.common_undefined(
+            [("a", a.undefined), ("b", b.undefined)]
+        )
         return _difference(a, b, choice)
 
     differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
-    return in_order(a, differences)
+    return merging.in_order(a, differences)
 
 
-def _difference(a: PerList, b: PerList, undefined: Undefined | None) -> PerList:
+def _difference(a: PerList, b: PerList, undefined: types.Undefined | None) -> PerList:
     dtype = inputs.float_dtype(a.values, b.values)
     # With "skip", a fill is a placeholder: such a list has no weight below.
     fill = float(undefined == "one")
@@ -116,7 +106,7 @@ def _check_weights(a: PerList, b: PerList) -> None:
                 f"a and b differ in the shape of their {field}: {shapes[0]} and "
                 f"{shapes[1]}; pass values of the same lists and cutoffs"
             )
-    check_same_weights(a, b, ("a", "b"))
+    list_arrays.check_same_weights(a, b, ("a", "b"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,14 +134,14 @@ class Differences:
     rounding: np.ndarray
     are_ratios: np.ndarray
     seeds: tuple[tuple[np.ndarray, ...], ...]
-    judged: JudgedLists | None = None
+    judged: judges.JudgedLists | None = None
     ids: Sequence[Hashable] | None = None
 
     @classmethod
     def of_pairs(
         cls,
-        lists: Sequence[ListValues],
-        undefined: Undefined | None,
+        lists: Sequence[list_values.ListValues],
+        undefined: types.Undefined | None,
     ) -> "Differences":
         """The differences of pairs of systems, side by side, of every list and cutoff.
 
@@ -174,7 +164,7 @@ class Differences:
                 or a.has_cutoffs != b.has_cutoffs
             ):
                 raise ValueError(f"{a.name} and {b.name} have different cutoffs")
-            choice = undefined or common_undefined(
+            choice = undefined or list_values.common_undefined(
                 (x.name, x.undefined) for x in (a, b)
             )
             is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
@@ -215,10 +205,10 @@ class Differences:
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
 
     @functools.cached_property
-    def ratios(self) -> dict[int, Ratios]:
+    def ratios(self) -> dict[int, weighted_means.Ratios]:
         """The ratios of a and b, of each column where their weights differ."""
         return {
-            i: Ratios(
+            i: weighted_means.Ratios(
                 self.sides[..., i], self.side_weights[..., i], float(self.rounding[i])
             )
             for i in np.flatnonzero(self.are_ratios).tolist()
@@ -228,7 +218,7 @@ class Differences:
     def _columns(self) -> tuple[np.ndarray, np.ndarray]:
         values, weights = self.sides[1] - self.sides[0], self.side_weights[0].copy()
         for i, x in self.ratios.items():
-            values[:, i], weights[:, i] = pseudo_values(x)
+            values[:, i], weights[:, i] = weighted_means.pseudo_values(x)
         return values, weights
 
     @property
@@ -252,12 +242,12 @@ class Differences:
         """Whether all values of both systems are 0 or 1, `[columns]`."""
         return ((self.sides == 0) | (self.sides == 1)).all((0, 1))
 
-    def summary(self) -> Summary:
+    def summary(self) -> weighted_means.Summary:
         """Computes the mean difference of each column, and how sure it is."""
         if self.judged is not None:
             return self.judged.summary()
         columns = self.values, self.weights, self.noise
-        return Summary.of(*columns, self.seeds, self.ratios)
+        return weighted_means.Summary.of(*columns, self.seeds, self.ratios)
 
     def by_cluster(self, cluster_indices: np.ndarray) -> "Differences":
         """Joins the lists of each cluster to their weighted mean, with summed weight.
@@ -268,7 +258,7 @@ class Differences:
         count = int(cluster_indices.max(initial=-1)) + 1
 
         def joined(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return join_clusters(x, weights, cluster_indices, count)
+            return clusters.join_clusters(x, weights, cluster_indices, count)
 
         sides = map(joined, self.sides, self.side_weights)
         values, weights = (np.stack(x) for x in zip(*sides, strict=True))
@@ -284,7 +274,7 @@ class Differences:
         )
 
 
-def _weigh_differently(a: ListValues, b: ListValues) -> bool:
+def _weigh_differently(a: list_values.ListValues, b: list_values.ListValues) -> bool:
     """Whether these are two ratios that weigh the lists differently.
 
     Raises:
@@ -298,7 +288,7 @@ def _weigh_differently(a: ListValues, b: ListValues) -> bool:
             f"list {a.id_of(index)!r} has an infinite weight in {a.name} or {b.name}; pass "
             "finite weights"
         )
-    are_ratios = weights_differ(a, b)
+    are_ratios = list_values.weights_differ(a, b)
     if are_ratios and (a.has_seeds or b.has_seeds):
         raise ValueError(
             f"{a.name} and {b.name} are ratios that weigh the lists differently, which "

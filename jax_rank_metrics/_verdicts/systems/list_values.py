@@ -8,17 +8,14 @@ from typing import Any, SupportsFloat, TypeGuard
 
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.messages import short_errors
+from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._values import list_arrays, state
 from jax_rank_metrics._values.clusters import cluster_numbers
-from jax_rank_metrics._values.list_arrays import ROUNDING, differ
 from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._values.state import State
-from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.inference.weighted_means import shares_of
+from jax_rank_metrics._verdicts.inference import judges, weighted_means
 
-SUMMARIES = (State, PredictionPowered)  # hold no values of lists
+SUMMARIES = (state.State, judges.PredictionPowered)  # hold no values of lists
 FIX = "pass a PerList, or an array with a value for every list"
 
 
@@ -49,7 +46,7 @@ class ListValues:
     def rounding(self) -> float:
         """Relative error below which two values are equal."""
         # Values that are not of 64 bits were sums in float32.
-        return 1e-14 if self.dtype.itemsize == 8 else ROUNDING
+        return 1e-14 if self.dtype.itemsize == 8 else list_arrays.ROUNDING
 
     @property
     def list_count(self) -> int:
@@ -90,7 +87,7 @@ class ListValues:
             self._check_finite(values)
         return values, np.where(counts, self.weights, 0)
 
-    @short_errors()
+    @messages.short_errors()
     def _check_finite(self, values: np.ndarray) -> None:
         """Raises ValueError with the lists in which one of `values` is not finite."""
         is_finite = np.isfinite(values).all(2)
@@ -107,7 +104,7 @@ class ListValues:
     def scores(self, undefined: Undefined | None = None) -> np.ndarray:
         """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
         values, weights = self.filled(undefined)
-        return np.einsum("slk,lk->ks", values, shares_of(weights))
+        return np.einsum("slk,lk->ks", values, weighted_means.shares_of(weights))
 
     def zero_counts(self) -> tuple[int, int]:
         """Numbers of lists that are undefined and count as 0, and of all that count."""
@@ -184,7 +181,7 @@ class ListValues:
         return cluster_numbers("clusters", clusters, (len(ids),))[0]
 
 
-@short_errors()
+@messages.short_errors()
 def in_one_order(
     lists: Sequence[ListValues], ids: Sequence[Any] | None = None
 ) -> list[ListValues]:
@@ -267,7 +264,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
         ValueError: if other values do.
     """
     # [lists, cutoffs]; what is not above 0 is equal.
-    are_unequal = differ(a.weights, b.weights)
+    are_unequal = list_arrays.differ(a.weights, b.weights)
     if are_unequal.any() and not (a.is_ratio and b.is_ratio):
         index = inputs.first_index(are_unequal)
         raise ValueError(
@@ -303,7 +300,7 @@ def listing(names: Sequence[Any]) -> str:
     return ", ".join(map(repr, names[:5])) + ellipsis
 
 
-@short_errors()
+@messages.short_errors()
 def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     """Returns the ids of `count` lists as a list of distinct Python objects.
 

@@ -6,36 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
-from jax_rank_metrics._ground.types import Undefined
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._names import directions
-from jax_rank_metrics._values.list_arrays import differ
-from jax_rank_metrics._verdicts.inference.judges import JudgedLists, PredictionPowered
+from jax_rank_metrics._values import list_arrays
+from jax_rank_metrics._verdicts.inference import judges
+from jax_rank_metrics._verdicts.systems import list_values, reading
 from jax_rank_metrics._verdicts.systems.differences import Differences
-from jax_rank_metrics._verdicts.systems.list_values import (
-    ListValues,
-    common_undefined,
-    listing,
-)
-from jax_rank_metrics._verdicts.systems.reading import (
-    Nested,
-    Record,
-    Values,
-    nested,
-    read,
-)
 
 # Values, weights, and how far rounding may move a value, `[lists, columns]` each.
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def prediction_powered(
-    human: Values,
-    judge: Values,
+    human: reading.Values,
+    judge: reading.Values,
     *,
     clusters: Any = None,
-    undefined: Undefined | None = None,
-) -> Nested[PredictionPowered]:
+    undefined: types.Undefined | None = None,
+) -> reading.Nested[judges.PredictionPowered]:
     """Joins the labels of people, for few lists, and those of a judge, for many.
 
     The mean by a judge's labels, such as those of a language model, is sure but biased, and
@@ -100,7 +88,7 @@ def prediction_powered(
             (side.path, side.lists.zero_counts()) for pair in pairs for side in pair
         ]
         directions.warn_of_zeros(zeros)
-    return nested(
+    return reading.nested(
         {
             of_people.keys: _powered(of_people, of_judge, clusters, undefined)
             for of_people, of_judge in pairs
@@ -109,8 +97,11 @@ def prediction_powered(
 
 
 def _powered(
-    human: Record, judge: Record, clusters: Any, undefined: Undefined | None
-) -> PredictionPowered:
+    human: reading.Record,
+    judge: reading.Record,
+    clusters: Any,
+    undefined: types.Undefined | None,
+) -> judges.PredictionPowered:
     """Joins the values of a metric by people and judge."""
     people = human.lists
     means = judged_lists(people, judge.lists, clusters, undefined).means()
@@ -125,28 +116,32 @@ def _powered(
     )
 
 
-def judged_records(human: Values, judge: Values) -> list[tuple[Record, Record]]:
+def judged_records(
+    human: reading.Values, judge: reading.Values
+) -> list[tuple[reading.Record, reading.Record]]:
     """Pairs the records of people with those of the judge, by system, task and metric.
 
     Raises:
         ValueError: if the judge has no such record.
     """
-    of_judge = {record.keys: record for record in read(judge, "judge", ("metric",))}
-    records = read(human, "human", ("metric",))
+    of_judge = {
+        record.keys: record for record in reading.read(judge, "judge", ("metric",))
+    }
+    records = reading.read(human, "human", ("metric",))
     if missing := [record.keys for record in records if record.keys not in of_judge]:
         raise ValueError(
-            f"judge lacks {listing(missing)}, which human holds; it has "
-            f"{listing(list(of_judge))}: pass the same systems and metrics"
+            f"judge lacks {list_values.listing(missing)}, which human holds; it has "
+            f"{list_values.listing(list(of_judge))}: pass the same systems and metrics"
         )
     return [(record, of_judge[record.keys]) for record in records]
 
 
 def judged_lists(
-    human: ListValues,
-    judge: ListValues,
+    human: list_values.ListValues,
+    judge: list_values.ListValues,
     clusters: Any = None,
-    undefined: Undefined | None = None,
-) -> JudgedLists:
+    undefined: types.Undefined | None = None,
+) -> judges.JudgedLists:
     """Joins the values of a metric by people and judge; `prediction_powered` has errors."""
     choice = undefined or human.undefined or judge.undefined
     arrays: list[Arrays] = []
@@ -157,11 +152,11 @@ def judged_lists(
 
 
 def beside_judge(
-    human: Sequence[ListValues],
+    human: Sequence[list_values.ListValues],
     by_people: Differences,
-    judge: Sequence[ListValues],
+    judge: Sequence[list_values.ListValues],
     clusters: Any,
-    undefined: Undefined | None,
+    undefined: types.Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
     """Returns the differences by people, with those of a judge beside them.
 
@@ -188,12 +183,12 @@ def beside_judge(
 
 
 def _joined(
-    human: Sequence[ListValues],
-    judge: Sequence[ListValues],
+    human: Sequence[list_values.ListValues],
+    judge: Sequence[list_values.ListValues],
     arrays: Sequence[Arrays],
     clusters: Any,
-    undefined: Undefined | None,
-) -> tuple[JudgedLists, np.ndarray, np.ndarray | None]:
+    undefined: types.Undefined | None,
+) -> tuple[judges.JudgedLists, np.ndarray, np.ndarray | None]:
     """Finds the lists of people among those of the judge, by their ids.
 
     Args:
@@ -208,7 +203,9 @@ def _joined(
         the cluster of each list of the judge, if there are clusters.
     """
     for x, y in zip(human, judge, strict=True):
-        _ = undefined or common_undefined((z.name, z.undefined) for z in (x, y))
+        _ = undefined or list_values.common_undefined(
+            (z.name, z.undefined) for z in (x, y)
+        )
         for side in (x, y):
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
@@ -222,7 +219,7 @@ def _joined(
     if weights.shape[1] != judge_weights.shape[1]:
         raise ValueError(f"{people.name} and {model.name} have different cutoffs")
     of_judge = judge_weights[indices]
-    is_other = (weights > 0) & (of_judge > 0) & differ(weights, of_judge)
+    is_other = (weights > 0) & (of_judge > 0) & list_arrays.differ(weights, of_judge)
     for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):
         if is_wrong.any():
             name = owner.id_of(inputs.first_index(is_wrong)[0])
@@ -233,4 +230,4 @@ def _joined(
     numbers = None if clusters is None else model.cluster_indices(clusters)
     largest = np.maximum(noise.max(0, initial=0), judge_noise.max(0, initial=0))
     sides = (values, weights), (judge_values, judge_weights)
-    return JudgedLists.of(*sides, largest, indices, numbers), indices, numbers
+    return judges.JudgedLists.of(*sides, largest, indices, numbers), indices, numbers

@@ -20,21 +20,17 @@ import numpy as np
 from jax import random
 from jax.core import Tracer
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import Key, Number, Undefined
+from jax_rank_metrics._names import facts
 from jax_rank_metrics._names.cutoff_names import cutoff_names, without_cutoff
-from jax_rank_metrics._names.facts import is_metric_name
-from jax_rank_metrics._values.intervals import checked_level
-from jax_rank_metrics._values.list_arrays import columns_of
+from jax_rank_metrics._values import intervals, list_arrays, on_host
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.merging import StatesByName
-from jax_rank_metrics._values.on_host import Estimate
 from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._values.state import State
+from jax_rank_metrics._verdicts.inference import resample
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
 from jax_rank_metrics._verdicts.sheets import count_text
 from jax_rank_metrics._verdicts.systems.list_values import (
     FIX,
@@ -88,7 +84,7 @@ class Record:
     source: object
     system: Hashable = None
     ids: Any = None
-    undefined: Undefined | None = None
+    undefined: types.Undefined | None = None
     state: Mean | None = None
     is_of_metric: bool = False
     was_asked_for: bool = True
@@ -115,7 +111,7 @@ class Record:
                 f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
             )
         if isinstance(source, PerList):
-            array, weights, defined = columns_of(source)
+            array, weights, defined = list_arrays.columns_of(source)
             has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
             is_share = source.has_shares
             undefined = undefined or source.undefined
@@ -149,7 +145,7 @@ class Record:
             # Before it is gathered, an evaluation has padding, which has no ids.
             is_whole = self.ids is None or not is_spread(source.weights)
             return is_whole and inputs.is_readable(source.weights)
-        return not isinstance(source, State | Estimate | PredictionPowered)
+        return not isinstance(source, State | on_host.Estimate | PredictionPowered)
 
     @property
     def keys(self) -> Path:
@@ -195,7 +191,7 @@ class Record:
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
 
 
-@short_errors()
+@messages.short_errors()
 def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     if is_by_list(values):
         # Its keys came along as ids.
@@ -270,7 +266,7 @@ class Systems:
     """
 
     def __init__(self, values: Values, *, tasks_first: bool = False) -> None:
-        holds_systems = is_nested(values) and not all(map(is_metric_name, values))
+        holds_systems = is_nested(values) and not all(map(facts.is_metric_name, values))
         keys: Keys = ("system", "metric") if holds_systems else ("metric",)
         self.records = tuple(read(values, "values", None if tasks_first else keys))
         for record in self.records:
@@ -348,7 +344,7 @@ class Seeds:
     Interval(value=0.383, low=0.3, high=0.433)
     """
 
-    @short_errors()
+    @messages.short_errors()
     def __init__(self, runs: Iterable[Values]):
         if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
             raise TypeError(
@@ -396,7 +392,7 @@ class Seeds:
         texts += [count_text(len(self), "seed"), count_text(lists, "list")]
         return f"Seeds({', '.join(texts)})"
 
-    def mean_lists(self, undefined: Undefined | None = None) -> Nested[PerList]:
+    def mean_lists(self, undefined: types.Undefined | None = None) -> Nested[PerList]:
         """Returns the mean over seeds of every list, as for plots of lists.
 
         Args:
@@ -430,11 +426,11 @@ class Seeds:
 
     def iqm(
         self,
-        level: Number = 0.95,
+        level: types.Number = 0.95,
         *,
         samples: int = 10_000,
-        key: Key | None = None,
-        undefined: Undefined | None = None,
+        key: types.Key | None = None,
+        undefined: types.Undefined | None = None,
     ) -> Nested[Interval | tuple[Interval, ...]]:
         """Returns the interquartile mean of the scores of seeds, with its interval.
 
@@ -457,11 +453,11 @@ class Seeds:
         Raises:
             ValueError: if an option is out of its range.
         """
-        level = checked_level(level)
+        level = intervals.checked_level(level)
         samples = inputs.positive_integer("samples", samples)
         key = random.key(0) if key is None else inputs.prng_key(key)
         # Once for all metrics, whose resamples then hold the same seeds.
-        counts = draws_of_seeds(len(self), samples, key)
+        counts = resample.draws_of_seeds(len(self), samples, key)
         inputs.check_undefined(undefined)
         results: dict[Path, Interval | tuple[Interval, ...]] = {}
         for record in self.records:
@@ -506,7 +502,7 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
     )
 
 
-@short_errors()
+@messages.short_errors()
 def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
     """Returns the records of all systems, tasks and metrics.
 
@@ -574,7 +570,7 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
                 yield dataclasses.replace(of_task, name=label_of(name, keys), path=keys)
         if parts:
             return
-        ids, tree = inputs.list_columns(label, tree, is_metric_name)
+        ids, tree = inputs.list_columns(label, tree, facts.is_metric_name)
     if isinstance(tree, Seeds):
         for of_seeds in tree.records:
             keys = (*path, *of_seeds.path)
@@ -633,7 +629,7 @@ def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
     Its keys are ids of lists, whatever they are, and so is a single letter, such as the "p"
     of precision.
     """
-    metrics = [key for key in values if is_metric_name(key) and len(key) > 1]
+    metrics = [key for key in values if facts.is_metric_name(key) and len(key) > 1]
     if metrics:
         raise ValueError(
             f"{label} holds one number for {listing(metrics)}, the name of a metric: a "

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._ground.types import Key
-from jax_rank_metrics._values.list_arrays import ROUNDING
-from jax_rank_metrics._verdicts.inference.resample import draws_of_seeds
-from jax_rank_metrics._verdicts.inference.weighted_means import shares_of
+from jax_rank_metrics._ground import types
+from jax_rank_metrics._values import list_arrays
+from jax_rank_metrics._verdicts.inference import resample, weighted_means
 from jax_rank_metrics._verdicts.sheets import count_text
 from jax_rank_metrics._verdicts.systems.list_values import ListValues
 
@@ -104,7 +103,7 @@ def summary_of(
     sides: tuple[np.ndarray, ...],
     weights: np.ndarray,
     lower: bool | None,
-    key: Key,
+    key: types.Key,
     samples: int,
     level: float,
 ) -> SeedSummary | None:
@@ -120,11 +119,11 @@ def summary_of(
     """
     if not sides:
         return None
-    scores = [values @ shares_of(weights) for values in sides]
+    scores = [values @ weighted_means.shares_of(weights) for values in sides]
     # Seeds are few, and this many draws of them suffice for any interval.
     samples = min(samples, 10_000)
     draws = [
-        draws_of_seeds(len(x), samples, key)
+        resample.draws_of_seeds(len(x), samples, key)
         for x, key in zip(scores, random.split(key), strict=True)
     ]
     iqm_a, iqm_b = (
@@ -179,7 +178,7 @@ def share_of_wins(
     """
     # [seeds of a, seeds of b]: every run of b against every run of a.
     gain = b[None, :] - a[:, None]
-    slack = ROUNDING * np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
+    slack = list_arrays.ROUNDING * np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
     wins = np.where(np.abs(gain) <= slack, 0.5, gain > 0)
     return ((draws_a @ wins) * draws_b).sum(1) / (len(a) * len(b))
 

@@ -8,22 +8,15 @@ from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._ground.types import IntervalMethod, Number
 from jax_rank_metrics._names.cutoff_names import cutoff_names
-from jax_rank_metrics._values.intervals import checked_level
+from jax_rank_metrics._values import intervals, on_host, per_list, state
 from jax_rank_metrics._values.mean import GeometricMean, Mean, kind_of_mean
-from jax_rank_metrics._values.on_host import Estimate, HostSums
-from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._values.state import State, stacked_shape
-from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
+from jax_rank_metrics._verdicts.inference import judges, weighted_means
 from jax_rank_metrics._verdicts.inference.p_values import student_reach
-from jax_rank_metrics._verdicts.inference.weighted_means import (
-    error_with_seeds,
-    shares_of,
-)
-from jax_rank_metrics._verdicts.systems.list_values import ListValues, is_by_list
+from jax_rank_metrics._verdicts.systems import list_values
 from jax_rank_metrics._verdicts.systems.reading import FIX_RUNS, Record, Values, read
 
 # The estimates of each run by the names of metrics and cutoffs; a single run is "".
-Estimates = dict[Hashable, dict[str, Estimate]]
+Estimates = dict[Hashable, dict[str, on_host.Estimate]]
 
 
 def read_collections(
@@ -35,7 +28,7 @@ def read_collections(
         results: As for `table`.
         name: The name of the argument, for messages.
     """
-    if is_by_list(results):
+    if list_values.is_by_list(results):
         key, value = next(iter(results.items()))
         raise TypeError(f"{name}: {key!r} is {kind_of(value)}; {FIX_RUNS}")
     collections: dict[Hashable, list[Record]] = {}
@@ -76,7 +69,7 @@ def estimates_of(
 ) -> Estimates:
     """Computes what `estimates` returns, of the records of one collection."""
     inputs.option("method", method, IntervalMethod)
-    level = checked_level(level)
+    level = intervals.checked_level(level)
     results: Estimates = {}
     # The metric that each cutoff is of: {("new", "recall@5"): "recall@1,5"}.
     owners: dict[tuple[Hashable, str], str] = {}
@@ -103,7 +96,7 @@ def have_other_lists(records: Iterable[Record]) -> bool:
     for record in records:
         # Without ids, as those of groups, other numbers of lists say that they differ.
         count = None
-        if isinstance(record.source, Mean) and not stacked_shape(record.source):
+        if isinstance(record.source, Mean) and not state.stacked_shape(record.source):
             count = int(record.source.lists)
         elif record.ids is None and record.is_on_this_host:
             count = record.lists.list_count
@@ -119,31 +112,31 @@ def have_other_lists(records: Iterable[Record]) -> bool:
 
 def _at_cutoffs(
     name: str, record: Record, level: float, method: IntervalMethod
-) -> tuple[list[Estimate], bool]:
+) -> tuple[list[on_host.Estimate], bool]:
     """Returns the estimate at each cutoff, and whether the metric has cutoffs."""
     # An evaluation has states of all processes, beside the lists of this one.
     source = record.source if record.state is None else record.state
     kind = kind_of_mean(name)
-    if isinstance(source, Estimate):
+    if isinstance(source, on_host.Estimate):
         return [source], False
-    if isinstance(source, PredictionPowered):
+    if isinstance(source, judges.PredictionPowered):
         return _of_judge(name, source, level, method), source.has_cutoffs
-    if isinstance(source, PerList) and not inputs.is_readable(source.values):
+    if isinstance(source, per_list.PerList) and not inputs.is_readable(source.values):
         # The other hosts take part in it.
         source = source.geometric_mean() if kind is GeometricMean else source.mean()
-    if isinstance(source, State):
+    if isinstance(source, state.State):
         if not isinstance(source, Mean):
             raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")
-        if stacked := stacked_shape(source):
+        if stacked := state.stacked_shape(source):
             raise ValueError(
                 f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce "
                 "of it"
             )
-        sums = HostSums.of_state(source)
+        sums = on_host.HostSums.of_state(source)
     elif record.lists.has_seeds:
         return _of_seeds(name, record.lists, level, method), record.lists.has_cutoffs
     else:
-        sums = HostSums.of_lists(record.lists.per_list(), kind)
+        sums = on_host.HostSums.of_lists(record.lists.per_list(), kind)
         sums = sums._replace(has_cutoffs=record.lists.has_cutoffs)
     try:
         return sums.estimates(level, method), sums.has_cutoffs
@@ -160,21 +153,21 @@ def _check_student(name: str, method: IntervalMethod, subject: str) -> None:
 
 
 def _of_judge(
-    name: str, means: PredictionPowered, level: float, method: IntervalMethod
-) -> list[Estimate]:
+    name: str, means: judges.PredictionPowered, level: float, method: IntervalMethod
+) -> list[on_host.Estimate]:
     """Returns the mean of people and a judge at each cutoff."""
     _check_student(name, method, "judge")
     results = []
     for x in means.at_cutoffs():
         numbers = (x.mean, *x.confidence_interval(level), x.std_error)
         counts = (x.lists, x.undefined, x.n_eff, None, x.other_lists)
-        results.append(Estimate._make([*numbers, *counts]))
+        results.append(on_host.Estimate._make([*numbers, *counts]))
     return results
 
 
 def _of_seeds(
-    name: str, lists: ListValues, level: float, method: IntervalMethod
-) -> list[Estimate]:
+    name: str, lists: list_values.ListValues, level: float, method: IntervalMethod
+) -> list[on_host.Estimate]:
     """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
     _check_student(name, method, "seeds")
     if kind_of_mean(name) is not Mean:
@@ -188,16 +181,18 @@ def _of_seeds(
     # Over lists, the error of means over seeds is that of a state, as for any other run.
     for cutoff, w in enumerate(weights.T):
         of_seeds = seeds[..., cutoff]
-        means = PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
-        (of_lists,) = HostSums.of_lists(means, Mean).estimates(level, "t")
+        means = per_list.PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
+        (of_lists,) = on_host.HostSums.of_lists(means, Mean).estimates(level, "t")
         mean, error = float(of_lists.mean), float(of_lists.std_error)
         freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
-        error, freedom = error_with_seeds(error, freedom, [of_seeds], shares_of(w))
+        error, freedom = weighted_means.error_with_seeds(
+            error, freedom, [of_seeds], weighted_means.shares_of(w)
+        )
         # A single seed says nothing of how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
         numbers = (mean, mean - margin, mean + margin, error)
         undefined = int(is_undefined[:, cutoff].sum())
         counts = (of_lists.lists, undefined, of_lists.n_eff, len(seeds))
-        results.append(Estimate(*numbers, *counts))
+        results.append(on_host.Estimate(*numbers, *counts))
     return results

@@ -10,14 +10,13 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.messages import short_errors
-from jax_rank_metrics._ground.types import IntervalMethod, Number
 from jax_rank_metrics._names import cutoff_names, directions
+from jax_rank_metrics._values import remarks, state
 from jax_rank_metrics._values.mean import Mean, kind_of_mean
-from jax_rank_metrics._values.remarks import TIED
-from jax_rank_metrics._values.state import State, stacked_shape
+from jax_rank_metrics._verdicts import sheets
+from jax_rank_metrics._verdicts.comparisons import standings
 from jax_rank_metrics._verdicts.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._verdicts.comparisons.comparisons import (
     Comparison,
@@ -25,29 +24,10 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import (
     is_significant,
     method_of,
 )
-from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
-from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheets import (
-    Cell,
-    Sheet,
-    as_html,
-    as_latex,
-    as_markdown,
-    as_text,
-    csv_of_records,
-    fixed_point,
-    json_of,
-    number_with_interval,
-)
+from jax_rank_metrics._verdicts.inference import judges
+from jax_rank_metrics._verdicts.systems import reading
 from jax_rank_metrics._verdicts.systems.list_values import listing
-from jax_rank_metrics._verdicts.systems.reading import Record, Systems, Values
-from jax_rank_metrics._verdicts.tables.estimates import (
-    Estimates,
-    estimates_of,
-    have_other_lists,
-    read_collections,
-    run_of,
-)
+from jax_rank_metrics._verdicts.tables import estimates
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 Rows = Literal["runs", "metrics"]
@@ -76,12 +56,12 @@ class Table(str):
 
 
 def table(
-    results: Values | Leaderboard | Comparisons | Comparison,
+    results: reading.Values | standings.Leaderboard | Comparisons | Comparison,
     *,
     compare: Baselines = None,
     format: Format = "text",
-    level: Number = 0.95,
-    method: IntervalMethod = "auto",
+    level: types.Number = 0.95,
+    method: types.IntervalMethod = "auto",
     digits: int = 3,
     lower: directions.Lower = (),
     rows: Rows | None = None,
@@ -183,12 +163,12 @@ def table(
         raise ValueError(f"caption and label are for LaTeX, and format is {format!r}")
     if isinstance(results, Comparison):
         results = Comparisons([results])
-    is_of_means = not isinstance(results, Leaderboard | Comparisons)
+    is_of_means = not isinstance(results, standings.Leaderboard | Comparisons)
     if compare is not None and not is_of_means:
         raise ValueError(
             f"compare is for the results of runs, and these are a {kind_of(results)}"
         )
-    if isinstance(results, Leaderboard):
+    if isinstance(results, standings.Leaderboard):
         sheet = results._sheet(digits)
     elif isinstance(results, Comparisons):
         sheet = results.sheet(digits)
@@ -207,20 +187,20 @@ def table(
     # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
     if format == "latex":
-        return Table(as_latex(sheet, caption, label))
+        return Table(sheets.as_latex(sheet, caption, label))
     # A notebook shows HTML, whichever format the text has.
     text = Table(_WRITERS[format](sheet))
     # CSV and JSON are asked for to be saved.
-    text._html = None if format in ("csv", "json") else as_html(sheet)
+    text._html = None if format in ("csv", "json") else sheets.as_html(sheet)
     return text
 
 
 _WRITERS = {
-    "text": as_text,
-    "markdown": as_markdown,
-    "html": as_html,
-    "csv": lambda sheet: csv_of_records(sheet.records),
-    "json": lambda sheet: json_of(sheet.document or sheet.records),
+    "text": sheets.as_text,
+    "markdown": sheets.as_markdown,
+    "html": sheets.as_html,
+    "csv": lambda sheet: sheets.csv_of_records(sheet.records),
+    "json": lambda sheet: sheets.json_of(sheet.document or sheet.records),
 }
 
 
@@ -245,17 +225,17 @@ class _Collection(NamedTuple):
     """The means of a collection of lists; its name is "" where there is only one."""
 
     name: str
-    runs: Estimates
+    runs: estimates.Estimates
     metrics: list[str]
     best: dict[str, str]  # the best mean of each metric, as it is printed
     marks: Marks
     is_mixed: bool  # whether runs are of different lists, so that none is the best
 
-    def cell(self, run: Hashable, metric: str, digits: int) -> Cell | None:
+    def cell(self, run: Hashable, metric: str, digits: int) -> sheets.Cell | None:
         """The cell of a run and a metric; None if the run lacks the metric."""
         if metric not in self.runs.get(run, {}):
             return None
-        cell = number_with_interval(*self.runs[run][metric][:3], digits)
+        cell = sheets.number_with_interval(*self.runs[run][metric][:3], digits)
         return cell._replace(
             is_best=cell.number == self.best.get(metric),
             marks=self.marks.of_cells.get((run, metric), ""),
@@ -263,15 +243,15 @@ class _Collection(NamedTuple):
 
 
 def sheet_of_means(
-    results: Values,
+    results: reading.Values,
     *,
     compare: Baselines = None,
-    level: Number = 0.95,
-    method: IntervalMethod = "auto",
+    level: types.Number = 0.95,
+    method: types.IntervalMethod = "auto",
     digits: int = 3,
     lower: directions.Lower = (),
     by_run: bool | None = None,
-) -> Sheet:
+) -> sheets.Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
 
     Args:
@@ -283,7 +263,7 @@ def sheet_of_means(
         lower: Names of further metrics of which lower values are better.
         by_run: Whether rows are runs; None decides by the number of runs.
     """
-    by_collection = read_collections(results)
+    by_collection = estimates.read_collections(results)
     # Of one collection, the key is None.
     is_by_collection = None not in by_collection
     baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
@@ -301,7 +281,9 @@ def sheet_of_means(
         is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
         for side in baselines.values()
     )
-    means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
+    means = {
+        x: estimates.estimates_of(y, level, method) for x, y in by_collection.items()
+    }
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
     collections, zeros = [], []
     for name, records in by_collection.items():
@@ -309,7 +291,7 @@ def sheet_of_means(
         metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
         marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
         # Means over other lists are no contest, and neither is the best.
-        is_mixed = have_other_lists(records)
+        is_mixed = estimates.have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
         title = "" if name is None else str(name)
         collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
@@ -323,7 +305,7 @@ def sheet_of_means(
         f"{record.system}: {remark}" if record.system else remark
         for record in itertools.chain(*by_collection.values())
         for remark in record.remarks
-        if remark.startswith(TIED)
+        if remark.startswith(remarks.TIED)
     )
     # A run has the same letter in all collections.
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
@@ -345,7 +327,7 @@ def sheet_of_means(
         # A single collection has no name, so that rows have that of the metric alone.
         names = [[part.name, metric][not is_by_collection :] for part, metric in rows]
         cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
-    return Sheet(
+    return sheets.Sheet(
         name_headings,
         [(group, name or "mean") for group, name in headings],
         names,
@@ -356,20 +338,20 @@ def sheet_of_means(
     )
 
 
-def _zero_counts(record: Record) -> tuple[int, int]:
+def _zero_counts(record: reading.Record) -> tuple[int, int]:
     """Numbers of lists that are undefined and count as 0, and of all that count.
 
     Those of a state are the most there can be: it does not say whether it left them out.
     """
     if record.is_on_this_host:
         return record.lists.zero_counts()
-    if not isinstance(record.source, Mean) or stacked_shape(record.source):
+    if not isinstance(record.source, Mean) or state.stacked_shape(record.source):
         return 0, 0
     return int(record.source.undefined), int(record.source.lists)
 
 
 def _best(
-    runs: Estimates,
+    runs: estimates.Estimates,
     metrics: Iterable[str],
     lower: directions.Lower,
     digits: int,
@@ -384,11 +366,11 @@ def _best(
         if len(runs) > 1 and is_known and lower_is_better is not None:
             # Printed, so that all that print alike share the mark.
             extreme = min(means) if lower_is_better else max(means)
-            best[metric] = fixed_point(extreme, digits)
+            best[metric] = sheets.fixed_point(extreme, digits)
     return best
 
 
-def _note(collections: Iterable[_Collection], level: Number) -> str:
+def _note(collections: Iterable[_Collection], level: types.Number) -> str:
     """The level, and how many lists each collection has."""
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
@@ -445,8 +427,8 @@ def _records(
 
 
 def marks_of(
-    records: Sequence[Record],
-    means: Estimates,
+    records: Sequence[reading.Record],
+    means: estimates.Estimates,
     comparisons: object,
     names: Sequence[Hashable],
     of_pairs: bool,
@@ -513,7 +495,7 @@ def marks_of(
 
 
 def _baseline_of(
-    means: Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
+    means: estimates.Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Hashable:
     """Returns the run that all others are compared with: the only one without comparison.
 
@@ -533,7 +515,7 @@ def _check_values(
     metric: str,
     a: Hashable,
     b: Hashable,
-    means: Estimates,
+    means: estimates.Estimates,
 ) -> None:
     """Raises ValueError if a comparison is of other values than those of the table.
 
@@ -582,12 +564,12 @@ def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
     return isinstance(compare, list | tuple)
 
 
-@short_errors()
+@messages.short_errors()
 def _with_baselines(
-    records: Sequence[Record], baselines: Sequence[Hashable]
+    records: Sequence[reading.Record], baselines: Sequence[Hashable]
 ) -> Comparisons:
     """Compares all runs with some of them."""
-    runs = dict.fromkeys(map(run_of, records))
+    runs = dict.fromkeys(map(estimates.run_of, records))
     unknown = [name for name in baselines if name not in runs or len(runs) < 2]
     if unknown or not baselines:
         known = "which are " + listing(list(runs))
@@ -598,7 +580,7 @@ def _with_baselines(
             f"{known}"
         )
     for record in records:
-        if isinstance(record.source, State | PredictionPowered):
+        if isinstance(record.source, state.State | judges.PredictionPowered):
             raise TypeError(
                 f"compare={baselines[0]!r} needs the values of every list, but "
                 f"{record.name} is a {type(record.source).__name__}; pass what `measure` "
@@ -606,7 +588,7 @@ def _with_baselines(
             )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
-        return compare_runs(Systems.of(records), pairs=baselines)
+        return compare_runs(reading.Systems.of(records), pairs=baselines)
 
 
 def _marks_of_pairs(

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from jax_rank_metrics._ground import optional
 from jax_rank_metrics._ground.inputs import first_index, kind_of
-from jax_rank_metrics._ground.optional import import_optional
 from jax_rank_metrics._names.cutoff_names import cutoff_names
+from jax_rank_metrics._values import state
 from jax_rank_metrics._values.merging import StatesByName
-from jax_rank_metrics._values.state import State
+from jax_rank_metrics._verdicts import sheets
+from jax_rank_metrics._verdicts.comparisons import standings
 from jax_rank_metrics._verdicts.comparisons.comparisons import comparisons_in, record_of
-from jax_rank_metrics._verdicts.comparisons.standings import Leaderboard
 from jax_rank_metrics._verdicts.inference.judges import PredictionPowered
-from jax_rank_metrics._verdicts.sheets import flat_record
-from jax_rank_metrics._verdicts.systems.list_values import checked_ids, in_one_order
+from jax_rank_metrics._verdicts.systems import list_values
 from jax_rank_metrics._verdicts.systems.reading import Record, Values, is_spread, read
-from jax_rank_metrics._verdicts.tables.table import sheet_of_means
+from jax_rank_metrics._verdicts.tables import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,9 +69,9 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
       q1  0.5       0.0       1.0
       q2  NaN       NaN       NaN
     """
-    pandas = import_optional("pandas", "to_frame", "frames")
+    pandas = optional.import_optional("pandas", "to_frame", "frames")
     comparisons = comparisons_in(results)
-    if isinstance(results, Leaderboard):
+    if isinstance(results, standings.Leaderboard):
         rows: Sequence[Mapping[str, Any]] = results._sheet(3).records
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
@@ -81,8 +81,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
             records = read(results, "results")
         if all(isinstance(record.source, PredictionPowered) for record in records):
             rows = [row for record in records for row in _judged_rows(record)]
-        elif all(isinstance(record.source, State) for record in records):
-            rows = sheet_of_means(results).records
+        elif all(isinstance(record.source, state.State) for record in records):
+            rows = table.sheet_of_means(results).records
         else:
             # The name of the index says what a row is.
             unit = "list"
@@ -98,7 +98,7 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
         raise TypeError(
             "ids are those of lists, and these results have none; leave ids out"
         )
-    return pandas.DataFrame([flat_record(row) for row in rows])
+    return pandas.DataFrame([sheets.flat_record(row) for row in rows])
 
 
 def _judged_rows(record: Record) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ def _of_tasks(
 ) -> dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]:
     """The columns of each task, and the ids of its rows, which are `unit`s."""
     for record in records:
-        if isinstance(record.source, State):
+        if isinstance(record.source, state.State):
             raise TypeError(
                 f"{record.name}: got {kind_of(record.source)}; pass a dict of metrics to "
                 "PerList, as measure gives it, the result of a driver, of compare or of "
@@ -157,10 +157,10 @@ def _columns(
             f"results have {' and '.join(map(str, counts))} lists; pass metrics of the "
             "same lists"
         )
-    in_order = in_one_order([record.lists for record in records])
+    in_order = list_values.in_one_order([record.lists for record in records])
     index = in_order[0].ids or list(range(*counts))
     if ids is not None:
-        index = checked_ids("results", ids, *counts)
+        index = list_values.checked_ids("results", ids, *counts)
     columns: dict[Any, np.ndarray] = {}
     for record, lists in zip(records, in_order, strict=True):
         is_nan = (np.isnan(lists.values) & lists.defined).any(0) & (lists.weights > 0)
