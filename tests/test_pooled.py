@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._engine.formulas import pooled_metrics
+from jax_rank_metrics._engine.ordering.keys import score_bin
 from jax_rank_metrics._engine.states import pooled as kernel
 
 ITEMS, BITS = 24, 8  # in most tests, so that they share compiled programs
@@ -199,7 +199,7 @@ def test_scores_of_every_dtype(dtype):
         scores = REAL
     with np.errstate(over="ignore"):
         scores = np.sort(np.asarray(scores).astype(jnp.dtype(dtype)), kind="stable")
-    found = jax.jit(pooled_metrics.score_bin, static_argnums=1)(scores, 16)
+    found = jax.jit(score_bin, static_argnums=1)(scores, 16)
     assert (np.diff(found) <= 0).all() and len(set(found.tolist())) > 1
     assert ((found >= 0) & (found < 2**16)).all()
 
@@ -208,7 +208,7 @@ def test_scores_of_every_dtype(dtype):
 def test_double_precision(rng):
     """Scores of 64 bits are binned as float32; states are wide, and outlive the setting."""
     with jax.enable_x64(True):
-        found = np.asarray(pooled_metrics.score_bin(jnp.asarray(REAL * 1e30), 20))
+        found = np.asarray(score_bin(jnp.asarray(REAL * 1e30), 20))
         assert (np.diff(found) <= 0).all()
         scores, labels = rng.normal(size=200), rng.random(200) < 0.3
         state = jrm.pooled_roc_auc(labels, scores, None, np.full(200, 0.1))

@@ -87,6 +87,6 @@ def test_one_dtype_under_x64():
         for dtype, expected in (("int64", "float32"), ("int8", "int32")):
             vectors = np.ones((2, 3), dtype)
             scores = jax.eval_shape(
-                jrm._sources.similarities.products, vectors, vectors
+                jrm._engine.sources.similarities.products, vectors, vectors
             )
             assert scores.dtype == expected

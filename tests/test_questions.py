@@ -10,7 +10,7 @@ from marks import long
 from per_lists import evaluation_of, lists_of, ratio
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._verdicts.comparisons import outcomes
+from jax_rank_metrics._verdicts.inference import studentised
 
 # Tests of forty lists share the programs of as many samples.
 SAMPLES = 2000
@@ -221,9 +221,9 @@ def test_intervals_agree_with_sides(rng, test):
 
 def test_resamples_answer_all_hypotheses(rng, monkeypatch):
     """Equivalence asks two questions and has an interval, all of the same resamples."""
-    calls, draw = [], outcomes.studentised_bootstrap
+    calls, draw = [], studentised.studentised_bootstrap
     monkeypatch.setattr(
-        outcomes, "studentised_bootstrap", lambda *x: calls.append(x) or draw(*x)
+        studentised, "studentised_bootstrap", lambda *x: calls.append(x) or draw(*x)
     )
     compare(*rng.random((2, 40)), test="bootstrap", margin=0.1)
     assert len(calls) == 1
