@@ -30,12 +30,16 @@ formula of yours into a metric.
 
 The package has eight private rooms, and three doors between them:
 
-    _ground     messages, types, arithmetic, and readers of arguments
+    _ground     readers of arguments (arrays, ids of lists, frames and dicts), messages,
+                types, arithmetic, arrays that are sharded over devices
     _names      names of metrics, and what is known of a metric by its name
-    _values     values of lists, and the states that sum them        door: PerList, Mean
-    _engine     from labels and scores to the value of every list    door: Ranking
-    _runs       files, users, queries and links, batch by batch      door: Evaluation
-    _verdicts   comparisons, leaderboards, intervals, tables, plots
+    _values     values of lists, and the states that sum and merge them; remarks on values.
+                Their door: PerList, Mean
+    _engine     from labels and scores to the value of every list: order, top-k, places of
+                tied items, metrics and their formulas, sources. Its door: Ranking
+    _runs       whole evaluations: files, read and joined; users, queries and links in
+                batches, with what went wrong in them. Their door: Evaluation
+    _verdicts   comparisons, leaderboards, tests, intervals, tables, plots
     _check      jrm.check, and whether a function follows a definition
     _command    the command line
 

@@ -97,7 +97,7 @@ def read(text: str) -> tuple[str, list[tuple[str, object]]]:
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
     family, typed = trec.meaning(match["name"].lower().replace("-", "_"))
-    name, known = family.metric, facts.facts_of(family.metric)
+    name, known = family.metric, facts.FACTS.get(family.metric, facts.Facts())
     if not known.is_metric:
         if match["name"] in (*trec.RUN_LINES, *trec.NOT_MEASURED):
             raise ValueError(

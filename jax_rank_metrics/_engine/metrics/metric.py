@@ -248,7 +248,7 @@ def _parsed(text: str) -> Bound:
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
-    return bound._replace(name=text, state=mean.kind_of_mean(name))
+    return bound._replace(name=text, state=mean.STATES[facts.FACTS[name].mean])
 
 
 def metric(
