@@ -55,7 +55,7 @@ def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
         if isinstance(value, _NamedFields):
             fields = value._asdict()
-            yield from ((f"{name}_{field}", x) for field, x in fields.items())
+            yield from ((f"{name}_{field}", item) for field, item in fields.items())
         elif isinstance(value, Mapping):
             yield from _columns(value)
         else:
@@ -78,9 +78,9 @@ def plain(value: Any) -> Json:
     if isinstance(value, _NamedFields):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {str(name): plain(x) for name, x in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(x) for x in value]
+        return [plain(item) for item in value]
     return json_number(value)
 
 
@@ -171,8 +171,9 @@ class Sheet(NamedTuple):
         Raises:
             ValueError: if no record is of a metric that has one.
         """
-        rows = [x | {"signature": texts.get(x.get("metric", ""))} for x in self.records]
-        parts = dict.fromkeys(x["signature"] for x in rows if x["signature"])
+        metrics = ((record, record.get("metric", "")) for record in self.records)
+        rows = [record | {"signature": texts.get(metric)} for record, metric in metrics]
+        parts = dict.fromkeys(row["signature"] for row in rows if row["signature"])
         if not parts:
             raise ValueError("signatures are of none of the metrics in the table")
         return self._replace(note="; ".join([self.note, *parts]), records=rows)
@@ -269,15 +270,15 @@ def as_html(sheet: Sheet) -> str:
     spans = [(group, len(list(members))) for group, members in groups]
     are_grouped = any(group for group, _ in spans)
     span = ' rowspan="2"' * are_grouped
-    names = [f"<th{span}>{html.escape(x)}</th>" for x in sheet.name_headings]
-    headings = [f"<th>{html.escape(x)}</th>" for _, x in sheet.headings]
+    names = [f"<th{span}>{html.escape(name)}</th>" for name in sheet.name_headings]
+    headings = [f"<th>{html.escape(heading)}</th>" for _, heading in sheet.headings]
     header = [names + headings]
     if are_grouped:
         above = [f'<th colspan="{n}">{html.escape(group)}</th>' for group, n in spans]
         header = [names + above, headings]
     styles = [' style="text-align: right"' * is_right for is_right in are_right]
     body = [
-        [f"<td{style}>{x}</td>" for style, x in zip(styles, row, strict=True)]
+        [f"<td{style}>{text}</td>" for style, text in zip(styles, row, strict=True)]
         for row in rows
     ]
 
@@ -299,12 +300,12 @@ def _texts(sheet: Sheet, style: _Style) -> tuple[list[list[str]], list[bool]]:
     """Returns the header and the rows as texts, and which columns are flush right."""
     columns = sheet.columns()
     headings = [" ".join(filter(None, heading)) for heading in sheet.headings]
-    header = [style.escape(x) for x in (*sheet.name_headings, *headings)]
+    header = [style.escape(heading) for heading in (*sheet.name_headings, *headings)]
     names = [[*map(style.escape, row)] for row in names_without_repetition(sheet)]
     texts = [_column(column, style) for column in columns]
     rows = [[*row, *(text[i] for text in texts)] for i, row in enumerate(names)]
     # Cells with intervals are padded to one width, and need no alignment.
-    are_right = [all(not cell or not cell.interval for cell in x) for x in columns]
+    are_right = [not any(cell and cell.interval for cell in cells) for cells in columns]
     return [header, *rows], [False] * len(sheet.name_headings) + are_right
 
 
@@ -414,8 +415,8 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
         label: The label by which a text refers to the table.
     """
     columns = [_LatexColumn(cells) for cells in sheet.columns()]
-    formats = "l" * len(sheet.name_headings) + "".join(x.format for x in columns)
     names = [_escape(name) for name in sheet.name_headings]
+    formats = "l" * len(names) + "".join(column.format for column in columns)
     headings = [
         column.heading(_escape(name))
         for column, (_, name) in zip(columns, sheet.headings, strict=True)

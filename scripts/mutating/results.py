@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "one degree of freedom too many",
         "_verdicts/comparisons/power.py",
-        "error, size - 1, [x.over",
-        "error, size, [x.over",
+        "error, size - 1, [variance.over",
+        "error, size, [variance.over",
         "tests/peers/test_scipy.py::test_power",
     ),
     Mutant(
@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "intervals of resamples end at the quantile below",
         "_verdicts/inference/studentised.py",
-        'np.quantile(x, level, method="higher")',
-        'np.quantile(x, level, method="lower")',
+        'np.quantile(draw, level, method="higher")',
+        'np.quantile(draw, level, method="lower")',
         "tests/test_chance.py::test_bootstrap_of_few_lists",
     ),
     Mutant(

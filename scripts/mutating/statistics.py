@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         "variances of seeds joined without their freedom",
         "_verdicts/inference/weighted_means.py",
-        "sum(x.total**2 / x.freedom for x in sources)",
-        "sum(x.total**2 for x in sources)",
+        "sum(source.total**2 / source.freedom for source in sources)",
+        "sum(source.total**2 for source in sources)",
         "tests/test_seeds.py::test_the_error_is_that_of_variance_components",
     ),
     Mutant(
@@ -211,8 +211,8 @@ MUTANTS = (
     Mutant(
         "a quantile of the wrong end",
         "_verdicts/inference/studentised.py",
-        "np.quantile(x, level, method",
-        "np.quantile(x, 1 - level, method",
+        "np.quantile(draw, level, method",
+        "np.quantile(draw, 1 - level, method",
         "tests/test_compare.py::test_the_tests_agree",
     ),
     Mutant(

@@ -237,7 +237,7 @@ def compare(
     old odd +0.00
     new odd -0.15
     >>> judge = [0.3, 0.5, 0.7, 0.1, 0.6, 0.3], [0.6, 0.6, 0.7, 0.4, 0.8, 0.5]
-    >>> a, b, *judge = (dict(enumerate(x)) for x in (a, b, *judge))
+    >>> a, b, *judge = (dict(enumerate(values)) for values in (a, b, *judge))
     >>> compare(a, b, judge=judge).only.judge
     PredictionPowered(0.161 ± 0.042, 4 lists, 2 of the judge alone, worth 9.32)
     >>> compare({"mrr": {"q1": 0.2, "q2": 0.5}}, {"mrr": {"q2": 0.6, "q1": 0.4}})["mrr"]
@@ -283,7 +283,7 @@ def compare(
     if judge is not None:
         of_judge = _records_of_judge(judge, records, b is not None)
     if undefined is None:
-        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *of_judge)]
+        zeros = [(side.path, side.lists.zero_counts()) for side in records + of_judge]
         directions.warn_of_zeros(zeros, lower)
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
@@ -379,7 +379,7 @@ def _records_of_judge(
         baseline = first if is_by_side else systems.get(a.system, {})
         system = systems.get(b.system, {})
         sides = (a, baseline), (b, system)
-        if missing := [x.keys for x, values in sides if x.path not in values]:
+        if missing := [side.keys for side, values in sides if side.path not in values]:
             raise ValueError(
                 f"judge lacks {listing(missing)}; pass the values of the same systems and "
                 "metrics"

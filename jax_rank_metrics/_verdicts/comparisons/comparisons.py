@@ -233,7 +233,7 @@ class Comparisons(Sequence[Comparison]):
     (6, 'new', 'mrr')
     >>> comparisons.select(system="new")["recall@5"].wins
     1
-    >>> [x.cutoff for x in comparisons.select(system="odd", metric="recall")]
+    >>> [row.cutoff for row in comparisons.select(system="odd", metric="recall")]
     [1, 5]
     """
 
@@ -257,7 +257,8 @@ class Comparisons(Sequence[Comparison]):
         if not isinstance(index, str):
             return self._comparisons[index]
         # "recall" finds "recall@5", if that is the only cutoff.
-        matches = [x for x in self if index in (x.task, x.system, *_metric_names(x))]
+        names = [(row.task, row.system, *_metric_names(row.metric)) for row in self]
+        matches = [row for row, keys in zip(self, names, strict=True) if index in keys]
         if len(matches) == 1:
             return matches[0]
         if not matches:
@@ -318,14 +319,14 @@ class Comparisons(Sequence[Comparison]):
                 one dict; None is any.
         """
         return Comparisons(
-            x
-            for x in self
+            comparison
+            for comparison in self
             # None was not asked for, and fits whatever the comparison is of.
-            if task in (None, x.task)
-            and system in (None, x.system)
-            and baseline in (None, x.baseline)
-            and metric in (None, *_metric_names(x))
-            and cutoff in (None, x.cutoff)
+            if task in (None, comparison.task)
+            and system in (None, comparison.system)
+            and baseline in (None, comparison.baseline)
+            and metric in (None, *_metric_names(comparison.metric))
+            and cutoff in (None, comparison.cutoff)
         )
 
     def lists(
@@ -362,7 +363,7 @@ class Comparisons(Sequence[Comparison]):
         >>> old = join(qrels, {"q1": {"x": 2, "y": 1}, "q2": {"x": 2, "y": 1}})
         >>> new = join(qrels, {"q1": {"y": 2, "z": 1}, "q2": {"x": 2, "y": 1}})
         >>> runs = {"old": old, "new": new}
-        >>> comparisons = compare({name: x.measure("mrr@2") for name, x in runs.items()})
+        >>> comparisons = compare({key: run.measure("mrr@2") for key, run in runs.items()})
         >>> frame = comparisons.lists(runs)
         >>> print(frame[["list", "a", "b", "missed"]].to_string(index=False))
         list   a   b           missed
@@ -377,16 +378,17 @@ class Comparisons(Sequence[Comparison]):
     ) -> list[dict[str, Any]]:
         """Returns the rows of `lists`, which need no pandas."""
         rows: list[dict[str, Any]] = []
-        for x in self:
-            names = {field: getattr(x, field) for field in self.name_fields()}
-            of_x = x.values.rows(x, documents, relevance_threshold) if x.values else ()
-            rows += [names | row for row in of_x]
+        for comparison in self:
+            names = {field: getattr(comparison, field) for field in self.name_fields()}
+            if pairs := comparison.values:
+                of_lists = pairs.rows(comparison, documents, relevance_threshold)
+                rows += [names | row for row in of_lists]
         return rows
 
     @property
     def are_of_pairs(self) -> bool:
         """Whether systems are compared with several baselines, as all pairs are."""
-        return len({x.baseline for x in self}) > 1
+        return len({comparison.baseline for comparison in self}) > 1
 
     def name_fields(self) -> list[str]:
         """The fields of names that any comparison has, but for cutoffs, in order.
@@ -396,7 +398,7 @@ class Comparisons(Sequence[Comparison]):
         return [
             field
             for field in NAME_FIELDS
-            if any(getattr(x, field) is not None for x in self)
+            if any(getattr(comparison, field) is not None for comparison in self)
             and field != "cutoff"
             and (field != "baseline" or self.are_of_pairs)
         ]
@@ -412,11 +414,11 @@ class Comparisons(Sequence[Comparison]):
         return sheets.Sheet(
             fields,
             [("", heading) for heading in columns],
-            [[_text(getattr(x, field)) for field in fields] for x in self],
-            [[cell(x) for cell in columns.values()] for x in self],
+            [[_text(getattr(row, field)) for field in fields] for row in self],
+            [[cell(row) for cell in columns.values()] for row in self],
             _note(self),
             "",
-            [x.to_dict() for x in self],
+            [row.to_dict() for row in self],
         )
 
     def __repr__(self) -> str:
@@ -435,9 +437,9 @@ def comparisons_in(results: object) -> Comparisons | None:
     return results if isinstance(results, Comparisons) else None
 
 
-def _metric_names(x: Comparison) -> tuple[str, ...]:
+def _metric_names(metric: str | None) -> tuple[str, ...]:
     """The names of the metric: `("recall@5", "recall")`."""
-    return () if x.metric is None else (x.metric, cutoff_names.without_cutoff(x.metric))
+    return () if metric is None else (metric, cutoff_names.without_cutoff(metric))
 
 
 def _listing(comparisons: Iterable[Comparison]) -> str:
@@ -445,10 +447,10 @@ def _listing(comparisons: Iterable[Comparison]) -> str:
     names = [
         " ".join(
             _text(name)
-            for name in (x.task, x.baseline, x.system, x.metric)
+            for name in (row.task, row.baseline, row.system, row.metric)
             if name is not None
         )
-        for x in comparisons
+        for row in comparisons
     ]
     return list_values.listing(names) or "none"
 
@@ -462,18 +464,18 @@ def _columns(
 ) -> dict[str, Callable[[Comparison], sheets.Cell | None]]:
     """The cells of each column by its heading, without columns that would say nothing."""
 
-    def difference(x: Comparison) -> sheets.Cell:
-        return sheets.number_with_interval(x.difference, x.low, x.high, digits, "+")
+    def difference(row: Comparison) -> sheets.Cell:
+        ends = row.low, row.high
+        return sheets.number_with_interval(row.difference, *ends, digits, "+")
 
-    def better_run(x: Comparison) -> sheets.Cell | None:
-        if x.seeds is None or x.seeds.b_beats_a is None:
+    def better_run(row: Comparison) -> sheets.Cell | None:
+        if row.seeds is None or row.seeds.b_beats_a is None:
             return None
-        share, low, high = x.seeds.b_beats_a
-        return sheets.number_with_interval(share, low, high, 2)
+        return sheets.number_with_interval(*row.seeds.b_beats_a, 2)
 
     def count(field: str) -> Callable[[Comparison], sheets.Cell | None]:
-        def cell(x: Comparison) -> sheets.Cell | None:
-            number = getattr(x, field)
+        def cell(row: Comparison) -> sheets.Cell | None:
+            number = getattr(row, field)
             return None if number is None else sheets.Cell(f"{number:d}")
 
         return cell
@@ -481,14 +483,14 @@ def _columns(
     # A column that has one value in all rows stands in the note instead.
     columns: dict[str, Callable[[Comparison], sheets.Cell | None]] = {
         "difference": difference,
-        "p": lambda x: sheets.Cell(p_number(x.p, x)),
+        "p": lambda row: sheets.Cell(p_number(row.p, row)),
     }
-    if any(x.p_corrected != x.p for x in comparisons):
-        columns["corrected p"] = lambda x: sheets.Cell(p_number(x.p_corrected, x))
-    if any(x.seeds for x in comparisons):
+    if any(row.p_corrected != row.p for row in comparisons):
+        columns["corrected p"] = lambda row: sheets.Cell(p_number(row.p_corrected, row))
+    if any(row.seeds for row in comparisons):
         columns["P(better)"] = better_run
-    columns["d"] = lambda x: sheets.Cell(sheets.fixed_point(x.effect_size, 2))
-    if any(x.wins is not None for x in comparisons):
+    columns["d"] = lambda row: sheets.Cell(sheets.fixed_point(row.effect_size, 2))
+    if any(row.wins is not None for row in comparisons):
         columns |= {
             "wins": count("wins"),
             "ties": count("ties"),
@@ -497,15 +499,15 @@ def _columns(
     else:
         # Without a direction, no list is a win or a loss.
         columns["ties"] = count("ties")
-    if len({x.lists for x in comparisons}) > 1:
+    if len({row.lists for row in comparisons}) > 1:
         columns["lists"] = count("lists")
-    if any(x.judge for x in comparisons):
-        columns["worth"] = lambda x: (
-            x.judge and sheets.Cell(sheets.fixed_point(float(x.judge.worth), 1))
+    if any(row.judge for row in comparisons):
+        columns["worth"] = lambda row: (
+            row.judge and sheets.Cell(sheets.fixed_point(float(row.judge.worth), 1))
         )
     # Equal weights give the number of lists or clusters but for rounding.
-    if any(x.n_eff < 0.995 * (x.clusters or x.lists) for x in comparisons):
-        columns["n_eff"] = lambda x: sheets.Cell(sheets.fixed_point(x.n_eff, 1))
+    if any(row.n_eff < 0.995 * (row.clusters or row.lists) for row in comparisons):
+        columns["n_eff"] = lambda row: sheets.Cell(sheets.fixed_point(row.n_eff, 1))
     return columns
 
 
@@ -520,24 +522,23 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     """Returns what all numbers have in common: the level, the test, the number of lists."""
     # The keys of a dict keep their order, and name what several comparisons share once.
     parts = {}
-    for x in comparisons:
-        hypothesis = hypothesis_of(x)
+    for comparison in comparisons:
+        hypothesis = hypothesis_of(comparison)
         question = f"; p asks whether it is {hypothesis}" if hypothesis else ""
-        level = f"Difference with {100 * x.level:g} % interval"
-        parts[f"{level}{question}; {method_of(x)}"] = None
-    if len({x.lists for x in comparisons}) == 1:
+        level = f"Difference with {100 * comparison.level:g} % interval"
+        parts[f"{level}{question}; {method_of(comparison)}"] = None
+    if len({row.lists for row in comparisons}) == 1:
         parts[sheets.count_text(comparisons[0].lists, "list")] = None
-    judged = {x.judge.other_lists for x in comparisons if x.judge}
+    judged = {row.judge.other_lists for row in comparisons if row.judge}
     if judged:
         numbers = " or ".join(map(str, sorted(judged)))
         parts[f"{numbers} of the judge alone, worth is in lists of people"] = None
-    clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
+    clusters = sorted({row.clusters for row in comparisons if row.clusters is not None})
     if clusters:
-        parts[
-            " or ".join(sheets.count_text(number, "cluster") for number in clusters)
-        ] = None
+        text = " or ".join(sheets.count_text(number, "cluster") for number in clusters)
+        parts[text] = None
     seeds = dict.fromkeys(
-        (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
+        (row.seeds.seeds_a, row.seeds.seeds_b) for row in comparisons if row.seeds
     )
     for numbers in seeds:
         # b comes first, as in b − a; a side without `Seeds` is a single model.

@@ -174,7 +174,7 @@ def leaderboard(
         record.lists for record in records if not isinstance(record.source, Bootstrap)
     ]
     if undefined is None:
-        directions.warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
+        directions.warn_of_zeros([(path, run.zero_counts()) for run in lists], lower)
     seeds.check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
@@ -343,10 +343,10 @@ def _p_of_pairs(
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
         return p_values.student_p(differences, *errors)
-    if any(differ(x.weights, x.weights[:1]).any() for x in ratios):
+    if any(differ(task.weights, task.weights[:1]).any() for task in ratios):
         return randomised.pair_swap_test(ratios, key, permutations)
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
-    terms = [(x.values * x.weights / x.weights[0].sum()).T for x in ratios]
+    terms = [(task.values * task.weights / task.weights[0].sum()).T for task in ratios]
     return randomised.pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 
@@ -437,7 +437,7 @@ def _of_states(
             raise ValueError(f"the mean of {name} is {state.compute()}")
     means = np.array([float(state.compute()) for state in states])
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
-    counts = {len(x) for x in replicates}
+    counts = {len(draws) for draws in replicates}
     if len(counts) > 1:
         raise ValueError(
             f"Bootstrap states have {list_values.listing(sorted(counts))} samples; make "
@@ -476,13 +476,13 @@ def _of_lists(
     if not (weights.sum(0) > 0).all():
         raise ValueError(f"no list of {values[0].name} and of all other systems counts")
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
-    rounding = max(x.rounding for x in values)
+    rounding = max(run.rounding for run in values)
     of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
     # Systems are drawn together, and so as surely as the least sure of them.
     freedom = float(of_lists.freedom.min())
     of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
     task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
-    has_seeds = any(x.has_seeds for x in values)
+    has_seeds = any(run.has_seeds for run in values)
     if has_seeds:
         _add_seeds(task, sides, of_lists.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
@@ -528,21 +528,21 @@ def _values_of_seeds(
     first = values[0]
     # Values that say what undefined ones count as decide for those that do not.
     choice = undefined or list_values.common_undefined(
-        (x.name, x.undefined) for x in values
+        (run.name, run.undefined) for run in values
     )
-    are_unequal = any([list_values.weights_differ(first, x) for x in values])
-    if are_unequal and any(x.has_seeds for x in values):
+    are_unequal = any([list_values.weights_differ(first, run) for run in values])
+    if are_unequal and any(run.has_seeds for run in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
     # Values have one cutoff, so that weights are `[lists, 1]` each.
-    weights = [np.maximum(x.weights, 0) for x in values]
+    weights = [np.maximum(run.weights, 0) for run in values]
     weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
     counts = (weights > 0).any(1)
     sides = []
-    for x in values:
+    for run in values:
         # [seeds, lists], at the only cutoff.
-        sides.append(x.filled(choice, must_be_finite=True)[0][..., 0])
+        sides.append(run.filled(choice, must_be_finite=True)[0][..., 0])
         # A list that is skipped for one system counts for none.
-        counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
+        counts = counts & (run.is_known(choice) | ~(run.weights > 0))[:, 0]
     return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
 
 

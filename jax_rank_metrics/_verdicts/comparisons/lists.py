@@ -25,7 +25,7 @@ class ListPairs(NamedTuple):
             threshold: The lowest relevance of documents; None is any above 0.
         """
         systems = names.baseline, names.system
-        pair = [documents[x] for x in systems] if documents else []
+        pair = [documents[system] for system in systems] if documents else []
         numbers = pair[0].query_ids if pair else range(len(self.a))
         ids = numbers if self.ids is None else self.ids
         if len(ids) != len(self.a):
@@ -37,9 +37,9 @@ class ListPairs(NamedTuple):
         sign = -1 if names.lower_is_better else 1
         effects = sign * self.weights * (self.b - self.a)
         for i in sorted(np.flatnonzero(self.weights > 0).tolist(), key=effects.item):
-            a, b, weight = (x.item(i) for x in (self.a, self.b, self.weights))
+            a, b, weight = (side.item(i) for side in (self.a, self.b, self.weights))
             row = dict(list=ids[i], a=a, b=b, difference=b - a, weight=weight)
-            ranks = [x.relevant_ranks(ids[i], threshold) for x in pair]
+            ranks = [run.relevant_ranks(ids[i], threshold) for run in pair]
             yield row | (_moves(ranks[0], ranks[1], cutoff) if ranks else {})
 
 

@@ -131,11 +131,11 @@ def compared(
     )
     for group in sorted(set(groups)):
         test, is_outside, _ = group
-        chosen = np.flatnonzero([x == group for x in groups])
+        chosen = np.flatnonzero([of_column == group for of_column in groups])
         outcome = tested(
             question._replace(test=test),
             columns.at(chosen),
-            Summary(*(x[chosen] for x in summary)),
+            Summary(*(field[chosen] for field in summary)),
             [subjects[column] for column in chosen.tolist()],
             not is_outside,
         )
@@ -198,7 +198,7 @@ def compared(
                     question.level,
                 ),
                 judge=None if by_judge is None else by_judge.at(column),
-                values=ListPairs(lists.ids, *(x[:, column] for x in values)),
+                values=ListPairs(lists.ids, *(part[:, column] for part in values)),
                 **subject.names,
             )
         )
@@ -262,7 +262,7 @@ def _check_heavy_lists(
     is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
     if not is_heavy.any():
         return
-    has_seeds = np.array([len(x) > 0 for x in columns.seeds], bool)
+    has_seeds = np.array([len(of_column) > 0 for of_column in columns.seeds], bool)
     message = (
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass test={}"
@@ -342,7 +342,7 @@ def tested(
                 terms, *options, side, question.mid_p, with_max
             )
         outcomes.append(outcome)
-    return outcomes[0]._replace(p=_of_all([x.p for x in outcomes]))
+    return outcomes[0]._replace(p=_of_all([outcome.p for outcome in outcomes]))
 
 
 def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
@@ -380,17 +380,18 @@ def _bootstrap(
         ]
     options = question.key, question.samples
     for kind in set(kinds):
-        chosen = varied[[x == kind for x in kinds]]
+        chosen = varied[[of_column == kind for of_column in kinds]]
         drawn = columns.at(chosen)
         if drawn.judged is not None:
             resamples = studentised.judged_bootstrap(drawn.judged, *options)
         else:
-            differences = [(x[None],) for x in drawn.values.T]
+            differences = [(column[None],) for column in drawn.values.T]
             sides = drawn.seeds if drawn.seeds[0] else differences
             resamples = studentised.studentised_bootstrap(
                 sides, drawn.weights, *options
             )
-        p[:, chosen] = [studentised.resampled_p(resamples, *x) for x in hypotheses]
+        all_p = [studentised.resampled_p(resamples, *pair) for pair in hypotheses]
+        p[:, chosen] = all_p
         reach[chosen] = studentised.resampled_reach(
             resamples, question.level, question.alternative
         )

@@ -163,8 +163,8 @@ def lists_needed(
         return _for_each(_pilots_of(differences), smallest)
     other_lists = inputs.positive_integer("others", others)
     judged = [
-        (x, _judged_pilots(judged_lists(x.lists, y.lists), other_lists))
-        for x, y in judged_records(differences, judge)
+        (human, _judged_pilots(judged_lists(human.lists, of_judge.lists), other_lists))
+        for human, of_judge in judged_records(differences, judge)
     ]
     return _for_each(judged, smallest)
 
@@ -279,8 +279,8 @@ def _pilots_of(
     """Reads the pilot of every metric at every cutoff."""
     records = read(differences, "differences", ("metric",))
     # A warning is of the line that called the public function.
-    check_seed_counts((x.lists for x in records), stacklevel=4)
-    return [(x, _pilots(x.lists)) for x in records]
+    check_seed_counts((record.lists for record in records), stacklevel=4)
+    return [(record, _pilots(record.lists)) for record in records]
 
 
 def _for_each(
@@ -301,7 +301,7 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
     errors, all_moments = lists.means().std_error, lists.moments()
 
     def pilot(column: int) -> _Pilot:
-        moments = judges.JudgedMoments(*(x[column] for x in all_moments))
+        moments = judges.JudgedMoments(*(moment[column] for moment in all_moments))
         count = int(lists.counts[column])
         share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
 
@@ -349,7 +349,7 @@ def _pilots(lists: list_values.ListValues) -> list[_Pilot]:
                 return math.inf, 0.0
             error = float(summary.error[column]) / math.sqrt(ratio)
             return weighted_means.total_error(
-                error, size - 1, [x.over(ratio) for x in seeds]
+                error, size - 1, [variance.over(ratio) for variance in seeds]
             )
 
         return _Pilot(count, over)

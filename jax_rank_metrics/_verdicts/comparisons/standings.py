@@ -145,20 +145,17 @@ class Leaderboard:
         rows = zip(*columns.values(), strict=True)
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         # Ranks may be halves: two systems that are first together have the rank 1.5.
-        cells = [
-            [
-                sheets.Cell(
-                    f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")
-                ),
-                sheets.number_with_interval(x["mean"], x["low"], x["high"], digits),
-                sheets.Cell(sheets.fixed_point(x["p_first"], 2)),
-            ]
-            for x in records
-        ]
+        cells = []
+        for row in records:
+            ends = f"{row['rank_low']:g}", f"{row['rank_high']:g}"
+            rank = sheets.Cell(f"{row['rank']:g}", ends)
+            mean = row["mean"], row["low"], row["high"]
+            first = sheets.Cell(sheets.fixed_point(row["p_first"], 2))
+            cells.append([rank, sheets.number_with_interval(*mean, digits), first])
         return sheets.Sheet(
             ["system", "group"],
             [("", heading) for heading in ("rank", self.metric or "mean", "first")],
-            [[str(x["system"]), x["group"]] for x in records],
+            [[str(row["system"]), row["group"]] for row in records],
             cells,
             self._note(),
             "",
@@ -342,14 +339,14 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
     rank_of = {system: rank for rank, system in enumerate(reference)}
     for name, ids in (("order", systems), ("reference", reference)):
         if len(set(ids)) < len(ids):
-            repeated = [x for x in dict.fromkeys(ids) if ids.count(x) > 1]
+            repeated = [entry for entry in dict.fromkeys(ids) if ids.count(entry) > 1]
             raise ValueError(
                 f"{name} holds {list_values.listing(repeated)} more than once; pass each "
                 "system once"
             )
     known = set(systems)
-    unmatched = [x for x in systems if x not in rank_of]
-    unmatched += [x for x in reference if x not in known]
+    unmatched = [system for system in systems if system not in rank_of]
+    unmatched += [system for system in reference if system not in known]
     if unmatched:
         raise ValueError(
             "order and reference differ: only one of them holds "

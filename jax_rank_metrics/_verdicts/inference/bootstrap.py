@@ -188,7 +188,7 @@ def bootstrap(
     words = words.reshape(-1, 2) if is_hashed else words.ravel()
     _warn_of_equal_ids(ids, words)
     leaves, tree = jax.tree.flatten(
-        double_floats.canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
+        double_floats.canonical(lists), is_leaf=lambda leaf: isinstance(leaf, PerList)
     )
     if not leaves:
         return lists  # of no metric there is no state, as in `mean`

@@ -163,14 +163,14 @@ class JudgedLists(NamedTuple):
         parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
         counts = [(w > 0).sum(0) for w in (weights, other_weights)]
         if cluster_indices is not None:
-            count = int(cluster_indices.max(initial=-1)) + 1
-            parts = [clusters.join_clusters(*x, cluster_indices, count) for x in parts]
+            of_lists = cluster_indices, int(cluster_indices.max(initial=-1)) + 1
+            parts = [clusters.join_clusters(*part, *of_lists) for part in parts]
         (values, _), labelled, unlabelled = parts
         return cls._make([values, *labelled, *unlabelled, noise, *counts])
 
     def at(self, columns: np.ndarray) -> "JudgedLists":
         """Selects columns, by their indices."""
-        return self._make(x[..., columns] for x in self)
+        return self._make(array[..., columns] for array in self)
 
     def moments(self) -> "JudgedMoments":
         """Computes the moments from which λ and errors are made."""
@@ -205,7 +205,8 @@ class JudgedLists(NamedTuple):
         freedom = np.maximum(residual.freedom - 1, 0)
         scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
         pulls, other_pulls = (
-            deviations(x.changes, x.n_eff, x.freedom) for x in (residual, others_mean)
+            deviations(mean.changes, mean.n_eff, mean.freedom)
+            for mean in (residual, others_mean)
         )
         # A cluster may be in both parts, whose deviations then rise and fall together.
         error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))

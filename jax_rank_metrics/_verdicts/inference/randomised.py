@@ -214,10 +214,8 @@ def swap_test(
     Returns:
         p, and the number of random patterns, `[comparisons]` each.
     """
-    numerators, weights = (
-        np.concatenate(x)
-        for x in zip(*(_terms([x], shift)[0] for x in comparisons), strict=True)
-    )
+    terms = [_terms([pair], shift)[0] for pair in comparisons]
+    numerators, weights = map(np.concatenate, zip(*terms, strict=True))
     pairs = np.arange(2 * len(comparisons)).reshape(-1, 2)
     return _swaps_of_pairs([(numerators, weights)], pairs, key, samples, alternative)
 
@@ -341,7 +339,7 @@ def _shares(
     if total <= samples:
         size = max(VALUES // max(arguments[0].size, columns), 1)
         parts = _all_sums(terms, are_flips, size)
-        return sum(reached(np, x, *arguments).sum(0) for x in parts) / total, 0
+        return sum(reached(np, part, *arguments).sum(0) for part in parts) / total, 0
     # Powers of two, so that data of many sizes share few programs.
     rows = min(1 << (lists - 1).bit_length(), ROWS)
     # A block has rearranged values `[patterns, rows]`, of each system if not of flips.
@@ -358,9 +356,9 @@ def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndar
 
     def sums_of(terms: np.ndarray) -> np.ndarray:
         sums = np.zeros((1, columns))
-        for x in terms:
+        for term in terms:
             orders = itertools.permutations(range(0 if are_flips else columns))
-            ways = [x, -x] if are_flips else [x[[*order]] for order in orders]
+            ways = [term, -term] if are_flips else [term[[*order]] for order in orders]
             sums = np.concatenate([sums + rearranged for rearranged in ways])
         return sums
 
@@ -395,7 +393,7 @@ def _random_shares(
         patterns: About how many of them fit a block.
     """
     data, arguments = jax.tree.map(
-        lambda x: x.astype(np.float32) if x.dtype == np.float64 else x,
+        lambda array: array.astype(np.float32) if array.dtype == np.float64 else array,
         (data, arguments),
     )
     # Whole words of random bits: each bit of a word is for another pattern.
@@ -450,7 +448,7 @@ def random_sums(
 
 def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Array]:
     return tasks, resample.random_swaps(
-        key, patterns, sum(x.shape[1] for x, _ in tasks)
+        key, patterns, sum(values.shape[1] for values, _ in tasks)
     )
 
 
@@ -508,7 +506,7 @@ def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
         distances[np.abs(distances) <= rounding * np.abs(values)] = 0
         terms.append((weights * distances, weights))
         largest = max(largest, np.abs(terms[-1][0]).max(initial=0))
-    return [(x / (largest or 1.0), weights) for x, weights in terms]
+    return [(values / (largest or 1.0), weights) for values, weights in terms]
 
 
 def _swaps_of_pairs(
@@ -520,14 +518,14 @@ def _swaps_of_pairs(
 ) -> p_values.Outcome:
     """P of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
     sign = -1 if alternative == "less" else 1
-    tasks = [(sign * x, weights) for x, weights in tasks]
+    tasks = [(sign * values, weights) for values, weights in tasks]
     two_sided = np.array(alternative == "two-sided")
     p, drawn = np.ones(len(pairs)), np.zeros(len(pairs), int)
     thresholds = np.zeros(len(pairs))
     for index, (a, b) in enumerate(pairs):
-        sides = [tuple(x[[a, b]] for x in task) for task in tasks]
+        sides = [tuple(array[[a, b]] for array in task) for task in tasks]
         differs = np.concatenate(
-            [np.any([x[0] != x[1] for x in task], axis=0) for task in sides]
+            [np.any([array[0] != array[1] for array in task], axis=0) for task in sides]
         )
         count = min(int(differs.sum()), 64)  # of more lists, there are always too many
         plain = np.zeros((1, len(differs)), bool)
@@ -541,7 +539,7 @@ def _swaps_of_pairs(
             p[index] = _share_of_all(sides, differs, thresholds[index], two_sided)
     if (chosen := np.flatnonzero(drawn)).size:
         arguments = thresholds[chosen], pairs[chosen], two_sided
-        patterns = min(VALUES // sum(x.shape[1] for x, _ in tasks), samples)
+        patterns = min(VALUES // sum(values.shape[1] for values, _ in tasks), samples)
         p[chosen] = _random_shares(
             _swaps, _reached_by_swaps, tasks, arguments, key, samples, patterns
         )
@@ -642,7 +640,7 @@ def _reached_by_swaps(
 
     def reached_by_pair(pair: tuple[jax.Array, jax.Array]) -> jax.Array:
         systems, threshold = pair
-        sides = [tuple(x[systems] for x in task) for task in tasks]
+        sides = [tuple(array[systems] for array in task) for task in tasks]
         return jnp.asarray(_reached(xp, sides, swaps, threshold, two_sided))
 
     return lax.map(reached_by_pair, (pairs, thresholds)).T

@@ -46,10 +46,10 @@ def seeds_of(key: types.Key | None, samples: int) -> jax.Array:
     return random.bits(key, (1 + samples,), jnp.uint32)
 
 
-def in_blocks(x: jax.Array, width: int) -> jax.Array:
+def in_blocks(array: jax.Array, width: int) -> jax.Array:
     """Cuts the first axis in blocks, `[blocks, width, …]`; zeros fill up the last one."""
-    padding = ((0, -len(x) % width), *((0, 0),) * (x.ndim - 1))
-    return jnp.pad(x, padding).reshape(-1, width, *x.shape[1:])
+    padding = ((0, -len(array) % width), *((0, 0),) * (array.ndim - 1))
+    return jnp.pad(array, padding).reshape(-1, width, *array.shape[1:])
 
 
 def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
@@ -140,9 +140,9 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
 
     sums = lax.map(sums_of_block, in_blocks(seeds[1:], width))
 
-    def join_blocks(x: jax.Array) -> jax.Array:  # [blocks, 1 + width, columns]
-        resamples = x[:, 1:].reshape(-1, columns)[:samples]
-        return jnp.concatenate([x[0, :1], resamples])
+    def join_blocks(blocks: jax.Array) -> jax.Array:  # [blocks, 1 + width, columns]
+        resamples = blocks[:, 1:].reshape(-1, columns)[:samples]
+        return jnp.concatenate([blocks[0, :1], resamples])
 
     return jax.tree.map(join_blocks, sums)
 

@@ -74,17 +74,18 @@ def studentised_bootstrap(
     weights = weights.T / weights.max(0)[:, None]
     share = weights / weights.sum(1, keepdims=True)
     factor = 1 / (1 - (share**2).sum(1))  # n_eff / (n_eff − 1)
-    scores = [np.einsum("csl,cl->cs", x, share) for x in of_sides]
+    scores = [np.einsum("csl,cl->cs", side, share) for side in of_sides]
     residuals = [
-        np.where(weights[:, None] > 0, x - means[..., None], 0)
-        for x, means in zip(of_sides, scores, strict=True)
+        np.where(weights[:, None] > 0, side - means[..., None], 0)
+        for side, means in zip(of_sides, scores, strict=True)
     ]
-    of_lists = sum(x.mean(1) for x in residuals)
-    of_seeds = sum(weighted_means.seed_variance(x) for x in scores)
+    of_lists = sum(side.mean(1) for side in residuals)
+    of_seeds = sum(weighted_means.seed_variance(side) for side in scores)
     errors = np.sqrt(of_seeds + factor * (share**2 * of_lists**2).sum(1))
-    means = np.sum([x.mean(1) for x in scores], axis=0)
+    means = np.sum([side.mean(1) for side in scores], axis=0)
     # Centred and scaled, so that squares hardly cancel in float32, and none vanishes.
-    centred = np.concatenate([x - x.mean(1, keepdims=True) for x in scores], axis=1)
+    centred = [side - side.mean(1, keepdims=True) for side in scores]
+    centred = np.concatenate(centred, axis=1)
     all_residuals = np.concatenate(residuals, axis=1)
     scales = np.maximum(np.abs(all_residuals).max((1, 2)), np.abs(centred).max(1))
     # Lists are drawn as by `bootstrap` of this key, and the seeds of each side apart.
@@ -99,7 +100,7 @@ def studentised_bootstrap(
         factor,
         np.concatenate(counts, axis=1),
     )
-    arrays = [x.astype(np.float32) for x in arrays]
+    arrays = [array.astype(np.float32) for array in arrays]
     t = np.asarray(_resampled_t(*arrays, resample.seeds_of(key, samples), sizes))
     return t, means, errors
 
@@ -113,12 +114,12 @@ def _counted_first(
     many, each list has draws of its own by its position, and others behind them add zeros.
     """
     counts = weights.T > 0
-    order = np.array([np.append(np.nonzero(x), np.nonzero(~x)) for x in counts]).T
+    order = np.array([np.append(np.nonzero(row), np.nonzero(~row)) for row in counts]).T
     counted = np.sum(weights > 0, axis=0).max()
     order = order[:counted] if counted <= resample.FEW else order
     weights = np.take_along_axis(weights, order, 0)
     return [
-        [x[:, of_side] for x in side]
+        [values[:, of_side] for values in side]
         for side, of_side in zip(sides, order.T, strict=True)
     ], weights
 
@@ -141,7 +142,7 @@ def resampled_p(
     nearer = (1 - np.sign(means) * list_arrays.ROUNDING) * means
     thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
-    reached = [np.sum(_turned(x, alternative) >= limit) for x, limit in columns]
+    reached = [np.sum(_turned(drawn, alternative) >= limit) for drawn, limit in columns]
     # The data are one more resample, so that p is never 0.
     return (1 + np.array(reached)) / (1 + len(t))
 
@@ -156,8 +157,8 @@ def resampled_reach(
     """
     t, _, errors = resamples
     # One column at a time needs no second copy of all columns.
-    columns = (np.minimum(_turned(x, alternative), INFINITE) for x in t.T)
-    quantile = np.array([np.quantile(x, level, method="higher") for x in columns])
+    draws = (np.minimum(_turned(draw, alternative), INFINITE) for draw in t.T)
+    quantile = np.array([np.quantile(draw, level, method="higher") for draw in draws])
     return np.where(quantile < INFINITE, quantile * errors, np.inf)
 
 
@@ -284,8 +285,8 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
     is_labelled = (lists.weights > 0).any(1)
     is_other = ~is_labelled & (lists.other_weights > 0).any(1)
     change, error = (
-        np.asarray(x)
-        for x in _resampled_estimates(
+        np.asarray(array)
+        for array in _resampled_estimates(
             terms[is_labelled], terms[is_other], resample.seeds_of(key, samples + 1)
         )
     )
@@ -311,9 +312,9 @@ def _resampled_estimates(
     samples = len(seeds) - 2
     width = max(min(samples, resample.RESAMPLES, SUMS // (max(rows, 8) * columns)), 1)
 
-    def sums_of_judge(x: jax.Array) -> jax.Array:
+    def sums_of_judge(terms: jax.Array) -> jax.Array:
         """Terms of the sums that are needed of the judge alone, `[…, columns, 7]`."""
-        _, _, _, g, v, u = jnp.moveaxis(x, -1, 0)
+        _, _, _, g, v, u = jnp.moveaxis(terms, -1, 0)
         return jnp.stack(
             [v, v * g, v * g * g, v * v, u * u, u * u * g, (u * g) ** 2], -1
         )

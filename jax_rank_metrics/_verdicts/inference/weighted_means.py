@@ -120,10 +120,7 @@ class Ratios(NamedTuple):
     def means(self) -> list[WeightedMean]:
         """Computes the ratio of each system."""
         noise = self.rounding * np.abs(self.values)
-        return [
-            WeightedMean.of(*x)
-            for x in zip(self.values, self.weights, noise, strict=True)
-        ]
+        return [*map(WeightedMean.of, self.values, self.weights, noise)]
 
 
 def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
@@ -289,11 +286,12 @@ def total_error(
 ) -> tuple[float, float]:
     """Joins the error over lists with that of seeds, as `error_with_seeds` does."""
     of_lists = error**2
-    of_seeds, of_pairs = (sum(x[i] for x in sources) for i in range(2))
+    of_seeds, of_pairs = (sum(source[i] for source in sources) for i in range(2))
     # An estimate of the interaction may be too large, and the rest never negative.
     total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
     # Satterthwaite: variances v with f degrees of freedom have (Σ v)² / Σ (v²/f) in sum.
-    spread = of_lists**2 / freedom + sum(x.total**2 / x.freedom for x in sources)
+    spread = of_lists**2 / freedom
+    spread += sum(source.total**2 / source.freedom for source in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
 
 

@@ -63,7 +63,7 @@ def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
     drawn: Axes = pyplot.gca() if ax is None else ax
     figure = root_figure(drawn)
     # The user has placed axes that are in no grid, and no engine may move them.
-    has_grid = all(x.get_subplotspec() is not None for x in figure.axes)
+    has_grid = all(panel.get_subplotspec() is not None for panel in figure.axes)
     if has_grid and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     return drawn
@@ -130,10 +130,10 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
     )
 
 
-def label_axes(ax: "Axes", x: str, y: str) -> None:
+def label_axes(ax: "Axes", x_label: str, y_label: str) -> None:
     """Labels both axes, in lines that are not longer than the figure."""
-    ax.set_xlabel(wrapped(x, LABEL_LETTERS), wrap=True)
-    ax.set_ylabel(wrapped(y, LABEL_LETTERS), wrap=True)
+    ax.set_xlabel(wrapped(x_label, LABEL_LETTERS), wrap=True)
+    ax.set_ylabel(wrapped(y_label, LABEL_LETTERS), wrap=True)
 
 
 def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:

@@ -74,13 +74,13 @@ def differences(
             raise ValueError("b is missing; pass b, or a dict of two systems as a")
         first, second = map(str, by_name)
         names = names or (first, second)
-        records = [list(x.values()) for x in by_name.values()]
+        records = [list(by_metric.values()) for by_metric in by_name.values()]
     else:
         records = [reading.read(a, "a", ("metric",)), reading.read(b, "b", ("metric",))]
     names = names or ("a", "b")
     of_a, of_b = (
-        _lists_of_metric(x, name, metric)
-        for x, name in zip(records, ("a", "b"), strict=True)
+        _lists_of_metric(side, name, metric)
+        for side, name in zip(records, ("a", "b"), strict=True)
     )
     seeds.check_seed_counts((of_a, of_b))
     list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
@@ -205,9 +205,9 @@ def _lists_of_metric(
         ValueError: if there is no such metric, or several, or several cutoffs.
     """
     records = list(records)
-    by_metric = {x.metric: x for x in records if x.is_on_this_host}
+    by_metric = {record.metric: record for record in records if record.is_on_this_host}
     # States alone are left to the error that says what to pass instead.
-    by_metric = by_metric or {x.metric: x for x in records}
+    by_metric = by_metric or {record.metric: record for record in records}
     return reading.lists_at_cutoff(
         by_metric[reading.only_metric(by_metric, name, metric)]
     )

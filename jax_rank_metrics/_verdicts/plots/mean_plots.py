@@ -118,7 +118,7 @@ def _only_metric_of(means: Estimates) -> str:
         ValueError: if there is none, or if there are several.
     """
     names = [name for by_name in means.values() for name in by_name]
-    heads = list(dict.fromkeys(x[0] for name in names if (x := cutoff_of(name))))
+    heads = list(dict.fromkeys(pair[0] for name in names if (pair := cutoff_of(name))))
     if len(heads) != 1:
         raise ValueError(
             f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
@@ -338,7 +338,7 @@ def by_group(
     for index, (run, groups) in enumerate(groups_of.items()):
         # Three runs stand 0.2 to the left of a group, in its middle and 0.2 to the right.
         x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
-        mean, low, high = np.array([x[:3] for x in groups.values()], float).T
+        mean, low, high = np.array([point[:3] for point in groups.values()], float).T
         has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
         margins = np.stack([mean - low, high - mean])  # [2, groups]
         is_known = has_lists & np.isfinite(margins).all(axis=0)
@@ -363,7 +363,7 @@ def by_group(
         # An error bar, since the legend takes lines before the error bars of the runs.
         style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
         ax.errorbar([], [], fmt="o", label="no interval", **style)
-    sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
+    sizes = [[cell.lists for cell in groups.values()] for groups in groups_of.values()]
     # A group has one label, which can tell a single number of lists.
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [sheets.count_text(size, "list") if are_equal else "" for size in sizes[0]]
@@ -382,13 +382,13 @@ def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> No
         names: The names of the groups.
         counts: Their numbers of lists, "" where they are not shown.
     """
-    labelled = list(zip(names, counts, strict=True))
-    upright = [f"{drawing.wrapped(x, 12)}\n{count}".strip() for x, count in labelled]
+    pairs = list(zip(names, counts, strict=True))
+    upright = [f"{drawing.wrapped(name, 12)}\n{count}".strip() for name, count in pairs]
     ax.set_xticks(range(len(names)), upright, fontsize="small")
     if not all(drawing.fits(ax, ax.get_xticklabels(), 1.5)):
         # A count stays in one line.
-        labelled = [(name, count.replace(" ", "\u00a0")) for name, count in labelled]
-        turned = [drawing.wrapped(", ".join(filter(None, x)), 20) for x in labelled]
+        pairs = [(name, count.replace(" ", "\u00a0")) for name, count in pairs]
+        turned = [drawing.wrapped(", ".join(filter(None, pair)), 20) for pair in pairs]
         ax.set_xticks(range(len(names)), turned, rotation=90)
 
 
@@ -410,7 +410,7 @@ def _groups(
     if not reading.is_nested(source):
         return _stacked_groups(source, level, method)
     groups = {}
-    by_group = estimates({str(x): y for x, y in source.items()}, level, method)
+    by_group = estimates({str(key): run for key, run in source.items()}, level, method)
     for name, by_metric in by_group.items():
         if len(by_metric) > 1 and metric not in by_metric or not by_metric:
             raise ValueError(
@@ -437,8 +437,8 @@ def _stacked_groups(
     state = jax.device_get(state)
     # Each group takes the place of a run, whose only metric is "mean".
     groups = {
-        str(group): {"mean": jax.tree.map(lambda x, group=group: x[group], state)}
+        str(group): {"mean": jax.tree.map(lambda leaf, group=group: leaf[group], state)}
         for group in range(len(state.counts))
     }
     by_group = estimates(groups, level, method)
-    return {str(group): x["mean"] for group, x in by_group.items()}
+    return {str(group): by_metric["mean"] for group, by_metric in by_group.items()}

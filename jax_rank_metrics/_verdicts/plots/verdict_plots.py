@@ -157,9 +157,9 @@ def _rows(comparisons: Comparisons) -> list[_Row]:
     rows: list[_Row] = []
     # Comparisons come task by task and system by system: groups are neighbours.
     for keys, members in itertools.groupby(
-        comparisons, lambda x: _keys(x, fields)[:-1]
+        comparisons, lambda comparison: _keys(comparison, fields)[:-1]
     ):
-        below = [_Row((_keys(x, fields)[-1],), x) for x in members]
+        below = [_Row((_keys(member, fields)[-1],), member) for member in members]
         if keys and len(below) > 1:
             rows.append(_Row((", ".join(keys),), None))
         elif keys:
@@ -199,10 +199,10 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
             unit = 10 ** math.ceil(math.log10(sizes[name] / reference))
             keys = (*keys[:-1], f"{keys[-1]} / {unit}")
             fields = ("difference", "low", "high", "margin")
-            numbers = {x: getattr(comparison, x) for x in fields}
+            numbers = {field: getattr(comparison, field) for field in fields}
             comparison = dataclasses.replace(
                 comparison,
-                **{x: y if y is None else y / unit for x, y in numbers.items()},
+                **{field: n if n is None else n / unit for field, n in numbers.items()},
             )
         scaled.append(_Row(keys, comparison))
     return scaled
@@ -229,13 +229,13 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
     y = np.array([y for y, _ in drawn])  # [comparisons]: titles of groups are rows too
     comparisons = [comparison for _, comparison in drawn]
     difference, low, high = np.array(
-        [(x.difference, x.low, x.high) for x in comparisons], float
+        [(result.difference, result.low, result.high) for result in comparisons], float
     ).T
     colour, first = drawing.foreground(ax), comparisons[0]
     ax.axvline(0, color=colour, lw=0.8, zorder=0)
     # Open ends have no bar here, and an arrow below.
     bars = np.nan_to_num([difference - low, high - difference], posinf=0)
-    is_full = np.array([is_significant(x) for x in comparisons])
+    is_full = np.array([is_significant(comparison) for comparison in comparisons])
     for is_shown, sign, face in (
         (is_full, "≤", colour),
         (~is_full, ">", ax.get_facecolor()),

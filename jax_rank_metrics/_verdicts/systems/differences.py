@@ -63,8 +63,8 @@ def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
     merging.check_leaves(a, PerList, "a")
     merging.check_leaves(b, PerList, "b")
     # A PerList is a pytree itself, of whose leaves no difference is taken.
-    is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
-    structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
+    is_per_list = {"is_leaf": lambda leaf: isinstance(leaf, PerList)}
+    structures = [jax.tree.structure(side, **is_per_list) for side in (a, b)]
     if structures[0] != structures[1]:
         raise ValueError(
             f"a and b differ in structure: {structures[0]} and {structures[1]}; pass "
@@ -86,7 +86,8 @@ def _difference(a: PerList, b: PerList, undefined: types.Undefined | None) -> Pe
     dtype = inputs.float_dtype(a.values, b.values)
     # With "skip", a fill is a placeholder: such a list has no weight below.
     fill = float(undefined == "one")
-    values = [jnp.where(widen(x.defined, x.values), x.values, fill) for x in (a, b)]
+    sides = (a.values, a.defined), (b.values, b.defined)
+    values = [jnp.where(widen(defined, side), side, fill) for side, defined in sides]
     counts = a.weights > 0
     if undefined == "skip":
         counts = counts & a.defined & b.defined
@@ -100,7 +101,7 @@ def _difference(a: PerList, b: PerList, undefined: types.Undefined | None) -> Pe
 
 def _check_weights(a: PerList, b: PerList) -> None:
     for field in ("values", "weights"):
-        shapes = [jnp.shape(getattr(x, field)) for x in (a, b)]
+        shapes = [jnp.shape(getattr(side, field)) for side in (a, b)]
         if shapes[0] != shapes[1]:
             raise ValueError(
                 f"a and b differ in the shape of their {field}: {shapes[0]} and "
@@ -165,7 +166,7 @@ class Differences:
             ):
                 raise ValueError(f"{a.name} and {b.name} have different cutoffs")
             choice = undefined or list_values.common_undefined(
-                (x.name, x.undefined) for x in (a, b)
+                (side.name, side.undefined) for side in (a, b)
             )
             is_ratio, have_seeds = _weigh_differently(a, b), a.has_seeds or b.has_seeds
             # With "skip", a list that is undefined for one side counts for neither.
@@ -182,7 +183,8 @@ class Differences:
                 are_ratios.append(is_ratio)
                 of_column = seeds_a[..., column], seeds_b[..., column]
                 seeds.append(of_column if have_seeds else ())
-        values, weights = (np.concatenate(x, axis=2) for x in (sides, side_weights))
+        values = np.concatenate(sides, axis=2)
+        weights = np.concatenate(side_weights, axis=2)
         # A side without any weight has no ratio, and then no list counts.
         weights = np.where((weights > 0).any(1).all(0), weights, 0)
         noise = np.array(rounding) * np.abs(values).max(0)
@@ -199,7 +201,7 @@ class Differences:
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
         fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
-        arrays: dict[str, Any] = {x: vars(self)[x][..., columns] for x in fields}
+        arrays: dict[str, Any] = {key: vars(self)[key][..., columns] for key in fields}
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
@@ -217,8 +219,8 @@ class Differences:
     @functools.cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray]:
         values, weights = self.sides[1] - self.sides[0], self.side_weights[0].copy()
-        for i, x in self.ratios.items():
-            values[:, i], weights[:, i] = weighted_means.pseudo_values(x)
+        for i, ratio in self.ratios.items():
+            values[:, i], weights[:, i] = weighted_means.pseudo_values(ratio)
         return values, weights
 
     @property
@@ -257,15 +259,15 @@ class Differences:
         """
         count = int(cluster_indices.max(initial=-1)) + 1
 
-        def joined(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return clusters.join_clusters(x, weights, cluster_indices, count)
-
+        joined = functools.partial(
+            clusters.join_clusters, clusters=cluster_indices, num_clusters=count
+        )
         sides = map(joined, self.sides, self.side_weights)
-        values, weights = (np.stack(x) for x in zip(*sides, strict=True))
+        values, weights = (np.stack(parts) for parts in zip(*sides, strict=True))
         noise, _ = joined(self.noise, self.side_weights[0])
         seeds = tuple(
-            tuple(joined(x.T, np.tile(w[:, None], len(x)))[0].T for x in of_column)
-            for w, of_column in zip(self.side_weights[0].T, self.seeds, strict=True)
+            tuple(joined(side.T, np.tile(w[:, None], len(side)))[0].T for side in pair)
+            for w, pair in zip(self.side_weights[0].T, self.seeds, strict=True)
         )
         # Differences may cancel within a cluster, up to rounding.
         values = _without_noise(values, noise)

@@ -198,14 +198,14 @@ def in_one_order(
         TypeError: if `ids` are no sequences.
     """
     first = lists[0]
-    named = [x for x in lists if x.ids is not None]
-    unnamed = [x for x in lists if x.ids is None]
+    named = [run for run in lists if run.ids is not None]
+    unnamed = [run for run in lists if run.ids is None]
     if ids is not None:
         if named:
             raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
         lists = [
-            dataclasses.replace(x, ids=checked_ids(x.name, of_x, x.list_count))
-            for x, of_x in zip(lists, ids, strict=True)
+            dataclasses.replace(run, ids=checked_ids(run.name, of_run, run.list_count))
+            for run, of_run in zip(lists, ids, strict=True)
         ]
         first = lists[0]
     elif named and unnamed:
@@ -214,25 +214,25 @@ def in_one_order(
             "which lists belong together; pass both as a Series or a dict of ids to "
             "values, or both as arrays, with ids="
         )
-    elif unequal := [x for x in unnamed if x.list_count != first.list_count]:
+    elif unequal := [run for run in unnamed if run.list_count != first.list_count]:
         raise ValueError(
             f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
             f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
             "or values of the same lists"
         )
-    in_order = {x: x for x in lists}  # values that come again are put in order once
-    for x in in_order:
-        if x.ids != first.ids:
-            order = first.indices_in(x)
-            x.indices_in(first)  # which raises if there are further lists
-            in_order[x] = dataclasses.replace(
-                x,
-                values=x.values[:, order],
-                weights=x.weights[order],
-                defined=x.defined[:, order],
+    in_order = {run: run for run in lists}  # values that come again are ordered once
+    for run in in_order:
+        if run.ids != first.ids:
+            order = first.indices_in(run)
+            run.indices_in(first)  # which raises if there are further lists
+            in_order[run] = dataclasses.replace(
+                run,
+                values=run.values[:, order],
+                weights=run.weights[order],
+                defined=run.defined[:, order],
                 ids=first.ids,
             )
-    return [in_order[x] for x in lists]
+    return [in_order[run] for run in lists]
 
 
 def common_undefined(
@@ -247,7 +247,7 @@ def common_undefined(
     Raises:
         ValueError: if they differ.
     """
-    measured: list[tuple[str, Undefined]] = [(x, y) for x, y in choices if y]
+    measured = [pair for pair in choices if pair[1] is not None]
     for name, choice in measured:
         if choice != measured[0][1]:
             raise ValueError(
@@ -314,7 +314,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
         if isinstance(ids, (set, frozenset)):
             raise TypeError("a set has no order")
         names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-        names = [tuple(x) if isinstance(x, list) else x for x in names]
+        names = [tuple(key) if isinstance(key, list) else key for key in names]
         counts = collections.Counter(names)
     except TypeError as error:
         raise TypeError(
@@ -327,7 +327,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             "id for each"
         )
     # One id for two lists would pair either of them with both.
-    repeated = [x for x, count in counts.items() if count > 1]
+    repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(
             f"ids of {name} hold {listing(repeated)} more than once; pass one id for "

@@ -174,7 +174,7 @@ def beside_judge(
         ValueError: as for `prediction_powered`.
     """
     by_judge = Differences.of_pairs(judge, undefined)
-    arrays = [(x.values, x.weights, x.noise) for x in (by_people, by_judge)]
+    arrays = [(side.values, side.weights, side.noise) for side in (by_people, by_judge)]
     judged, indices, numbers = _joined(human, judge, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
@@ -202,11 +202,11 @@ def _joined(
         The lists, the number of each list of people among the judge's, `[labelled]`, and
         the cluster of each list of the judge, if there are clusters.
     """
-    for x, y in zip(human, judge, strict=True):
+    for sides in zip(human, judge, strict=True):
         _ = undefined or list_values.common_undefined(
-            (z.name, z.undefined) for z in (x, y)
+            (side.name, side.undefined) for side in sides
         )
-        for side in (x, y):
+        for side in sides:
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
                 raise ValueError(

@@ -106,7 +106,7 @@ class Record:
         if isinstance(source, ListValues):
             # Read before, as those of `Seeds` are; only errors call them differently here.
             return dataclasses.replace(source, name=name)
-        if any(isinstance(x, Tracer) for x in jax.tree.leaves(source)):
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(source)):
             raise TypeError(
                 f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
             )
@@ -261,7 +261,7 @@ class Systems:
     >>> systems = Systems(values)
     >>> systems
     Systems(2 systems × 2 metrics, 2 lists)
-    >>> [(x.system, x.metric, x.lists.values.shape) for x in systems][:2]
+    >>> [(entry.system, entry.metric, entry.lists.values.shape) for entry in systems][:2]
     [('old', 'mrr', (1, 2, 1)), ('old', 'recall@1,5', (1, 2, 2))]
     """
 
@@ -461,12 +461,11 @@ class Seeds:
         inputs.check_undefined(undefined)
         results: dict[Path, Interval | tuple[Interval, ...]] = {}
         for record in self.records:
-            at_cutoffs = tuple(
-                iqm_interval(x, counts, level) for x in record.lists.scores(undefined)
-            )
+            scores = record.lists.scores(undefined)
+            at_cutoffs = tuple(iqm_interval(runs, counts, level) for runs in scores)
             if len(self) == 1:  # it does not show how far others would vary
                 at_cutoffs = tuple(
-                    x._replace(low=-math.inf, high=math.inf) for x in at_cutoffs
+                    iqm._replace(low=-math.inf, high=math.inf) for iqm in at_cutoffs
                 )
             has_cutoffs = record.lists.has_cutoffs
             results[record.path] = at_cutoffs if has_cutoffs else at_cutoffs[0]
@@ -482,10 +481,10 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
                 f"only one of {first.name} and {lists.name} has list ids; pass the runs of "
                 "all seeds in one form"
             )
-        shapes = {x.weights.shape[1:] for x in (first, lists)}
+        shapes = {run.weights.shape[1:] for run in (first, lists)}
         if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
             raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
-    undefined = common_undefined((x.name, x.undefined) for x in runs)
+    undefined = common_undefined((run.name, run.undefined) for run in runs)
     in_order = in_one_order(runs)
     for lists in in_order:
         # Seeds of a ratio share their weights, too.
@@ -493,10 +492,10 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
     return dataclasses.replace(
         first,
         # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
-        values=np.concatenate([x.values for x in in_order]),
-        defined=np.concatenate([x.defined for x in in_order]),
+        values=np.concatenate([run.values for run in in_order]),
+        defined=np.concatenate([run.defined for run in in_order]),
         # The coarsest of them says which values are equal.
-        dtype=min((x.dtype for x in runs), key=lambda x: x.itemsize),
+        dtype=min((run.dtype for run in runs), key=lambda dtype: dtype.itemsize),
         undefined=undefined,
         has_seeds=True,
     )
@@ -688,9 +687,9 @@ def label_of(name: str, path: Path) -> str:
     return name + "".join(f"[{key!r}]" for key in path)
 
 
-def is_spread(x: object) -> bool:
+def is_spread(array: object) -> bool:
     """Whether parts of an array lie on several devices."""
-    return isinstance(x, jax.Array) and not x.is_fully_replicated
+    return isinstance(array, jax.Array) and not array.is_fully_replicated
 
 
 def nested(results: Mapping[Path, T]) -> Nested[T]:

@@ -123,18 +123,17 @@ def summary_of(
     # Seeds are few, and this many draws of them suffice for any interval.
     samples = min(samples, 10_000)
     draws = [
-        resample.draws_of_seeds(len(x), samples, key)
-        for x, key in zip(scores, random.split(key), strict=True)
+        resample.draws_of_seeds(len(side), samples, key)
+        for side, key in zip(scores, random.split(key), strict=True)
     ]
-    iqm_a, iqm_b = (
-        iqm_interval(x, drawn, level) for x, drawn in zip(scores, draws, strict=True)
-    )
+    pairs = zip(scores, draws, strict=True)
+    iqm_a, iqm_b = (iqm_interval(*pair, level) for pair in pairs)
     better = None
     if lower is not None:
-        signed = [-x if lower else x for x in scores]
+        signed = [-side if lower else side for side in scores]
         better = _interval(share_of_wins, signed, draws, level)
     # One seed is a fixed system, which has no sample of seeds.
-    seeds_a, seeds_b = (len(x) if len(x) > 1 else None for x in scores)
+    seeds_a, seeds_b = (len(side) if len(side) > 1 else None for side in scores)
     return SeedSummary(seeds_a, seeds_b, iqm_a, iqm_b, better)
 
 
@@ -190,6 +189,6 @@ def _interval(
     level: float,
 ) -> Interval:
     """Returns the percentile interval of a statistic of scores and their draws."""
-    (value,) = statistic(*scores, *(np.ones((1, len(x))) for x in scores))
+    (value,) = statistic(*scores, *(np.ones((1, len(side))) for side in scores))
     ends = np.quantile(statistic(*scores, *draws), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value), *ends.tolist())

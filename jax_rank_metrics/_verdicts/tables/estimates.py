@@ -158,9 +158,9 @@ def _of_judge(
     """Returns the mean of people and a judge at each cutoff."""
     _check_student(name, method, "judge")
     results = []
-    for x in means.at_cutoffs():
-        numbers = (x.mean, *x.confidence_interval(level), x.std_error)
-        counts = (x.lists, x.undefined, x.n_eff, None, x.other_lists)
+    for point in means.at_cutoffs():
+        numbers = (point.mean, *point.confidence_interval(level), point.std_error)
+        counts = (point.lists, point.undefined, point.n_eff, None, point.other_lists)
         results.append(on_host.Estimate._make([*numbers, *counts]))
     return results
 

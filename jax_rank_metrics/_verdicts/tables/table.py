@@ -282,13 +282,14 @@ def sheet_of_means(
         for side in baselines.values()
     )
     means = {
-        x: estimates.estimates_of(y, level, method) for x, y in by_collection.items()
+        name: estimates.estimates_of(records, level, method)
+        for name, records in by_collection.items()
     }
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
     collections, zeros = [], []
     for name, records in by_collection.items():
         of_runs = means[name]
-        metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
+        metrics = list(dict.fromkeys(itertools.chain(*of_runs.values())))
         marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
         # Means over other lists are no contest, and neither is the best.
         is_mixed = estimates.have_other_lists(records)
@@ -296,44 +297,41 @@ def sheet_of_means(
         title = "" if name is None else str(name)
         collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
         zeros += [((record.metric,), _zero_counts(record)) for record in records]
-    of_states = any(
-        isinstance(x.source, Mean) for y in by_collection.values() for x in y
-    )
+    all_records = [*itertools.chain(*by_collection.values())]
+    of_states = any(isinstance(record.source, Mean) for record in all_records)
     directions.warn_of_zeros(zeros, lower, of_states, stacklevel=4)
-    directions.check_lower(lower, [metric for x in collections for metric in x.metrics])
+    keys = [(part, metric) for part in collections for metric in part.metrics]
+    directions.check_lower(lower, [metric for _, metric in keys])
     of_ties = dict.fromkeys(
         f"{record.system}: {remark}" if record.system else remark
-        for record in itertools.chain(*by_collection.values())
+        for record in all_records
         for remark in record.remarks
         if remark.startswith(remarks.TIED)
     )
     # A run has the same letter in all collections.
-    letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
+    all_marks = [part.marks for part in collections]
+    letters = {run: mark for marks in all_marks for run, mark in marks.letters.items()}
     titles = {
         run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
     }
+    rows = [[part.cell(run, metric, digits) for part, metric in keys] for run in runs]
     if "" not in runs if by_run is None else by_run:
         name_headings = ["run"]
-        headings = [(x.name, metric) for x in collections for metric in x.metrics]
+        headings = [(part.name, metric) for part, metric in keys]
         names = [[titles[run]] for run in runs]
-        cells = [
-            [x.cell(run, metric, digits) for x in collections for metric in x.metrics]
-            for run in runs
-        ]
     else:
         name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
         headings = [("", titles[run]) for run in runs]
-        rows = [(part, metric) for part in collections for metric in part.metrics]
         # A single collection has no name, so that rows have that of the metric alone.
-        names = [[part.name, metric][not is_by_collection :] for part, metric in rows]
-        cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
+        names = [[part.name, metric][not is_by_collection :] for part, metric in keys]
+        rows = [list(row) for row in zip(*rows, strict=True)]
     return sheets.Sheet(
         name_headings,
         [(group, name or "mean") for group, name in headings],
         names,
-        cells,
+        rows,
         "; ".join([_note(collections, level), *of_ties]),
-        "; ".join(dict.fromkeys(x.marks.legend for x in collections if x.marks.legend)),
+        "; ".join(dict.fromkeys(marks.legend for marks in all_marks if marks.legend)),
         _records(collections, is_by_collection),
     )
 
@@ -389,7 +387,8 @@ def _note(collections: Iterable[_Collection], level: types.Number) -> str:
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
         if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
             counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
-        if judged := [x.other_lists for x in means if x.other_lists is not None]:
+        of_judge = [mean.other_lists for mean in means]
+        if judged := [number for number in of_judge if number is not None]:
             counts.append(f"{span(judged)} of the judge alone")
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
@@ -423,7 +422,7 @@ def _records(
             for field in ("seeds", "other_lists")
         },
     }
-    return [{x: y for x, y in row.items() if columns.get(x, True)} for row in records]
+    return [{key: row[key] for key in row if columns.get(key, True)} for row in records]
 
 
 def marks_of(
@@ -636,7 +635,8 @@ def _how(comparisons: Mapping[Any, Comparison]) -> str:
         f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
         for comparison in comparisons.values()
     )
-    clusters = dict.fromkeys(x.clusters for x in comparisons.values() if x.clusters)
+    counts = (comparison.clusters for comparison in comparisons.values())
+    clusters = dict.fromkeys(filter(None, counts))
     if clusters:
         numbers = " or ".join(map(str, clusters))
         settings = {
