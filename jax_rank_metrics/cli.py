@@ -262,7 +262,7 @@ def app() -> "typer.Typer":
 
     # The options of files and metrics are declared once, above.
     declared = inspect.signature(evaluate).parameters.values()
-    shared = [x for x in declared if x.name not in CommandOptions._field_defaults]
+    shared = [arg for arg in declared if arg.name not in CommandOptions._field_defaults]
     *limits, _ = inspect.signature(gate).parameters.values()
     gate.__signature__ = inspect.Signature([*shared, *limits])  # type: ignore[attr-defined]
     commands.command()(gate)
@@ -306,7 +306,7 @@ def app() -> "typer.Typer":
 
 def main() -> None:
     """Runs the command line."""
-    is_demo, is_gate = (sys.argv[1:2] == [x] for x in ("demo", "gate"))
+    is_demo, is_gate = (sys.argv[1:2] == [word] for word in ("demo", "gate"))
     needed_by = ("the demo", "demo") if is_demo else ("the command line", "trec")
     if not is_demo:
         # A process that ends soon need not look for cycles among the objects of JAX,

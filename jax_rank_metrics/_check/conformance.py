@@ -24,8 +24,8 @@ Choices = Mapping[str, str]  # by option
 Answers = list[tuple[Json, float | None]]  # of tests
 
 # Options of which the arguments of a form say nothing.
-_UNSAYABLE = {"arrays": {"duplicates"}, "documents": set(), "queries": {"duplicates"}}
-_UNSAYABLE |= {"ranked": {"ties", "scores", "nan", "infinite"}}
+_UNSAID = {"arrays": {"duplicates"}, "documents": set(), "queries": {"duplicates"}}
+_UNSAID |= {"ranked": {"ties", "scores", "nan", "infinite"}}
 _MAX_EXAMPLES = 3  # of each mistake, that are shown
 
 
@@ -80,8 +80,8 @@ class Conformance:
     @property
     def differences(self) -> dict[str, str]:
         """The choices of the definition that are not those of definition 1."""
-        options = _options(self.metric)
-        return {x: y for x, y in self.definition.items() if y != options[x][0]}
+        options, chosen = _options(self.metric), self.definition.items()
+        return {option: name for option, name in chosen if name != options[option][0]}
 
     def __repr__(self) -> str:
         """Shows the definition in words, what is open, and mistakes with examples."""
@@ -94,11 +94,11 @@ class Conformance:
         lines += [] if self.differences else ["  definition 1"]
         if self.undecided:
             lines.append(f"Not told by the answers: {', '.join(self.undecided)}")
-        for mistake in dict.fromkeys(x.mistake for x in self.failures):
-            failures = [x for x in self.failures if x.mistake == mistake]
-            lines.append(f"{len(failures)} as {mistake or 'no definition'}:")
-            lines += [f"  {x}" for x in failures[:_MAX_EXAMPLES]]
-            lines += ["  …"] * (len(failures) > _MAX_EXAMPLES)
+        for mistake in dict.fromkeys(failure.mistake for failure in self.failures):
+            group = [failure for failure in self.failures if failure.mistake == mistake]
+            lines.append(f"{len(group)} as {mistake or 'no definition'}:")
+            lines += [f"  {failure}" for failure in group[:_MAX_EXAMPLES]]
+            lines += ["  …"] * (len(group) > _MAX_EXAMPLES)
         return "\n".join(lines)
 
 
@@ -162,24 +162,21 @@ def conformance(
     options = _options(metric, form)
     elected = None if signature is None else _elected(signature, metric, options)
     answers = _answers(function, metric, form)
-    fitting = [
-        [x["when"] for x in test["values"] if _is_equal(answer, x["value"])]
-        for test, answer in answers
-    ]
+    fitting = [_causes(test["values"], answer) for test, answer in answers]
 
     def count(choices: Choices) -> int:
-        return sum(any(_holds(x, choices) for x in entries) for entries in fitting)
+        return sum(any(_holds(when, choices) for when in whens) for whens in fitting)
 
     definition = elected or _derived(options, count)
     failures = []
     for test, answer in answers:
-        (due,) = (x["value"] for x in test["values"] if _holds(x["when"], definition))
-        if not _is_equal(answer, due):
+        (due,) = filter(lambda due: _holds(due["when"], definition), test["values"])
+        if not _is_equal(answer, due["value"]):
             mistake = _mistake(test, answer, definition)
-            failures.append(Failure(test["id"], answer, due, mistake))
-    num_equal, undecided = count(definition), {}
-    for option, choices in options.items():
-        equal = [x for x in choices if count({**definition, option: x}) == num_equal]
+            failures.append(Failure(test["id"], answer, due["value"], mistake))
+    best, undecided = count(definition), {}
+    for option, names in options.items():
+        equal = [name for name in names if count({**definition, option: name}) == best]
         undecided |= {option: equal} if len(equal) > 1 else {}
     return Conformance(metric, definition, undecided, tuple(failures), len(answers))
 
@@ -187,7 +184,7 @@ def conformance(
 @functools.cache
 def _vectors(name: str) -> Json:
     """Reads a file of the vectors: in the wheel, or beside the package in a checkout."""
-    paths = [x / f"conformance/v1/{name}.json" for x in Path(__file__).parents[1:3]]
+    paths = [top / f"conformance/v1/{name}.json" for top in Path(__file__).parents[1:3]]
     return json.loads(next(filter(Path.is_file, paths)).read_text("ascii"))
 
 
@@ -201,7 +198,7 @@ def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
     # The reference of the vectors refuses a repeat, of which definition 1 keeps the rank.
     options["duplicates"] = sorted(options["duplicates"], key="error".__eq__)
     if form == "arrays":  # which have no ids
-        options["ties"] = [x for x in options["ties"] if not x.startswith("id-")]
+        options["ties"] = [name for name in options["ties"] if name[:3] != "id-"]
     return options
 
 
@@ -218,12 +215,12 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
 def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
     """Returns what a function takes for a group; None where the form cannot say it."""
     if form == "queries":
-        is_list = all(group.get(x) for x in ("qrels", "run"))
+        is_list = all(group.get(name) for name in ("qrels", "run"))
         queries = group.get("queries", [group] if is_list else [])
-        qrels = {x["id"]: dict(x["qrels"]) for x in queries if "qrels" in x}
-        run = {x["id"]: dict(_pairs(x["run"])) for x in queries if "run" in x}
+        qrels = {row["id"]: dict(row["qrels"]) for row in queries if "qrels" in row}
+        run = {row["id"]: dict(_pairs(row["run"])) for row in queries if "run" in row}
         return (qrels, run) if queries else None
-    sides = [_pairs(group[x]) for x in ("run", "other") if x in group]
+    sides = [_pairs(group[name]) for name in ("run", "other") if name in group]
     judged = group.get("subtopics", group.get("qrels"))
     if form == "arrays":
         scores = dict(sides[0])
@@ -232,7 +229,7 @@ def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
         labels = [judged[doc] for doc in scores]
         return np.array(labels, float), np.array([*scores.values()], float)
     if form == "ranked":
-        best_first = (sorted(side, key=lambda x: -x[1]) for side in sides)
+        best_first = (sorted(side, key=lambda pair: -pair[1]) for side in sides)
         sides = [[doc for doc, _ in side] for side in best_first]
     return tuple(sides) if judged is None else (dict(judged), *sides)
 
@@ -248,15 +245,16 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
     defaults = _vectors("lists")["metrics"][metric]["parameters"]
     names = ["lists", "scores"] + ["means"] * (form == "queries")
     groups = [group for name in names for group in _vectors(name)["groups"]]
-    for group, test in ((x, y) for x in groups for y in x["tests"]):
-        is_sayable = all(_UNSAYABLE[form].isdisjoint(x["when"]) for x in test["values"])
+    tests = [(group, test) for group in groups for test in group["tests"]]
+    for group, test in tests:
+        fits = all(_UNSAID[form].isdisjoint(entry["when"]) for entry in test["values"])
         arguments = _arguments(group, form)
-        if test["metric"] != metric or arguments is None or not is_sayable:
+        if test["metric"] != metric or arguments is None or not fits:
             continue
         # The function may have other defaults; a whole list is one without `k`.
-        named = {x: y for x, y in defaults.items() if x in signature.parameters}
-        changed = {x: test[x] for x, y in defaults.items() if test.get(x, y) != y}
-        at = {x: y for x, y in (named | changed).items() if y is not None}
+        values, named = defaults | test, defaults.keys() & signature.parameters.keys()
+        named |= {name for name in defaults if values[name] != defaults[name]}
+        at = {name: values[name] for name in named if values[name] is not None}
         try:
             signature.bind(*arguments, **at)
         except TypeError:
@@ -285,6 +283,11 @@ def _is_equal(answer: float | None, due: float | None) -> bool:
     return abs(answer - due) <= _vectors("lists")["tolerance"] * max(1, abs(due))
 
 
+def _causes(entries: list[Json], answer: float | None) -> list[Json]:
+    """Returns the choices under which entries give an answer."""
+    return [entry["when"] for entry in entries if _is_equal(answer, entry["value"])]
+
+
 def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
     """Returns the choice of each option that explains the most answers.
 
@@ -296,16 +299,16 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
     while choices != previous:
         previous = choices
         for option, names in options.items():
-            choices = max(({**choices, option: x} for x in names), key=count)
+            choices = max(({**choices, option: name} for name in names), key=count)
     return choices
 
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
     """Returns the fewest choices, of a known mistake if possible, that give an answer."""
     entries = [*test.get("mistakes", ()), *test["values"]]
-    causes = [x["when"] for x in entries if _is_equal(answer, x["value"])]
-    names = [
-        [f"{x}:{' or '.join(y)}" for x, y in when.items() if definition.get(x) not in y]
-        for when in causes
+    unmet = [
+        [pair for pair in when.items() if definition.get(pair[0]) not in pair[1]]
+        for when in _causes(entries, answer)
     ]
-    return "|".join(min(names, key=len, default=[]))
+    fewest = min(unmet, key=len, default=[])
+    return "|".join(f"{option}:{' or '.join(names)}" for option, names in fewest)

@@ -97,7 +97,7 @@ class CommandOptions(NamedTuple):
             return self.baseline or next(iter(paths))
         file = Path(self.baseline)
         names = [name for name, path in paths.items() if path == file]
-        names = names or [name for name, x in paths.items() if x.name == self.baseline]
+        names = names or [name for name in paths if paths[name].name == self.baseline]
         if len(names) != 1:
             relation = "may be any" if names else "is none"
             raise ValueError(
@@ -323,9 +323,9 @@ def _metrics_in(word: str) -> list[str]:
     for start, stop in pairs:
         letters[start:stop] = "_" * (stop - start)
     masked = "".join(letters)
-    ends = [x.span() for x in re.finditer(r"(?<=[^,;\s])[,;\s]++(?=[A-Za-z])", masked)]
-    starts = [0, *(end for _, end in ends)]
-    stops = [*(start for start, _ in ends), len(word)]
+    gaps = [*re.finditer(r"(?<=[^,;\s])[,;\s]++(?=[A-Za-z])", masked)]
+    starts = [0, *(gap.end() for gap in gaps)]
+    stops = [*(gap.start() for gap in gaps), len(word)]
     return [word[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 

@@ -97,9 +97,11 @@ def gate(options: arguments.CommandOptions) -> int:
         results: Any = tests(alpha)
         if floor is not None:
             # As `evaluate` has it: that of hits is Wilson's, which never has the width 0.
-            sums = [on_host.HostSums.of_lists(x, Mean) for x in run.lists.values()]
-            results = [x.estimates(1 - 2 * alpha, "auto")[0] for x in sums]
-        return np.array([(x.low, x.high) for x in results], np.float64) - (floor or 0.0)
+            of_lists = on_host.HostSums.of_lists
+            sums = [of_lists(lists, Mean) for lists in run.lists.values()]
+            results = [total.estimates(1 - 2 * alpha, "auto")[0] for total in sums]
+        limits = [(result.low, result.high) for result in results]
+        return np.array(limits, np.float64) - (floor or 0.0)
 
     def bounds(alpha: float) -> np.ndarray:
         signs = np.array([-1 if is_lower else 1 for is_lower in lowers.values()])

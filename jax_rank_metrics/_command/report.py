@@ -149,7 +149,7 @@ def _means(runs: Runs, level: Number) -> dict[str, dict[str, Estimate]]:
 def _queries(run: Evaluation) -> Iterator[tuple[str | int, dict[str, float]]]:
     """Yields the id of each query, and its values by label."""
     lists = of_values(run).lists
-    values = {label: x.values.tolist() for label, x in lists.items()}
+    values = {label: column.values.tolist() for label, column in lists.items()}
     for index, query in enumerate(_query_ids(run)):
         yield query, {label: column[index] for label, column in values.items()}
 

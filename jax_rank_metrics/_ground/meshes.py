@@ -97,28 +97,28 @@ def any_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
 # The mesh axes over which values vary
 
 
-def match_varying(x: T, inputs: Any) -> T:
-    """Returns `x` typed as varying over every mesh axis over which any input varies.
+def match_varying(tree: T, like: Any) -> T:
+    """Returns `tree` typed as varying over every mesh axis over which `like` varies.
 
     Inside shard_map, the carry with which a loop starts must have the type of the carry
     that its body returns, and so must the branches of a `lax.cond`. Constants vary over
-    no axis; pass as `inputs` (a pytree of arrays) all that the loop reads. The values of
-    `x` do not change. `lax.pcast` would say the same directly, but is not in every
+    no axis; pass as `like` (a pytree of arrays) all that the loop reads. The values of
+    `tree` do not change. `lax.pcast` would say the same directly, but is not in every
     supported version of JAX.
     """
-    if all(varying_axes(inputs) <= varying_axes(leaf) for leaf in jax.tree.leaves(x)):
-        return x
+    if all(varying_axes(like) <= varying_axes(leaf) for leaf in jax.tree.leaves(tree)):
+        return tree
     false = jnp.zeros((), bool)
-    for leaf in jax.tree.leaves(inputs):
+    for leaf in jax.tree.leaves(like):
         # Constants, among them numbers of Python, vary over no axis.
         if varying_axes(leaf) and not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             corner = leaf[(slice(0, 1),) * leaf.ndim]
             false = false & (jnp.sum(corner != corner) < 0)
-    return jax.tree.map(lambda leaf: jnp.where(false, leaf, leaf), x)
+    return jax.tree.map(lambda leaf: jnp.where(false, leaf, leaf), tree)
 
 
-def varying_axes(x: Any) -> frozenset[str]:
-    """Returns the mesh axes over which the types of the leaves of `x` vary.
+def varying_axes(tree: Any) -> frozenset[str]:
+    """Returns the mesh axes over which the types of the leaves of `tree` vary.
 
     The set is empty where types do not say, as in `jax.pmap` or with `check_vma=False`.
     """
@@ -131,47 +131,47 @@ def varying_axes(x: Any) -> frozenset[str]:
             manual.varying if manual is not None else getattr(aval, "vma", frozenset())
         )
 
-    return frozenset().union(*map(axes_of, jax.tree.leaves(x)))
+    return frozenset().union(*map(axes_of, jax.tree.leaves(tree)))
 
 
-def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
-    """Lists the axes of `axis_name` over which `x` is typed as equal on all devices."""
+def replicated_axes(tree: Any, axis_name: AxisNames) -> list[str]:
+    """Lists axes of `axis_name` over which `tree` is typed as equal on all devices."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     typed = [name for name in names if name in varying_axes(lax.axis_index(name))]
-    varying = varying_axes(x)
+    varying = varying_axes(tree)
     return [name for name in typed if name not in varying]
 
 
 # How arrays are sharded
 
 
-def auto_shards(x: jax.Array) -> int:
-    """Counts the devices over which XLA may have cut `x` without its type saying so."""
-    mesh = jax.typeof(x).sharding.mesh
+def auto_shards(array: jax.Array) -> int:
+    """Counts devices over which XLA may have cut `array` without its type saying so."""
+    mesh = jax.typeof(array).sharding.mesh
     axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
     return math.prod(size for kind, size in axes if kind == AxisType.Auto)
 
 
-def spec_of(x: jax.Array) -> tuple[tuple[str, ...], ...]:
-    """Returns, for each axis of `x`, the mesh axes over which its type says it is cut.
+def spec_of(array: jax.Array) -> tuple[tuple[str, ...], ...]:
+    """Returns, for each axis of `array`, the mesh axes over which its type has it cut.
 
     A matrix whose rows are cut over "data" has the spec `(("data",), ())`.
     """
     names = []
-    for entry in jax.typeof(x).sharding.spec:
+    for entry in jax.typeof(array).sharding.spec:
         uncut = entry is None or entry is PartitionSpec.UNCONSTRAINED
         names.append(() if uncut else entry if isinstance(entry, tuple) else (entry,))
     return tuple(names)
 
 
-def is_sharded(x: jax.Array) -> bool:
-    """Whether the type of `x` says that devices hold parts of it."""
-    return any(spec_of(x))
+def is_sharded(array: jax.Array) -> bool:
+    """Whether the type of `array` says that devices hold parts of it."""
+    return any(spec_of(array))
 
 
-def is_device_local(x: jax.Array) -> bool:
-    """Whether all of `x` is on the device that computes with it."""
-    return not is_sharded(x) and auto_shards(x) == 1
+def is_device_local(array: jax.Array) -> bool:
+    """Whether all of `array` is on the device that computes with it."""
+    return not is_sharded(array) and auto_shards(array) == 1
 
 
 # Branches under vmap
@@ -181,7 +181,7 @@ _SMALL = 2**17
 
 
 @jax.custom_batching.custom_vmap
-def unvmap_any(*x: jax.Array) -> jax.Array:
+def unvmap_any(*arrays: jax.Array) -> jax.Array:
     """Whether any element of any array is true; under `jax.vmap`, in the whole batch.
 
     A `lax.cond` on the result stays a branch. Its condition would otherwise be batched,
@@ -192,14 +192,14 @@ def unvmap_any(*x: jax.Array) -> jax.Array:
         jnp.any(array)
         if isinstance(array.size, int) and array.size <= _SMALL
         else jnp.max(array.astype(jnp.float32), initial=0) > 0
-        for array in x
+        for array in arrays
     ]
     return functools.reduce(jnp.logical_or, is_true)
 
 
 @unvmap_any.def_vmap
 def _unvmap_any(
-    size: int, batched: list[bool], *x: jax.Array
+    size: int, batched: list[bool], *arrays: jax.Array
 ) -> tuple[jax.Array, bool]:
     del size, batched
-    return unvmap_any(*x), False
+    return unvmap_any(*arrays), False

@@ -131,21 +131,21 @@ def reshard_like(tree: T, like: jax.Array) -> T:
 def gathered(tree: T) -> T:
     """Returns arrays of which every device holds all, for what JAX cannot do to parts."""
 
-    def gather(x: ArrayLike) -> ArrayLike:
-        if not isinstance(x, jax.Array) or not meshes.is_sharded(x):
-            return x
-        mesh = jax.typeof(x).sharding.mesh
-        return jax.sharding.reshard(x, NamedSharding(mesh, PartitionSpec()))
+    def gather(array: ArrayLike) -> ArrayLike:
+        if not isinstance(array, jax.Array) or not meshes.is_sharded(array):
+            return array
+        mesh = jax.typeof(array).sharding.mesh
+        return jax.sharding.reshard(array, NamedSharding(mesh, PartitionSpec()))
 
     return jax.tree.map(gather, tree)
 
 
-def rows_at(x: Any, indices: Any) -> Any:
+def rows_at(array: Any, indices: Any) -> Any:
     """Returns rows of an array on every device, also of one whose parts lie on several."""
-    if not isinstance(x, jax.Array) or not meshes.is_sharded(x):
-        return x[indices]
-    sharding = NamedSharding(jax.typeof(x).sharding.mesh, PartitionSpec())
-    return x.at[indices].get(out_sharding=sharding)
+    if not isinstance(array, jax.Array) or not meshes.is_sharded(array):
+        return array[indices]
+    sharding = NamedSharding(jax.typeof(array).sharding.mesh, PartitionSpec())
+    return array.at[indices].get(out_sharding=sharding)
 
 
 def align_lists(tree: T, like: jax.Array) -> T:
@@ -157,10 +157,10 @@ def align_lists(tree: T, like: jax.Array) -> T:
         return tree
     sharding = jax.typeof(like).sharding
 
-    def align(x: jax.Array) -> jax.Array:
-        trailing = jax.typeof(x).sharding.spec[like.ndim :]
+    def align(array: jax.Array) -> jax.Array:
+        trailing = jax.typeof(array).sharding.spec[like.ndim :]
         spec = PartitionSpec(*sharding.spec, *trailing)
-        return jax.sharding.reshard(x, NamedSharding(sharding.mesh, spec))
+        return jax.sharding.reshard(array, NamedSharding(sharding.mesh, spec))
 
     return jax.tree.map(align, tree)
 
@@ -211,12 +211,12 @@ def shard_map(
     )(*trees)
 
 
-def _sharding_of(x: jax.Array) -> NamedSharding:
+def _sharding_of(array: jax.Array) -> NamedSharding:
     # The type of a concrete array has an abstract mesh, of which devices are not known.
-    sharding = (jax.typeof(x) if isinstance(x, Tracer) else x).sharding
+    sharding = (jax.typeof(array) if isinstance(array, Tracer) else array).sharding
     assert isinstance(sharding, NamedSharding)
     return sharding
 
 
-def _is_spec(x: Any) -> bool:
-    return isinstance(x, PartitionSpec)
+def _is_spec(node: Any) -> bool:
+    return isinstance(node, PartitionSpec)

@@ -16,7 +16,7 @@ def joined(
 ) -> tuple[Any, Any, Any]:
     """Computes the values, weights and `defined` of `PerList.cluster`."""
     arrays = lists.values, lists.weights, lists.defined
-    if any(isinstance(x, Tracer) for x in arrays):
+    if any(isinstance(array, Tracer) for array in arrays):
         raise TypeError(
             "lists are traced; call cluster outside of jax.jit, where "
             "bootstrap(lists, ids) resamples clusters as well"
@@ -32,9 +32,8 @@ def joined(
     values = list_arrays.filled(values, defined, undefined)
     weights = list_arrays.counted_weights(weights, defined, undefined)
     dtype = inputs.float_dtype(lists.values, lists.weights)
-    values, weights = (
-        x.astype(dtype) for x in join_clusters(values, weights, numbers, num_clusters)
-    )
+    by_cluster = join_clusters(values, weights, numbers, num_clusters)
+    values, weights = (array.astype(dtype) for array in by_cluster)
     if not lists.has_cutoffs:
         values = values[:, 0]
     if not lists.cutoff_weights:
@@ -95,7 +94,7 @@ def join_clusters(
     weights = np.where(entered, weights, 0).astype(np.float64)
     products = weights * np.where(entered, values, 0)
     weight, total = (
-        sums_by_number(x, clusters, num_clusters) for x in (weights, products)
+        sums_by_number(array, clusters, num_clusters) for array in (weights, products)
     )
     return total / np.where(weight > 0, weight, 1), weight
 

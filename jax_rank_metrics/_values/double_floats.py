@@ -121,7 +121,7 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _sums(axes: tuple[int, ...], operands: Floats) -> TwoFloats:
     """Sums operands high, low, high, low, …, each upper float with the one after it."""
-    zeros = [jnp.zeros((), x.dtype) for x in operands]
+    zeros = [jnp.zeros((), operand.dtype) for operand in operands]
 
     def add(x: Floats, y: Floats) -> Floats:
         totals = []
@@ -210,13 +210,13 @@ def sums_by_group(
     ) -> tuple[FloatPair, None]:
         group, values = step  # [lanes] and [lanes, terms, columns]
         slot = (jnp.arange(lanes), group)
-        updated = jax.tree.map(lambda x: x[slot], totals) + values
+        updated = jax.tree.map(lambda leaf: leaf[slot], totals) + values
         put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
         return jax.tree.map(put, totals, updated), None
 
     totals, _ = lax.scan(add, start, (deal(groups, num_groups), stacked))
     over_lanes = sums([totals], (0,))
-    return jax.tree.map(lambda x: x[0, :num_groups], over_lanes), counts
+    return jax.tree.map(lambda leaf: leaf[0, :num_groups], over_lanes), counts
 
 
 def is_pair(tree: object) -> bool:
@@ -250,7 +250,7 @@ def reduce_axis(tree: T) -> T:
 
     def total(x: FloatPair | jax.Array) -> FloatPair | jax.Array:
         if isinstance(x, FloatPair):
-            return jax.tree.map(lambda x: x[0], sums([x], (0,)))
+            return jax.tree.map(lambda leaf: leaf[0], sums([x], (0,)))
         if not is_count(x):
             return jnp.max(x, axis=0, initial=-jnp.inf)
         count, largest = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
@@ -271,20 +271,20 @@ def canonical(tree: T) -> T:
     return jax.tree.map(_canonical, tree, is_leaf=is_pair)
 
 
-def _canonical(x: object) -> object:
-    leaf = x.high if isinstance(x, FloatPair) else x
+def _canonical(node: object) -> object:
+    leaf = node.high if isinstance(node, FloatPair) else node
     dtype = getattr(leaf, "dtype", np.dtype(bool))
     if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize < 4:
-        return jax.tree.map(lambda x: x.astype(jnp.float32), x)
+        return jax.tree.map(lambda part: part.astype(jnp.float32), node)
     is_wide = dtype == "float64" and not jax.config.jax_enable_x64  # pyright: ignore
     if not is_wide or isinstance(leaf, Tracer):
-        return x
+        return node
     # Values of lists that do not count may be NaN, which is no error.
     with jax.enable_x64(True), jax.debug_nans(False):
-        if not isinstance(x, FloatPair):
-            return jnp.asarray(x).astype(jnp.float32)
-        wide = jnp.asarray(x.high)
+        if not isinstance(node, FloatPair):
+            return jnp.asarray(node).astype(jnp.float32)
+        wide = jnp.asarray(node.high)
         high = wide.astype(jnp.float32)
         # The lower float keeps what the upper one loses by rounding.
-        low = (wide - high.astype(wide.dtype) + x.low).astype(jnp.float32)
+        low = (wide - high.astype(wide.dtype) + node.low).astype(jnp.float32)
         return FloatPair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

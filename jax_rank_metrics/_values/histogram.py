@@ -166,8 +166,8 @@ def histogram_of(
     includes_equal = (np.arange(len(edges)) > 0).reshape(shape)
     # Every value is compared with every edge: that is a single reduction, which meshes
     # partition as they do that of a mean.
-    x = values[..., None]
-    reached = (x > thresholds) | ((x == thresholds) & includes_equal)
+    value = values[..., None]
+    reached = (value > thresholds) | ((value == thresholds) & includes_equal)
     reached = jnp.sum(reached & entered[..., None], axis=tuple(axes), dtype=jnp.int32)
     reached = reached.T  # [edges, columns], the number of lists that reach each edge
     # A bin holds the lists that reach its lower edge, less those that reach its upper one.
@@ -209,7 +209,7 @@ def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array
 
 @jax.jit
 def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
-    smallest, largest = (x[..., None] for x in _extremes(state))
+    smallest, largest = (extreme[..., None] for extreme in _extremes(state))
     dtype = smallest.dtype
     counts = jnp.moveaxis(state.counts, len(stacked_shape(state)), -1)  # [*k, bins]
     cumulative = jnp.cumsum(counts, axis=-1)

@@ -103,7 +103,7 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
     inputs.same_index(
         of_lists={"values": values, "weights": weights, "defined": defined}
     )
-    shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
+    shapes = [getattr(array, "shape", None) for array in (values, weights, defined)]
     if None in shapes:
         return
     of_values, of_weights, of_defined = map(tuple, shapes)  # type: ignore[arg-type]
@@ -149,9 +149,9 @@ def counted_weights(
 def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
     arrays = lists.values, lists.weights, lists.defined
-    for name, x in zip(("values", "weights", "defined"), arrays, strict=True):
+    for name, array in zip(("values", "weights", "defined"), arrays, strict=True):
         inputs.refuse_masked(
-            name, x, "numbers, and False in defined where they are masked"
+            name, array, "numbers, and False in defined where they are masked"
         )
     values, weights, defined = jax.device_get(arrays)
     if not lists.has_cutoffs:
@@ -180,8 +180,8 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
     weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
     if a.cutoff_weights != b.cutoff_weights:
         weights_a, weights_b = (
-            weights if x.cutoff_weights else weights[..., None]
-            for x, weights in ((a, weights_a), (b, weights_b))
+            weights if lists.cutoff_weights else weights[..., None]
+            for lists, weights in ((a, weights_a), (b, weights_b))
         )
     weights_a, weights_b = np.broadcast_arrays(weights_a, weights_b)
     are_different = differ(weights_a, weights_b)
@@ -198,5 +198,5 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
 
 def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Whether weights differ by more than rounding; all that are not above 0 are equal."""
-    a, b = (np.where(x > 0, x, 0) for x in (a, b))
+    a, b = (np.where(weights > 0, weights, 0) for weights in (a, b))
     return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

@@ -126,7 +126,7 @@ class Mean(State):
         stacked = (slice(None),) * len(self._stacked)
 
         def sums_at(index: int) -> FloatPair:
-            return jax.tree.map(lambda x: x[(*stacked, index)], self.sums)
+            return jax.tree.map(lambda leaf: leaf[(*stacked, index)], self.sums)
 
         return moments.Moments(*map(sums_at, range(len(moments.Moments._fields))))
 
@@ -361,7 +361,8 @@ def means_by_group(
     flags = tuple(moments.flags_of_lists(lists, flags))
     sums, counts = sums_by_group(terms, flags, groups, num_groups)
     shape = moments.cutoff_shape_of(lists)
-    return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)
+    sums = jax.tree.map(lambda leaf: leaf.reshape(*leaf.shape[:2], *shape), sums)
+    return Mean(sums, counts)
 
 
 @jax.jit
@@ -399,7 +400,7 @@ def _interval(
     dtype = state.sums.high.dtype
 
     def t_quantile(freedom: jax.Array) -> jax.Array:
-        arrays = (jnp.asarray(x, dtype) for x in (z, coefficients))
+        arrays = (jnp.asarray(number, dtype) for number in (z, coefficients))
         return intervals.t_quantile(freedom, *arrays)
 
     return state._moments().interval(state.lists, dtype, method, z, t_quantile)

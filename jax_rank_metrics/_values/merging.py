@@ -111,7 +111,7 @@ def mean(lists: object, undefined: types.Undefined | None = None) -> object:
     """
     inputs.check_undefined(undefined)
     check_leaves(lists, per_list.PerList, "lists")
-    means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
+    means = jax.tree.map(lambda node: node.mean(undefined), lists, is_leaf=_is_per_list)
     return in_order(lists, means)
 
 
@@ -223,8 +223,8 @@ def fold_over(states: T, axis_name: types.AxisNames) -> T:
         """Stacks floats as `[devices, …]`; sums counts and long pairs to `[1, …]`."""
         if isinstance(x, double_floats.FloatPair):
             if x.high.size > _LONG:
-                return jax.tree.map(lambda x: x[None], _fold_parts(x, axis_name))
-            return jax.tree.map(lambda x: meshes.stack_over(x, axis_name), x)
+                return jax.tree.map(lambda leaf: leaf[None], _fold_parts(x, axis_name))
+            return jax.tree.map(lambda leaf: meshes.stack_over(leaf, axis_name), x)
         if double_floats.is_count(x):
             return meshes.sum_counts_over(x, axis_name)[None]
         return meshes.stack_over(x, axis_name)
@@ -306,7 +306,7 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
         values = {label: values[name][index] for label, name, index in cutoffs(states)}
     order = values if flat else states
     if host:
-        values = jax.tree.map(lambda x: x.tolist(), values)
+        values = jax.tree.map(lambda leaf: leaf.tolist(), values)
     return in_order(order, values)
 
 
@@ -372,7 +372,7 @@ def _is_per_list(tree: object) -> bool:
 
 
 def _check_same_states(first: object, second: object) -> None:
-    structures = [jax.tree.structure(x) for x in (first, second)]
+    structures = [jax.tree.structure(tree) for tree in (first, second)]
     if structures[0] != structures[1]:
         raise ValueError(
             f"states differ in structure: {structures[0]} and {structures[1]}; pass states "

@@ -94,7 +94,7 @@ class Moments(NamedTuple):
         xp, weight, squares = self._xp, rounded(self.w), rounded(self.w2)
         known = squares > _underflow_bound(lists, weight, dtype)
         known = known & xp.isfinite(weight + squares)
-        w, w2 = jax.tree.map(lambda x: xp.where(known, x, 0), (self.w, self.w2))
+        w, w2 = jax.tree.map(lambda leaf: xp.where(known, leaf, 0), (self.w, self.w2))
         # The quotient Σ w/Σ w² as a float, and the error of its rounding, for which the
         # precision of a float will do.
         quotient = arithmetic.ratio(rounded(w), rounded(w2), xp)
@@ -161,7 +161,7 @@ class Moments(NamedTuple):
             use_score = is_proportion & (size > 0)
             pairs = zip(score, bounds, strict=True)
             bounds = [xp.where(use_score, *pair) for pair in pairs]
-        low, high = (xp.where(is_unknown, np.nan, x) for x in bounds)
+        low, high = (xp.where(is_unknown, np.nan, bound) for bound in bounds)
         return low, high, xp.ones_like(is_proportion)
 
 
@@ -204,19 +204,19 @@ def columns_of(
 
     def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
         wide = []
-        for metric, x, shape in zip(metrics, arrays, shapes, strict=True):
-            x = x if metric.cutoff_weights else x[..., None]
-            wide.append(jnp.broadcast_to(x, shape))
+        for metric, array, shape in zip(metrics, arrays, shapes, strict=True):
+            array = array if metric.cutoff_weights else array[..., None]
+            wide.append(jnp.broadcast_to(array, shape))
         return jnp.concatenate(wide, -1)
 
     columns = [
-        transform(list_arrays.filled(x.values, x.defined, undefined))
+        transform(list_arrays.filled(metric.values, metric.defined, undefined))
         .astype(dtype)
         .reshape(shape)
-        for transform, x, shape in zip(transforms, metrics, shapes, strict=True)
+        for transform, metric, shape in zip(transforms, metrics, shapes, strict=True)
     ]
-    weights = concatenate([x.weights.astype(dtype) for x in metrics])
-    defined = concatenate([x.defined for x in metrics])
+    weights = concatenate([metric.weights.astype(dtype) for metric in metrics])
+    defined = concatenate([metric.defined for metric in metrics])
     is_undefined = (weights > 0) & ~defined
     weights = list_arrays.counted_weights(weights, defined, undefined)
     entered = weights > 0
@@ -288,6 +288,7 @@ def terms_of_metrics(
         flags: `[2, *lists, columns]` bool, as of `columns_of`.
     """
     values, weights, flags = columns_of(metrics, undefined, transforms)
-    are_shares = np.repeat([x.has_shares for x in metrics], column_counts(metrics))
+    has_shares = [metric.has_shares for metric in metrics]
+    are_shares = np.repeat(has_shares, column_counts(metrics))
     are_shares = np.broadcast_to(are_shares, values.shape)
     return Moments.terms(values, weights, are_shares), flags

@@ -62,12 +62,12 @@ class HostSums(NamedTuple):
         """
         terms, counts = _terms(lists, kind)
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = np.stack([x.sum(0) for x in terms])
+            sums = np.stack([term.sum(0) for term in terms])
         # What a state cannot hold is infinite or 0 there, and so it is here.
         size, limits = np.abs(sums), np.finfo(_dtype())
         sums = np.where(size > limits.max, np.copysign(np.inf, sums), sums)
         sums = np.where(size < limits.tiny, 0, sums)
-        number, num_undefined = (int(x.sum()) for x in counts)
+        number, num_undefined = (int(count.sum()) for count in counts)
         return cls(sums, number, num_undefined, kind, _dtype(), lists.has_cutoffs)
 
     def state(self) -> Mean:
@@ -125,8 +125,8 @@ def states_of_groups(
     """
     terms, flags = _terms(lists, kind)
     with np.errstate(over="ignore", invalid="ignore"):
-        by_group = [clusters.sums_by_number(x, group_ids, num_groups) for x in terms]
-    sums = np.stack(by_group, axis=1)  # [groups, 6, cutoffs]
+        sums = [clusters.sums_by_number(term, group_ids, num_groups) for term in terms]
+    sums = np.stack(sums, axis=1)  # [groups, 6, cutoffs]
     leaves = _pair(sums if lists.has_cutoffs else sums[:, :, 0], _dtype())
     counts = clusters.sums_by_number(np.stack(flags, axis=1), group_ids, num_groups)
     states: list[Mean] = []

@@ -332,7 +332,7 @@ def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
 
 def _check_denominator(a: PerList, b: PerList) -> None:
     """Raises ValueError unless b may divide a; see `PerList.over`."""
-    shapes = [jnp.shape(x.values) for x in (a, b)]
+    shapes = [jnp.shape(lists.values) for lists in (a, b)]
     if a.has_cutoffs and b.has_cutoffs and shapes[0][-1] != shapes[1][-1]:
         raise ValueError(
             f"the numerator has values of shape {shapes[0]} and the denominator of "
@@ -365,8 +365,8 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
 
     dtype = inputs.float_dtype(a.values, b.values, a.weights)
     numerator, denominator = (
-        jnp.where(arithmetic.widen(x.defined, x.values), x.values, 0).astype(dtype)
-        for x in (a, b)
+        arithmetic.where_kept(lists.defined, lists.values, 0).astype(dtype)
+        for lists in (a, b)
     )
     weights, is_counted = a.weights.astype(dtype), b.defined & (b.weights > 0)
     if a.has_cutoffs or b.has_cutoffs:
@@ -384,6 +384,6 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
     weights = jnp.where(defined, weights * denominator, 0)
     if weights.ndim > num_axes:
         weights, defined = (
-            jnp.broadcast_to(x, values.shape) for x in (weights, defined)
+            jnp.broadcast_to(array, values.shape) for array in (weights, defined)
         )
     return jnp.where(arithmetic.widen(defined, values), values, 0), weights, defined

@@ -245,10 +245,10 @@ def shown_numbers(state: State) -> tuple[list[str], str]:
     # For equal weights the effective number is that of the lists, up to rounding.
     if size is not None and np.min(size, initial=np.inf) < 0.995 * lists:
         texts = [
-            f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in (np.min(size), np.max(size))
+            f"{n:.3g}" if n < 1000 else f"{n:.0f}" for n in (np.min(size), np.max(size))
         ]
         counts += f", n_eff {' to '.join(dict.fromkeys(texts))}"
-    return [numbers_text(x) for x in values], f"{counts}, {undefined} undefined"
+    return [numbers_text(array) for array in values], f"{counts}, {undefined} undefined"
 
 
 def numbers_text(values: np.ndarray) -> str:

@@ -39,7 +39,7 @@ class _PooledMetric(NamedTuple):
         Raises:
             ValueError: if there are weights, and the metric has none.
         """
-        masks = [arguments[x] for x in ("mask", "retrieved") if x in arguments]
+        masks = [arguments[name] for name in ("mask", "retrieved") if name in arguments]
         if "segment_ids" in arguments:
             masks.append(jnp.asarray(arguments["segment_ids"]) >= 0)
         mask = functools.reduce(jnp.logical_and, masks) if masks else None
@@ -74,7 +74,7 @@ class LoopMetrics(NamedTuple):
         arguments, states = batch_arguments(batch), dict[str, state.State]()
         if self.bounds:
             states |= evaluate(self.bounds, **arguments, **options)
-        return states | {name: x.evaluate(arguments) for name, x in self.pooled}
+        return states | {key: metric.evaluate(arguments) for key, metric in self.pooled}
 
 
 def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:
@@ -90,11 +90,11 @@ def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetri
     ranked: Any = (metrics,) if isinstance(metrics, str) else metrics
     pooled: dict[str, _PooledMetric] = {}
     if isinstance(ranked, (Mapping, list, tuple)):
-        values = ranked if isinstance(ranked, Mapping) else {x: x for x in ranked}
-        metrics_of = {name: _pooled_metric(value) for name, value in values.items()}
-        pooled = {name: x for name, x in metrics_of.items() if x is not None}
+        values = ranked if isinstance(ranked, Mapping) else {key: key for key in ranked}
+        pools = {name: _pooled_metric(value) for name, value in values.items()}
+        pooled = {name: metric for name, metric in pools.items() if metric is not None}
         if isinstance(ranked, Mapping):
-            ranked = {name: x for name, x in ranked.items() if name not in pooled}
+            ranked = {name: ranked[name] for name in ranked if name not in pooled}
         else:
             ranked = tuple(name for name in ranked if name not in pooled)
     check_options(options)

@@ -37,11 +37,11 @@ class RelevantDocuments(NamedTuple):
             [index_of.get(id, -1) for id in dict.fromkeys(relevant_docs[query])]
             for query in query_ids
         ]
-        counts = np.array([len(x) for x in indices], np.int64)
+        counts = np.array([len(row) for row in indices], np.int64)
         return cls(
             np.append(0, np.cumsum(counts)),
             np.repeat(np.arange(len(counts)), counts),
-            np.array([x for row in indices for x in row], np.int64),
+            np.array([index for row in indices for index in row], np.int64),
         )
 
 

@@ -80,7 +80,7 @@ def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in ("labels", "scores"):
         if name not in arguments:
-            synonym = next((x for x in _SYNONYMS[name] if x in batch), "…")
+            synonym = next((word for word in _SYNONYMS[name] if word in batch), "…")
             raise TypeError(
                 f"{name} are missing; pass {name}={synonym} (the batch holds "
                 f"{', '.join(sorted(batch)) or 'nothing'})"

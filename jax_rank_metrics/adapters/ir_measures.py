@@ -135,10 +135,10 @@ class Evaluator(_irm.Evaluator):
         if not qrels:
             return
         for (judged_only, gains, level), names in self._names.items():
-            gain_of, levels = dict(gains), qrels
+            worth, levels = dict(gains), qrels
             if gains:
                 levels = {
-                    query: {doc: gain_of.get(x, x) for doc, x in docs.items()}
+                    query: {doc: worth.get(grade, grade) for doc, grade in docs.items()}
                     for query, docs in qrels.items()
                 }
             elif level is not None:
@@ -172,7 +172,7 @@ def register() -> Provider:
     """
     _base.register(provider)
     providers = _irm.DefaultPipeline.providers
-    providers[:] = [provider, *(x for x in providers if x is not provider)]
+    providers[:] = [provider, *(known for known in providers if known is not provider)]
     return provider
 
 

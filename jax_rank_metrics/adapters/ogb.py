@@ -125,8 +125,8 @@ class Evaluator:
             positive, negative = positive.astype(dtype), negative.astype(dtype)
             if is_reciprocal:
                 values = self._reciprocal_ranks(positive, negative, mask)
-                is_jax = isinstance(input_dict["y_pred_pos"], jax.Array)
-                return values if is_jax else {x: np.asarray(values[x]) for x in values}
+                xp = jnp if isinstance(input_dict["y_pred_pos"], jax.Array) else np
+                return {name: xp.asarray(values[name]) for name in values}
             if self.eval_metric == "rocauc":
                 self.lists = {}
                 labels = np.arange(len(positive) + len(negative)) < len(positive)

@@ -173,7 +173,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
         places, ids = retrieval.places(), range(len(documents))
         values = joined.measure_places(binding.bind_all(names), places, weights, ids)
         lists = {name: values[name] for name in names}
-        states = {name: HostSums.of_lists(x, Mean).state() for name, x in lists.items()}
+        states = {name: HostSums.of_lists(lists[name], Mean).state() for name in lists}
         return Evaluation(states, lists, documents, "zero")
 
     def _estimates(self, name: str) -> dict[str, dict[int, Estimate]]:

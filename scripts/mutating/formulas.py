@@ -375,9 +375,9 @@ MUTANTS = (
     Mutant(
         "a branch under vmap looks at one list alone",
         "_ground/meshes.py",
-        ("    del size, batched\n    return unvmap_any(*x), False"),
+        ("    del size, batched\n    return unvmap_any(*arrays), False"),
         (
-            "    rows = (a[1:2] if b else a for a, b in zip(x, batched))\n"
+            "    rows = (a[1:2] if b else a for a, b in zip(arrays, batched))\n"
             "    return unvmap_any(*rows), False"
         ),
         "tests/test_laws.py::test_vmap_equals_batch[few]",

@@ -153,8 +153,8 @@ MUTANTS = (
     Mutant(
         "each list of a batch has a condition of its own",
         "_ground/meshes.py",
-        "    return unvmap_any(*x), False",
-        "    flags = [jnp.any(y.reshape(y.shape[0], -1), axis=1) for y in x]\n"
+        "    return unvmap_any(*arrays), False",
+        "    flags = [jnp.any(a.reshape(a.shape[0], -1), axis=1) for a in arrays]\n"
         "    return functools.reduce(jnp.logical_or, flags), True",
         "tests/test_compilation.py::test_a_condition_of_a_batch_stays_a_branch",
     ),

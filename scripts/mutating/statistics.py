@@ -393,8 +393,8 @@ MUTANTS = (
     Mutant(
         "a floor that hits alone are sure to pass",
         "_command/gate.py",
-        'x.estimates(1 - 2 * alpha, "auto")',
-        'x.estimates(1 - 2 * alpha, "t")',
+        'total.estimates(1 - 2 * alpha, "auto")',
+        'total.estimates(1 - 2 * alpha, "t")',
         "tests/test_gate.py::test_verdicts",
     ),
     Mutant(

@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         "ties with an earlier last rank still count as dropped",
         "_engine/ordering/streaming.py",
-        "jnp.where(arithmetic.widen(is_last, x), x, 0)",
-        "x",
+        "jnp.where(arithmetic.widen(tied, leaf), leaf, 0)",
+        "leaf",
         "tests/test_drivers.py::test_values[dot]",
     ),
     Mutant(

@@ -173,7 +173,7 @@ def _sampled(
         return reading.values[0], reading.refused
 
     drawn, refused = jax.lax.map(draw, jnp.arange(draws))
-    refused = jax.tree.map(lambda x: jnp.any(x, axis=0), refused)
+    refused = jax.tree.map(lambda leaf: jnp.any(leaf, axis=0), refused)
     return _of_draws(drawn, undefined), refused
 
 
@@ -194,9 +194,8 @@ def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
     variance = variance * arithmetic.ratio(number, number - 1)
     variance = jnp.where(number == 1, jnp.inf, variance)
     is_defined = jnp.any(defined, axis=0)
-    mean, variance = (
-        jnp.where(arithmetic.widen(is_defined, mean), x, 0) for x in (mean, variance)
-    )
+    has_value = arithmetic.widen(is_defined, mean)
+    mean, variance = (jnp.where(has_value, part, 0) for part in (mean, variance))
     lists = PerList(mean, jnp.mean(weights, axis=0), is_defined, undefined)
     return SampledLabels(lists, variance)
 
@@ -263,12 +262,11 @@ def _exact(
     if undefined != "zero":
         squares = variance + values * values
         values, squares = (
-            x + chance if undefined == "one" else arithmetic.ratio(x, 1 - chance)
-            for x in (values, squares)
+            part + chance if undefined == "one" else arithmetic.ratio(part, 1 - chance)
+            for part in (values, squares)
         )
         variance = jnp.maximum(squares - values * values, 0)
     variance = jnp.where(jnp.isnan(values), jnp.nan, variance)
-    values, variance = (
-        jnp.where(arithmetic.widen(defined, values), x, 0) for x in (values, variance)
-    )
+    has_value = arithmetic.widen(defined, values)
+    values, variance = (jnp.where(has_value, part, 0) for part in (values, variance))
     return SampledLabels(PerList(values, lists.weights, defined, undefined), variance)

@@ -89,7 +89,7 @@ class Signature(str):
         """The long form: a field for every option."""
         head = self.partition("|")[0]
         _, *choices = self.fields.items()
-        return "|".join([head, *(f"{x}:{y}" for x, y in choices["@" in head :])])
+        return "|".join([head, *map(":".join, choices["@" in head :])])
 
 
 def signature(
@@ -156,8 +156,8 @@ def signature(
         if text != words[0] and (option, chosen[option]) != ("ties", "own"):
             chosen[option] = text
     defaults = _fields_of(metric.spec.bind((), {}))
-    differing = [f"{x}:{y}" for x, y in chosen.items() if y != defaults[x]]
-    return Signature("|".join([_head(metric), *differing, f"def:{DEFINITION}"]))
+    texts = [":".join(pair) for pair in chosen.items() if pair not in defaults.items()]
+    return Signature("|".join([_head(metric), *texts, f"def:{DEFINITION}"]))
 
 
 def from_signature(text: str) -> functools.partial[mean.Mean]:
@@ -195,14 +195,14 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
     # Nothing of the text may be lost, such as a definition that others have.
-    again = signature(bound, **{x: choices[x] for x in _CHOICES})
+    again = signature(bound, **{option: choices[option] for option in _CHOICES})
     for option, choice in again.fields.items():
         if (stated := choices.get(option, "none")) != choice:
             raise ValueError(
                 f"{option}:{stated} is a definition that the package does not have; with "
                 f"these options, it has {option}:{choice}"
             )
-    options = {x: y for x, y in bound.options if y != spec.options[x]}
+    options = dict(pair for pair in bound.options if pair not in spec.options.items())
     return functools.partial(NAMES[spec.name.lower()], **options)
 
 
@@ -226,28 +226,26 @@ def fields(text: str) -> dict[str, str]:
         raise TypeError(f"signature is {text!r}; pass a string")
     head, *parts = text.split("|")
     pairs = [part.partition(":")[::2] for part in parts]
-    choices = {x: y for x, y in pairs if x not in _FACTS}
+    choices = {option: choice for option, choice in pairs if option not in _FACTS}
     if choices.get("def") != DEFINITION:
         raise ValueError(
             f"{text!r} is of def:{choices.get('def', 'none')}, and the definitions of this "
             f"release are def:{DEFINITION}; CHANGELOG.md says what changed"
         )
     bound = binding.parse(head)
-    name, at, cutoffs = _head(bound).partition("@")
+    name, at, ks = _head(bound).partition("@")
     defaults = _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
     for option, _ in pairs:
         if option not in (*defaults, *_FACTS):
             raise ValueError(f"{text!r}: {option} is no choice or option of {name}")
-        if [x for x, _ in pairs].count(option) > 1:
+        if [word for word, _ in pairs].count(option) > 1:
             raise ValueError(f"{text!r} has {option} twice")
-    return (
-        {"metric": name} | ({bound.spec.at: cutoffs} if at else {}) | defaults | choices
-    )
+    return {"metric": name} | ({bound.spec.at: ks} if at else {}) | defaults | choices
 
 
 def _options_by_word(spec: Spec) -> dict[str, str]:
     """Returns the options of a metric, but for its cutoffs, by their words."""
-    return {_WORDS.get(x, x): x for x in spec.options if x != spec.at}
+    return {_WORDS.get(name, name): name for name in spec.options if name != spec.at}
 
 
 def _head(bound: Bound) -> str:
@@ -279,11 +277,12 @@ def _fields_of(bound: Bound) -> dict[str, str]:
 def _text(value: object) -> str:
     """Writes the value of an option as the names of metrics do, without `|`."""
     if isinstance(value, Bound):
-        defaults, name = value.spec.options, value.spec.name
-        options = [f"{x}={_text(y)}" for x, y in value.options if y != defaults[x]]
+        defaults, name = value.spec.options.items(), value.spec.name
+        changed = [pair for pair in value.options if pair not in defaults]
+        options = [f"{option}={_text(choice)}" for option, choice in changed]
         return _WORDS.get(name, name) + f"({','.join(options)})" * bool(options)
     if isinstance(value, tuple):
-        return f"({''.join(f'{_text(x)},' for x in value)})"
+        return f"({''.join(f'{_text(part)},' for part in value)})"
     if isinstance(value, float):
         return str(value).removesuffix(".0").replace("inf", "1e999")
     if isinstance(value, str) and not (value.isidentifier() and value.isascii()):
@@ -292,4 +291,4 @@ def _text(value: object) -> str:
         return str(value)
     if isinstance(value, gains.log_discount):
         return f"log_discount({_text(float(value.base))})"
-    return next((x for x, y in gains.FUNCTIONS.items() if y is value), "custom")
+    return next((name for name, fn in gains.FUNCTIONS.items() if fn is value), "custom")

@@ -177,9 +177,9 @@ def _by_name(name: str, annotation: object, default: object) -> inspect.Paramete
 
 
 # The parameters of metrics, for `help`: labels to key, then those that `rank` has too.
-_LISTS = [
-    _named(x) for x in inspect.signature(list_arguments.checked).parameters.values()
-][:-1]
+_LISTS = [*map(_named, inspect.signature(list_arguments.checked).parameters.values())][
+    :-1
+]
 _LIST_OPTIONS = [
     _by_name(name, reference.__forward_arg__, None)
     for name, reference in list_arguments.ListOptions.__annotations__.items()
@@ -194,8 +194,8 @@ def _signature(
     spec: Spec, parameters: Sequence[inspect.Parameter], returns: type
 ) -> inspect.Signature:
     """Returns the signature for `help`: these parameters, then the metric's options."""
-    _, *parameters_of_formula = inspect.signature(spec.formula).parameters.values()
-    options = [_by_name(x.name, x.annotation, x.default) for x in parameters_of_formula]
+    _, *taken = inspect.signature(spec.formula).parameters.values()
+    options = [_by_name(field.name, field.annotation, field.default) for field in taken]
     return inspect.Signature([*parameters, *options], return_annotation=returns)
 
 

@@ -216,8 +216,8 @@ def _count_each(
             lax.dynamic_slice_in_dim(level, slot, 1, -1) for level in target_levels
         ]
         numbers = [arithmetic.count(compare(levels, target)) for compare in comparisons]
-        of_slot = zip(numbers, counts, strict=True)
-        return [jnp.where(slots == slot, x[..., None], y) for x, y in of_slot], None
+        of_slot, is_slot = zip(numbers, counts, strict=True), slots == slot
+        return [jnp.where(is_slot, new[..., None], old) for new, old in of_slot], None
 
     if not target_levels[0].shape[-1]:  # a loop would still trace an item
         return [jnp.zeros_like(target_levels[0], jnp.int32) for _ in comparisons]

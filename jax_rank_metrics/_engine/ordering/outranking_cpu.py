@@ -70,7 +70,7 @@ def count_in_parts(
         sums = lax.fori_loop(0, num_targets, add_target, zeros)
         digits = [sums >> digit * number for number in range(len(counts))]
         mask = (1 << digit) - 1
-        return [x + (y & mask) for x, y in zip(counts, digits, strict=True)]
+        return [old + (digit & mask) for old, digit in zip(counts, digits, strict=True)]
 
     zeros = jnp.zeros(shape, jnp.int32)
     zeros = meshes.match_varying(zeros, (num_targets, target_levels, levels))

@@ -101,9 +101,9 @@ class BestSoFar(NamedTuple):
 
     def _dropped_if_last(self, key: jax.Array) -> Any:
         """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
-        is_last = (key == _last_key(self.best))[..., 0]
+        tied = (key == _last_key(self.best))[..., 0]
         return jax.tree.map(
-            lambda x: jnp.where(arithmetic.widen(is_last, x), x, 0), self.dropped
+            lambda leaf: jnp.where(arithmetic.widen(tied, leaf), leaf, 0), self.dropped
         )
 
     def _top_indices(

@@ -84,32 +84,32 @@ def count_smaller(
     def step(state):
         bit, permuted_level, counts, bounds = state
         lacks_bit = ((permuted_level >> bit) & 1) == 0
-        num_lacking_through = arithmetic.cumulative_count(lacks_bit)
-        num_lacking = num_lacking_through[..., -1:]
+        lacking_so_far = arithmetic.cumulative_count(lacks_bit)
+        num_lacking = lacking_so_far[..., -1:]
         # Count the items before each bound that lack the bit, and those that have it.
         num_lacking_before = [
             jnp.where(
-                x > 0, arithmetic.take(num_lacking_through, jnp.maximum(x - 1, 0)), 0
+                bound > 0, arithmetic.take(lacking_so_far, jnp.maximum(bound - 1, 0)), 0
             )
-            for x in bounds
+            for bound in bounds
         ]
         num_having_before = [
-            x - y for x, y in zip(bounds, num_lacking_before, strict=True)
+            bound - lack for bound, lack in zip(bounds, num_lacking_before, strict=True)
         ]
         item_lacks_bit = ((level >> bit) & 1) == 0
         counts = [
-            count + jnp.where(item_lacks_bit, x - num_having_before[0], 0)
-            for count, x in zip(counts, num_having_before[1:], strict=True)
+            count + jnp.where(item_lacks_bit, having - num_having_before[0], 0)
+            for count, having in zip(counts, num_having_before[1:], strict=True)
         ]
         bounds = [
-            jnp.where(item_lacks_bit, x, num_lacking + y)
-            for x, y in zip(num_lacking_before, num_having_before, strict=True)
+            jnp.where(item_lacks_bit, lack, num_lacking + having)
+            for lack, having in zip(num_lacking_before, num_having_before, strict=True)
         ]
         slots = arithmetic.iota(permuted_level)
         target = jnp.where(
             lacks_bit,
-            num_lacking_through - 1,
-            num_lacking + slots - num_lacking_through,
+            lacking_so_far - 1,
+            num_lacking + slots - lacking_so_far,
         )
         permuted_level = arithmetic.put(permuted_level, target, permuted_level)
         return bit - 1, permuted_level, counts, bounds

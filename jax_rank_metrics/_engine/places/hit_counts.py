@@ -20,7 +20,7 @@ def reaches_hits(place: Place, k: types.Cut, needed: jax.Array) -> jax.Array:
     is_last = (missing > 0) & (missing <= hits_tied)
     # Elsewhere, one item that is drawn for certain.
     counts = (missing, hits_tied, place.within(k), place.tied)
-    missing, hits, drawn, size = [jnp.where(is_last, x, 1)[None] for x in counts]
+    missing, hits, drawn, size = [jnp.where(is_last, part, 1)[None] for part in counts]
     # Of `size` items, the ranks up to k draw some, which hold a hypergeometric number n of
     # its hits. A sum from one end, or logarithms of factorials, would lose all digits.
     spare = size - hits - drawn  # fewer than 0 where some hits must be drawn

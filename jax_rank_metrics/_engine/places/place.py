@@ -299,7 +299,7 @@ def _read(prefix: _Pair, ranks: jax.Array | int) -> _Pair:
 
 def _difference(upper: _Pair, lower: _Pair) -> jax.Array:
     """Subtracts floats in two parts; the difference is rounded once."""
-    high, low = (x - y for x, y in zip(upper, lower, strict=True))
+    high, low = (above - below for above, below in zip(upper, lower, strict=True))
     return jnp.asarray(high) + low
 
 

@@ -48,8 +48,8 @@ class Amount(NamedTuple):
     @property
     def addends(self) -> jax.Array:
         """The terms of sums over items: bools as int32, and numbers as they are."""
-        x = self.of_items
-        return x.astype(jnp.int32) if x.dtype == jnp.bool_ else x
+        amounts = self.of_items
+        return amounts.astype(jnp.int32) if amounts.dtype == jnp.bool_ else amounts
 
 
 def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:

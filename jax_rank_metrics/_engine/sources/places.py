@@ -196,9 +196,9 @@ def _known_of(
         if not inputs.is_readable(array):
             return None, MAX_RANKS[-1], False
     host_arrays: Sequence[np.ndarray | None] = jax.device_get(arrays)
-    labels, mask, retrieved, *numbers = host_arrays
+    labels, mask, retrieved, *ints = host_arrays
     # int64, in which the sum of two int32 does not overflow.
-    start, size, length = (x.astype(np.int64) for x in numbers if x is not None)
+    start, size, length = (part.astype(np.int64) for part in ints if part is not None)
     assert labels is not None
     has_rank = labels >= 0
     for flags in (mask, retrieved):

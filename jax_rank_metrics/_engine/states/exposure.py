@@ -165,9 +165,9 @@ class Exposure(State):
 
 
 @jax.jit
-def _if_known(state: Exposure, x: jax.Array) -> jax.Array:
+def _if_known(state: Exposure, number: jax.Array) -> jax.Array:
     """Returns NaN in the place of a number if a list was not ranked."""
-    return jnp.where(jnp.any(state.tally[..., 2:] > 0, axis=-1), jnp.nan, x)
+    return jnp.where(jnp.any(state.tally[..., 2:] > 0, axis=-1), jnp.nan, number)
 
 
 def _floats(counts: jax.Array) -> jax.Array:

@@ -72,7 +72,7 @@ class GroupExposure(State):
             lists: Values `[*lists, 4·groups]`, in the order of `AMOUNTS`.
         """
         mean = lists.mean("zero")
-        sums = jax.tree.map(lambda x: x.reshape(len(AMOUNTS), -1), mean.sum_wv)
+        sums = jax.tree.map(lambda leaf: leaf.reshape(len(AMOUNTS), -1), mean.sum_wv)
         return cls(sums, mean.counts)
 
     def amounts(self) -> dict[str, jax.Array]:

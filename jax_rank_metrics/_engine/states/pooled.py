@@ -153,7 +153,7 @@ def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Arr
 
     # One product for each, since compilers then never store the wide matrix of all.
     products = map(product, jnp.unstack(columns, axis=-1))
-    return jnp.stack([x.reshape(-1) for x in products], axis=-1)
+    return jnp.stack([column.reshape(-1) for column in products], axis=-1)
 
 
 P = TypeVar("P", bound="Pooled")
@@ -348,15 +348,15 @@ def _sum(x: jax.Array) -> jax.Array:
 
 
 @jax.jit
-def _totals(x: FloatPair) -> FloatPair:
+def _totals(pair: FloatPair) -> FloatPair:
     """Sums both classes over the bins, `[2]`."""
-    total = sums([x], (x.high.ndim - 1,))
+    total = sums([pair], (pair.high.ndim - 1,))
     return jax.tree.map(lambda leaf: leaf[0], total)
 
 
-def _sums_above(x: FloatPair) -> FloatPair:
+def _sums_above(pair: FloatPair) -> FloatPair:
     """Sums both classes over the bins before each bin, `[2, bins]`."""
-    axis = x.high.ndim - 1
+    axis = pair.high.ndim - 1
 
     def double(step: jax.Array, total: FloatPair) -> FloatPair:
         # So far a sum reaches over 2^step bins.
@@ -365,8 +365,8 @@ def _sums_above(x: FloatPair) -> FloatPair:
             lambda leaf: arithmetic.delayed(leaf, by, axis), total
         )
 
-    before = jax.tree.map(lambda leaf: arithmetic.shifted(leaf, 1), x)
-    return lax.fori_loop(0, (x.high.shape[-1] - 1).bit_length(), double, before)
+    before = jax.tree.map(lambda leaf: arithmetic.shifted(leaf, 1), pair)
+    return lax.fori_loop(0, (pair.high.shape[-1] - 1).bit_length(), double, before)
 
 
 @jax.jit

@@ -136,9 +136,9 @@ def is_wide(tree: object) -> bool:
     return wide and not any(isinstance(leaf, Tracer) for leaf in leaves)
 
 
-def is_readable(x: object) -> bool:
+def is_readable(leaf: object) -> bool:
     """Whether the numbers of an array are known on this host, as those of NumPy are."""
-    return not isinstance(x, Tracer) and getattr(x, "is_fully_addressable", True)
+    return not isinstance(leaf, Tracer) and getattr(leaf, "is_fully_addressable", True)
 
 
 def _narrowed(name: str, value: jax.Array) -> jax.Array:

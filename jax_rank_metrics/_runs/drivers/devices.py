@@ -294,9 +294,9 @@ def _checked_names(name: str, axes: types.AxisNames | None) -> tuple[str, ...]:
     return names
 
 
-def is_global(x: object) -> TypeGuard[jax.Array]:
+def is_global(value: object) -> TypeGuard[jax.Array]:
     """Whether this is an array that lies on several devices."""
-    return isinstance(x, jax.Array) and len(x.sharding.device_set) > 1
+    return isinstance(value, jax.Array) and len(value.sharding.device_set) > 1
 
 
 def _is_cut(argument: Argument) -> bool:

@@ -215,7 +215,7 @@ class Joined:
         lists = {bound.name: lists[bound.name] for bound in bounds}
         if weights is None:
             return lists
-        return {name: per_list.weighed_by(x, weights) for name, x in lists.items()}
+        return {name: per_list.weighed_by(lists[name], weights) for name in lists}
 
     def evaluate(
         self,
@@ -277,8 +277,8 @@ class Joined:
         bounds = bind_all(metrics)
         states, lists = self._evaluate(bounds, undefined, list_weights)
         # Of no metric with a threshold, 0: nothing lies below it.
-        options = [dict(bound.options) for bound in bounds]
-        threshold = max((x.get("relevance_threshold") or 0 for x in options), default=0)
+        levels = [dict(bound.options).get("relevance_threshold") for bound in bounds]
+        threshold = max((level or 0 for level in levels), default=0)
         remarks = self.remarks_at(threshold)
         if any(map(self.reads_hash, bounds)):
             documents: Any = lists_of_joined(self, threshold, bounds)
@@ -579,7 +579,7 @@ def measure_places(
                 return {}
         reading = _program()(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
         reading, size = jax.device_get(reading), len(block.indices)
-        parts.append(jax.tree.map(lambda x, size=size: x[:size], reading))
+        parts.append(jax.tree.map(lambda leaf, size=size: leaf[:size], reading))
         indices.append(block.indices)
     order = np.concatenate(indices)
 
