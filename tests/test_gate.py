@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
-from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, verdicts
+from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, exit_codes
 from jax_rank_metrics._values.intervals import student_quantiles
 from jax_rank_metrics._verdicts.inference.p_values import holm, student_p
 from jax_rank_metrics._verdicts.inference.weighted_means import Summary
@@ -131,14 +131,14 @@ def test_error_rates(rng):
         (-0.1, 0.1, NOT_WORSE, 0.03, 0.07),
         (0, margin, NOT_WORSE, 0.88, 0.92),
     ):
-        codes = verdicts(of_normal(noise + shift), limit, 0.05)
+        codes = exit_codes(of_normal(noise + shift), limit, 0.05)
         assert least <= np.mean(codes == code) <= most, (shift, code)
 
 
 def test_worse_is_by_holm(rng):
     """Metrics share alpha as Holm's method does, and none is both worse and not."""
     x = rng.normal(-0.3, 1, size=(50, 4, 200))
-    codes = verdicts(of_normal(x), 0.05, 0.05)
+    codes = exit_codes(of_normal(x), 0.05, 0.05)
     summary = Summary.of(x.reshape(50, -1) + 0.05, np.ones((50, 800)))
     p = student_p(*summary[:3], "less").reshape(4, 200)
     expected = np.stack([holm(p[:, i]) for i in range(200)], 1) <= 0.05

@@ -12,7 +12,7 @@ from marks import long
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ground import one_off
-from jax_rank_metrics._ground.inputs.padding import make_blocks
+from jax_rank_metrics._ground.inputs.padding import padded_blocks
 
 OPTIONS = [
     {"ties": ties, "depth": depth, "missing": missing}
@@ -302,7 +302,7 @@ def test_blocks_hold_every_list_once(rng):
     starts = np.concatenate([[0], np.cumsum(lengths)])
     values = rng.integers(1, 9, starts[-1])
     seen = []
-    for block in make_blocks(starts):
+    for block in padded_blocks(starts):
         lists, width = block.exists.shape
         assert lists == {64: 1024, 256: 64, 4096: 64, 65536: 16}[width]
         items, weights = block.items(values), block.per_list(lengths)

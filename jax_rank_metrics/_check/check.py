@@ -197,7 +197,7 @@ def _check_labels(
     (of_lists if per_list else of_items)["weights"] = raw_weights
     inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
     labels, mask = inputs.item_arrays("labels", raw_labels, raw_mask)
-    segment_ids, num_segments = inputs.segments(labels, *packing)
+    segment_ids, num_segments = inputs.read_segments(labels, *packing)
     item_weights, list_weights = inputs.weights_for(
         labels, raw_weights, None, num_segments
     )

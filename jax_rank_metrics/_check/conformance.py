@@ -254,7 +254,8 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
         # The function may have other defaults; a whole list is one without `k`.
         values, named = defaults | test, defaults.keys() & signature.parameters.keys()
         named |= {name for name in defaults if values[name] != defaults[name]}
-        at = {name: values[name] for name in named if values[name] is not None}
+        chosen = [name for name in defaults if name in named]
+        at = {name: values[name] for name in chosen if values[name] is not None}
         try:
             signature.bind(*arguments, **at)
         except TypeError:

@@ -33,7 +33,7 @@ NOTE = (
 MOVES = "Queries that decided; missed: relevant documents that fell, gained: that rose"
 
 
-def verdicts(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.ndarray:
+def exit_codes(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.ndarray:
     """Returns the exit code of each metric, `[metrics, …]`.
 
     A metric is not worse if its lower bound lies above −margin: all have to pass, and
@@ -125,7 +125,7 @@ def gate(options: arguments.CommandOptions) -> int:
         )
     needed: Any = power.lists_needed(differences, margin, POWER, **plan)
     shares: Any = power.power_at(differences, margin, 1 - alpha)
-    codes = verdicts(bounds, margin, alpha).tolist()
+    codes = exit_codes(bounds, margin, alpha).tolist()
     findings: list[dict[str, Any]] = []
     parts = lowers, codes, tests(alpha), intervals(alpha).tolist()
     for label, code, test, ends in zip(*parts, strict=True):

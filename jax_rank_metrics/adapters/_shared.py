@@ -133,7 +133,7 @@ def evaluate_lists(
         options: The other arguments, none of which comes with a batch.
     """
     states = empty(metrics)
-    for block in padding.make_blocks(starts):
+    for block in padding.padded_blocks(starts):
         arrays = {name: block.items(values) for name, values in items.items()}
         arrays |= {name: block.per_list(values) for name, values in per_list.items()}
         batch = evaluate(metrics, mask=block.exists, **arrays, **options)

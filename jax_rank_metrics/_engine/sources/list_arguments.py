@@ -94,7 +94,7 @@ def checked(
     labels, mask = inputs.item_arrays("labels", labels, mask)
     scores = inputs.real("scores", scores)
     inputs.same_shape("scores", scores, "labels", labels.shape)
-    segment_ids, num_segments = inputs.segments(
+    segment_ids, num_segments = inputs.read_segments(
         labels, options.get("segment_ids"), options.get("num_segments")
     )
     weights, list_weights = inputs.weights_for(

@@ -49,9 +49,9 @@ from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
 from jax_rank_metrics._ground.inputs.items import item_groups as item_groups
 from jax_rank_metrics._ground.inputs.items import item_mask as item_mask
 from jax_rank_metrics._ground.inputs.items import per_list as per_list
+from jax_rank_metrics._ground.inputs.items import read_segments as read_segments
 from jax_rank_metrics._ground.inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._ground.inputs.items import repeated as repeated
-from jax_rank_metrics._ground.inputs.items import segments as segments
 from jax_rank_metrics._ground.inputs.items import weights_for as weights_for
 from jax_rank_metrics._ground.inputs.items import whole_numbers as whole_numbers
 from jax_rank_metrics._ground.inputs.items import without_lists as without_lists
@@ -68,12 +68,12 @@ from jax_rank_metrics._ground.inputs.libraries import is_pandas_frame as is_pand
 from jax_rank_metrics._ground.inputs.libraries import is_series as is_series
 from jax_rank_metrics._ground.inputs.libraries import is_sparse as is_sparse
 from jax_rank_metrics._ground.inputs.libraries import key_of_ids as key_of_ids
-from jax_rank_metrics._ground.inputs.libraries import (
-    labels_and_values as labels_and_values,
-)
 from jax_rank_metrics._ground.inputs.libraries import list_columns as list_columns
 from jax_rank_metrics._ground.inputs.libraries import named as named
 from jax_rank_metrics._ground.inputs.libraries import parts_of_tasks as parts_of_tasks
+from jax_rank_metrics._ground.inputs.libraries import (
+    read_labelled as read_labelled,
+)
 from jax_rank_metrics._ground.inputs.libraries import refuse_masked as refuse_masked
 from jax_rank_metrics._ground.inputs.libraries import (
     refuse_other_order as refuse_other_order,

@@ -108,7 +108,7 @@ def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array
     return array
 
 
-def segments(
+def read_segments(
     labels: jax.Array, segment_ids: object, num_segments: object
 ) -> tuple[jax.Array | None, int | None]:
     """Returns the segment ids of packed items and the number of lists.

@@ -347,7 +347,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     return values[[slots[key] for key in listed]]
 
 
-def labels_and_values(name: str, value: Any) -> tuple[Any, np.ndarray]:
+def read_labelled(name: str, value: Any) -> tuple[Any, np.ndarray]:
     """Returns the ids of lists in a Series or a frame, and the values beside them."""
     labels, values = _parts(name, value, _LISTS)
     return (range(len(values)) if labels is None else labels), values

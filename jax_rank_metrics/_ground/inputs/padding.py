@@ -409,7 +409,7 @@ class ListBlock(NamedTuple):
         return padded
 
 
-def make_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
+def padded_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
     """Divides lists into blocks of a few shapes, the narrow lists first.
 
     A jitted function is compiled for every shape that it meets. Blocks have the width 64,

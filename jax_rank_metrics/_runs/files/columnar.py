@@ -232,7 +232,7 @@ def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
         start = file.read(len(sources.ZSTD))
         file.seek(0)
         if sources.is_packed(source, start):
-            file = io.BytesIO(sources.unpacked(source, file.read()))
+            file = io.BytesIO(sources.decompressed(source, file.read()))
         try:
             names = [*pl.read_parquet_schema(file)]
             file.seek(0)

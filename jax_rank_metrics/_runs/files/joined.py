@@ -569,7 +569,7 @@ def measure_places(
     of_lists = places.num_retrieved, list_weights
     parts: list[Reading] = []
     indices: list[np.ndarray] = []
-    for block in padding.make_blocks(places.starts):
+    for block in padding.padded_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
         documents = jax.device_put((block.exists, *arrays))
         if not parts:  # What a metric asks for does not depend on the shape of a block.

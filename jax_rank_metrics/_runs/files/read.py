@@ -214,7 +214,7 @@ def read(
         parsed = columnar.parquet(source, choose)
     else:
         with source.open() as file:
-            data = sources.unpacked(source, file.read()).removeprefix(sources.BOM)
+            data = sources.decompressed(source, file.read()).removeprefix(sources.BOM)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format == "tsv" and may_lack_names:

@@ -72,7 +72,7 @@ def is_packed(source: Source, start: bytes) -> bool:
     return has_extension or start.startswith((GZIP, ZSTD))
 
 
-def unpacked(source: Source, data: bytes) -> bytes:
+def decompressed(source: Source, data: bytes) -> bytes:
     """Returns the content of a file from its bytes, which may be packed.
 
     Raises:

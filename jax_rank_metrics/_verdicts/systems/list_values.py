@@ -160,7 +160,7 @@ class ListValues:
         """
         # Numbers of lists are ids where values have none, also in a Series.
         if inputs.is_series(clusters) or inputs.is_frame(clusters):
-            names, of_names = inputs.labels_and_values("clusters", clusters)
+            names, of_names = inputs.read_labelled("clusters", clusters)
             names = checked_ids("clusters", names, len(of_names))
             clusters = dict(zip(names, of_names.tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
