@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import jax_rank_metrics._engine.formulas  # registers the metrics  # noqa: F401
 from jax_rank_metrics._engine.metrics import metric as metric_module
 from jax_rank_metrics._names import facts
 

@@ -1,7 +1,6 @@
 """Long lists, which are ranked and summed in other ways than short ones."""
 
 import functools
-import importlib
 
 import jax
 import numpy as np
@@ -14,8 +13,6 @@ from jax_rank_metrics._engine.ordering import sort_cpu
 from jax_rank_metrics._engine.ranking import data_of
 from jax_rank_metrics._engine.sources import few_relevant
 from jax_rank_metrics._ground import arithmetic
-
-sources_rank = importlib.import_module("jax_rank_metrics._engine.sources.rank")
 
 
 def draw(rng, items, lists=3):
@@ -72,7 +69,7 @@ def test_few_relevant_items_are_counted(rng, monkeypatch):
         return rank_few(*args)
 
     rank_few = few_relevant.rank_few
-    monkeypatch.setattr(sources_rank, "rank_few", rank)
+    monkeypatch.setattr(few_relevant, "rank_few", rank)
     names = ("map", "ndcg")
     actual = jrm.evaluate(names, *arrays)
     assert counted
