@@ -261,3 +261,16 @@ def test_lower_is_better():
         result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
         assert result["latency"].wins == 4
     assert jrm.compare(bad, good, lower=True).only.wins == 4
+
+
+def test_lists_that_one_run_leaves_out_are_named():
+    """The message has the query and the cure, which makes the runs comparable."""
+    qrels = {x: {"d": 1} for x in "xyz"}
+    run = {x: {"d": 1.0, "e": 0.5} for x in "xy"}
+    some = jrm.join(qrels, run, missing="skip").evaluation("mrr")
+    whole = jrm.join(qrels, run | {"z": {"e": 1.0}}).evaluation("mrr")
+    text = "list 'z' has weight 1 in a.* and 0 in b.* 1 lists have other weights: .*missing='zero'"
+    with pytest.raises(ValueError, match=text):
+        jrm.compare(whole, some)
+    zero = jrm.join(qrels, run, missing="zero").evaluation("mrr")
+    assert jrm.compare(whole, zero, test="t").only.ties == 3

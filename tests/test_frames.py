@@ -62,7 +62,10 @@ def test_evaluations():
 
 @pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
 def test_undefined_lists_are_read_again(undefined):
-    """NaN is undefined to all that read frames, as it was; also from CSV and parquet."""
+    """NaN counts as `undefined` says to all that read frames, and raises without it.
+
+    It comes from CSV and parquet, too.
+    """
     a = {"mrr": lists_of([0.5, 0, 1], defined=[1, 0, 1]), "p@1,5": LISTS["recall@1,5"]}
     b = {x: lists_of(np.asarray(y.values)[::-1] ** 2) for x, y in a.items()}
     frames = [jrm.to_frame(x) for x in (a, b)]
@@ -79,9 +82,29 @@ def test_undefined_lists_are_read_again(undefined):
         people = jrm.prediction_powered(*of_people, undefined=undefined)["mrr"]
         board = jrm.leaderboard(systems, metric="mrr", samples=9, undefined=undefined)
         compared = jrm.compare(a, b, undefined=undefined)
-        means = [y for x in jrm.table(systems).splitlines()[2:] for y in x.split()]
+        means = [
+            y
+            for x in jrm.table(systems, undefined=undefined).splitlines()[2:]
+            for y in x.split()
+        ]
         return [(x.difference, x.p) for x in compared], str(board), means, str(people)
 
+    if undefined is None:
+        for wrong in (
+            frames[0],
+            frames[0]["mrr"],
+            pl.from_pandas(frames[0].reset_index()),
+        ):
+            for call in (
+                lambda x: jrm.compare(x, x),
+                lambda x: jrm.leaderboard({"a": x, "b": x}, metric="mrr"),
+                lambda x: jrm.table({"a": x} if hasattr(x, "columns") else {"mrr": x}),
+                lambda x: jrm.Systems({"a": x, "b": x}),
+                lambda x: jrm.Seeds([x, x]),
+            ):
+                with pytest.raises(ValueError, match=r"at list 1 \(1 of 3\); say what"):
+                    call(wrong)
+        return
     (differences, *texts) = results(a, b)
     for forms in (
         frames,

@@ -282,3 +282,21 @@ def test_axes_without_ids():
     y, s = frame["y"], frame["s"]
     expected = jrm.ndcg(y.to_numpy(), s.to_numpy()).compute()
     assert jrm.ndcg(y, s).compute() == expected == jrm.ndcg(y, s.to_numpy()).compute()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", object])
+def test_a_boolean_series_selects_lists_by_label(dtype):
+    """In any order; labels that are no numbers of lists raise, and arrays go by position."""
+    lists = lists_of([0.5, 0.25, 1.0])
+    kept = pandas.Series([True, False, True], index=[2, 0, 1], dtype=dtype)
+    assert lists[kept].values.tolist() == [0.25, 1]
+    named = kept.set_axis([*"abc"])
+    with pytest.raises(ValueError, match=r"index has the labels .* index.to_numpy\(\)"):
+        lists[named]
+    some = pandas.Series([True, True, True], index=[0, 1, 7], dtype=dtype)
+    with pytest.raises(
+        ValueError, match=r"labels 0, 1, 7, without 2 \(1\), which are not"
+    ):
+        lists[some]
+    assert lists[named.to_numpy(bool)].values.tolist() == [0.5, 1]
+    assert lists[pandas.Series([2, 0], index=[7, 8])].values.tolist() == [1, 0.5]

@@ -337,3 +337,45 @@ def test_labels_that_do_not_fit_are_turned_or_smaller(ax):
     sizes = [x.get_yticklabels()[0].get_fontsize() for x in (ax, higher)]
     assert sizes[0] < sizes[1]
     plt.close()
+
+
+def test_groups_meet_by_name():
+    """Each group has its own mean under its name, in the order of `names` or first run."""
+    turned = dict(reversed(BY_USERS.items()))
+    drawn = []
+    for states, names in (
+        (BY_USERS, ["warm", True]),
+        (turned, None),
+        ({"a": turned, "b": BY_USERS}, None),
+        ({"a": BY_USERS, "b": turned}, ["warm", "True"]),
+    ):
+        ax = plt.figure().gca()
+        plots.by_group(states, names, metric="p@5", ax=ax)
+        ticks = [x.get_text().split("\n")[0] for x in ax.get_xticklabels()]
+        drawn.append((ticks, [line.get_ydata().tolist() for line in ax.lines][0]))
+    assert drawn == [(["warm", "True"], drawn[0][1])] * 4 and drawn[0][1] == [0.5, 1]
+    wrong = {"warm": BY_USERS["warm"], "cold": BY_USERS[True]}
+    for states, names, text in (
+        (
+            BY_USERS,
+            ["warm", "cold"],
+            "states has the groups 'True', 'warm', and the names are 'warm', 'cold'",
+        ),
+        (
+            BY_USERS,
+            ["warm"],
+            "the names are 'warm'; pass the same groups, in any order",
+        ),
+        (
+            {"a": BY_USERS, "b": wrong},
+            None,
+            "run 'b' has the groups 'warm', 'cold', and the first run has",
+        ),
+        (
+            by_group(),
+            ["x", "y"],
+            "run 'a' has the groups '0', '1', '2', and the names are 'x', 'y'",
+        ),
+    ):
+        with pytest.raises(ValueError, match=text):
+            plots.by_group(states, names, metric="mrr", ax=plt.figure().gca())

@@ -3,10 +3,12 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
 
 import jax_rank_metrics as jrm
 
+pd, pl = LateImport("pandas"), LateImport("polars")
 X = np.linspace(0, 1, 12) ** 2
 SIDES = {"old": X, "new": X[::-1] + 0.1, "odd": np.sqrt(X)}
 RUNS = {name: {"mrr": x, "p@1,5": np.stack([x, x], 1)} for name, x in SIDES.items()}
@@ -128,3 +130,93 @@ def test_values_are_read_at_once():
     boots = {x: jrm.bootstrap(y, jnp.arange(12), samples=20) for x, y in lists.items()}
     board = jrm.leaderboard(jrm.Systems(boots), samples=50)
     assert board.to_dict() == jrm.leaderboard(boots, samples=50).to_dict()
+
+
+def forms_of(values):
+    """Values of lists q0, q1, …, of which some are None, in the forms that people have."""
+    ids = [f"q{i}" for i in range(len(values))]
+    columns = {"list": ids, "mrr": values}
+    nan = [np.nan if x is None else x for x in values]
+    series = pd.Series(values, ids, object)
+    return {
+        "object": series,
+        "floats": pd.Series(nan, ids),
+        "nullable": series.astype("Float64"),
+        "NA": series.where(series.notna(), pd.NA),
+        "NaT": series.where(series.notna(), pd.NaT),
+        "frame": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "lazy": pl.DataFrame(columns).lazy(),
+        "dict": dict(zip(ids, values, strict=True)),
+        "dict-of-NaN": dict(zip(ids, nan, strict=True)),
+    }
+
+
+MISSING = [0.5, None, 0.25, 1.0, 0.75, None, 0.0, 0.5]
+WHOLE = [0.4, 0.9, 0.5, 0.9, 0.8, 0.1, 0.3, 0.6]
+FORMS = "object floats nullable NA NaT frame polars lazy dict dict-of-NaN".split()
+
+
+@pytest.mark.parametrize("form", [*FORMS, "array", "list"])
+def test_missing_values_are_no_zeros(form):
+    """They raise with their lists, or count as the caller says, in each library."""
+    unnamed = {"array": np.array(MISSING, float), "list": MISSING}
+    a = unnamed[form] if form in unnamed else forms_of(MISSING)[form]
+    b = WHOLE if form in unnamed else forms_of(WHOLE)[form]
+    systems, name = {"a": a, "b": b}, "1, 5" if form in unnamed else "'q1', 'q5'"
+    of_table = systems if form in ("frame", "polars", "lazy") else {"a": {"mrr": a}}
+    # Of dicts, None has the error of all that is no number.
+    text = rf"not finite, at lists {name} \(2 of 8\); "
+    text = r"'q1'\] is None; pass a number for a list, or " if form == "dict" else text
+    for call in (
+        lambda how: jrm.compare(a, b, test="t", **how)[0].difference,
+        lambda how: jrm.compare(systems, test="t", **how)[0].difference,
+        lambda how: jrm.leaderboard(systems, samples=9, **how).means.tolist(),
+        lambda how: jrm.table(of_table, **how),
+        lambda how: jrm.table(jrm.Systems(of_table, **how)),
+        lambda how: repr(jrm.Seeds([a, b], **how)),
+    ):
+        with pytest.raises(
+            (ValueError, TypeError),
+            match=f"{text}say what they count as: undefined='skip'",
+        ):
+            call({})
+        results = [str(call({"undefined": how})) for how in ("skip", "zero", "one")]
+        assert len({*results}) == 3 - ("nothing" in results[0])
+    skipped = jrm.compare(a, b, test="t", undefined="skip")[0]
+    kept = [i for i, x in enumerate(MISSING) if x is not None]
+    expected = np.mean([WHOLE[i] - MISSING[i] for i in kept])
+    assert skipped.difference == pytest.approx(expected)
+    assert (skipped.lists, skipped.undefined) == (6, 2) and "2 undefined" in repr(
+        skipped
+    )
+    for plan in (jrm.minimum_detectable, lambda x: jrm.lists_needed(x, 0.1)):
+        with pytest.raises(
+            (ValueError, TypeError), match=rf"{text}pass the lists .* \.dropna\(\)"
+        ):
+            plan(a)
+        if hasattr(a, "dropna"):
+            plan(a.dropna())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_people_have_not_labelled(form):
+    """A value that is missing is a list of the judge alone, and the judge has to have all."""
+    people, judge = forms_of(MISSING)[form], forms_of(WHOLE)[form]
+    kept = {f"q{i}": x for i, x in enumerate(MISSING) if x is not None}
+    of_judge = forms_of(WHOLE)["dict"]
+    expected = jrm.prediction_powered(kept, of_judge)
+    result = jrm.prediction_powered(people, judge)
+    result = result if not isinstance(result, dict) else result["mrr"]
+    assert result == expected and (result.lists, result.other_lists) == (6, 2)
+    if form == "dict":  # where one side has no value, nor has the difference
+        side, judges = {x: of_judge[x] for x in kept}, (of_judge, judge)
+        some = jrm.compare(people, of_judge, judge=judges)
+        assert repr(some) == repr(jrm.compare(kept, side, judge=judges))
+    with pytest.raises(
+        (ValueError, TypeError), match="judge.*'q1'.*say what they count"
+    ):
+        jrm.prediction_powered(judge, people)
+    zero = jrm.prediction_powered(people, judge, undefined="zero")
+    zero = zero if not isinstance(zero, dict) else zero["mrr"]
+    assert (zero.lists, zero.undefined, zero.other_lists) == (8, 2, 0)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from per_lists import lists_of, mean_of, state_of
+from per_lists import evaluation_of, lists_of, mean_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -241,6 +241,46 @@ def test_values_of_lists_are_averaged():
     text = jrm.table(counts)
     assert "0.400" in text and "; 0 to 2 lists, 0 to 1 undefined;" in text
     assert "[-inf, inf]" in text  # of one list there is no interval
+
+
+def test_lists_that_are_left_out_are_others():
+    """No mean is the best beside one of other lists, by their weights or by "skip"."""
+    whole = {"mrr": lists_of([0.5, 0.25, 0.75])}
+    for some in (
+        lists_of([0.5, 0.5, 0.5], [1, 1, 0]),
+        dataclasses.replace(
+            lists_of([0.5, 0.5, 0], defined=[1, 1, 0]), undefined="skip"
+        ),
+    ):
+        for runs in (
+            {"a": whole, "b": {"mrr": some}},
+            {"a": {"mrr": some}, "b": whole},
+        ):
+            text = jrm.table({"a": runs["a"], "b": runs["b"]})
+            assert "different lists" in text and "*" not in text
+            if some.undefined == "zero":
+                named = {x: evaluation_of(y, users=[*"xyz"]) for x, y in runs.items()}
+                assert "different lists" in jrm.table(named)
+        same = {"a": {"mrr": some}, "b": {"mrr": some}}
+        assert "best is *" in jrm.table(same)
+
+
+def test_means_without_intervals():
+    """Every format has the means and marks alone; CSV keeps all numbers."""
+    runs = {
+        x: {"mrr": lists_of(y)} for x, y in {"a": [0.5, 0.25], "b": [1, 0.5]}.items()
+    }
+    text = jrm.table(runs, intervals=False)
+    assert text.splitlines()[2:4] == ["a    0.375", "b    0.750*"]
+    assert "interval" not in text and "Mean; 2 lists" in text
+    for format in ("markdown", "latex", "html"):
+        assert (
+            "[" not in jrm.table(runs, intervals=False, format=format).split("Mean")[0]
+        )
+    of_csv = [jrm.table(runs, format="csv", intervals=x) for x in (True, False)]
+    assert of_csv[0] == of_csv[1]
+    with pytest.raises(ValueError, match="intervals=False is for the results of runs"):
+        jrm.table(jrm.compare(runs, test="t"), intervals=False)
 
 
 def test_geometric_means_of_values():

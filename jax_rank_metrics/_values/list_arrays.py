@@ -65,9 +65,9 @@ class ListArrays:
     def __getitem__(self: A, index: Any) -> A:
         """Selects lists."""
         index = index if isinstance(index, tuple) else (index,)
-        index = tuple(
-            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
-        )
+        # Beyond the axes of lists, as of an ellipsis, there is no number of lists.
+        counts = (*self._list_shape, *(0 for _ in index))
+        index = tuple(map(_read_index, index, counts))
         if not any(isinstance(i, Tracer) for i in index):
             # Out of bounds, JAX would return the last list; NumPy raises.
             np.broadcast_to(False, self._list_shape)[index]
@@ -91,6 +91,17 @@ class ListArrays:
     def _whole_arrays(self) -> tuple[Array, Array, Array]:
         # JAX does not select from the parts that explicit mesh axes cut.
         return shards.gathered((self.values, self.weights, self.defined))
+
+
+def _read_index(index: Any, count: int) -> Any:
+    """Returns a list as an array, and a Boolean Series in the order of `count` lists."""
+    if isinstance(index, list):
+        return np.asarray(index or np.arange(0))
+    # Bools beside what is missing are objects.
+    if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
+        selected = inputs.by_ids("index", index, range(count), "lists")
+        return np.array(selected.tolist())
+    return index
 
 
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:

@@ -333,12 +333,16 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     if is_other or len(slots) < len(keys):
         problem = "has some labels more than once"
         if is_other:
-            texts = (
+            lacking = [key for key in listed if key not in slots]
+            labels, absent, expected = (
                 ", ".join(map(repr, names[:3])) + ", …" * (len(names) > 3)
-                for names in (keys, listed)
+                for names in (keys, lacking, listed)
             )
-            problem = "has the labels {}, which are not those of the {} {}".format(
-                *(next(texts), unit, next(texts))
+            # The first labels may be the same on both sides.
+            absent = f" without {absent} ({len(lacking)})," if lacking else ""
+            problem = (
+                f"has the labels {labels},{absent} which are not those of the {unit} "
+                f"{expected}"
             )
         raise ValueError(
             f"{name} {problem}; pass a value for each of the {unit}, or what "

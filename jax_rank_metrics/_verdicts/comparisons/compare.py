@@ -1,5 +1,6 @@
 """Compares systems: how large a difference is, and whether it may be chance."""
 
+import dataclasses
 import itertools
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -19,7 +20,11 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.comparisons.outcomes import Question, Subject, compared
 from jax_rank_metrics._verdicts.systems import prediction_powered, reading, seeds
 from jax_rank_metrics._verdicts.systems.differences import Differences
-from jax_rank_metrics._verdicts.systems.list_values import in_one_order, listing
+from jax_rank_metrics._verdicts.systems.list_values import (
+    ListValues,
+    in_one_order,
+    listing,
+)
 
 
 def compare(
@@ -154,7 +159,9 @@ def compare(
         undefined: What a value counts as where the metric is undefined: "zero", "one",
             or "skip", which keeps the lists in which both are defined. None is what values
             were measured with, as by `evaluate_users`, or else "zero"; where 0 is the best
-            value of a metric, a warning then says so.
+            value of a metric, a warning then says so. Values that are missing (NaN, None,
+            NA, null) count as it says, too: without it they raise, and with a judge, those
+            of people are lists of the judge alone.
         lower: Names of metrics, with or without their cutoffs, of which lower values are
             better, or True for all; it decides who wins. The metrics of this package are
             known by their names, and values without a name are better when higher.
@@ -272,16 +279,26 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    records, couples = _records_of_pairs(a, b, pairs)
+    # Without a value of people, a list is one of the judge alone.
+    how = undefined, reading.FIX_MISSING if judge is None else ""
+    records, couples = _records_of_pairs(a, b, pairs, how)
     # [a, b, a, b, …], all in the order of the first a.
     ids_of_records = None if ids is None else [*ids] * len(couples)
+    if ids_of_records and not any(
+        record.ids is not None or isinstance(record.source, ListValues)
+        for record in records
+    ):
+        # As if values had them, so that all errors name lists by their ids.
+        sides = zip(records, ids_of_records, strict=True)
+        records = [dataclasses.replace(record, ids=names) for record, names in sides]
+        ids_of_records = None
     lists = in_one_order([record.lists for record in records], ids_of_records)
     seeds.check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     directions.check_lower(lower, [name for record in records for name in record.path])
     of_judge: list[reading.Record] = []
     if judge is not None:
-        of_judge = _records_of_judge(judge, records, b is not None)
+        of_judge = _records_of_judge(judge, records, b is not None, undefined)
     if undefined is None:
         zeros = [(side.path, side.lists.zero_counts()) for side in records + of_judge]
         directions.warn_of_zeros(zeros, lower)
@@ -300,7 +317,10 @@ def compare(
 
 @messages.short_errors()
 def _records_of_pairs(
-    a: reading.Values, b: reading.Values | None, pairs: Pairs | Sequence[Hashable]
+    a: reading.Values,
+    b: reading.Values | None,
+    pairs: Pairs | Sequence[Hashable],
+    how: tuple[types.Undefined | None, str],
 ) -> tuple[list[reading.Record], list[tuple[int, int]]]:
     """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
 
@@ -309,6 +329,7 @@ def _records_of_pairs(
         b: The values of another system, a dict of such systems, or None.
         pairs: Whether each system is paired with the first alone, or with all; or the
             names of the systems with which all others are paired.
+        how: What undefined values count as, and what to do about missing ones.
 
     Returns:
         The records, and the numbers of the two systems of each pair; that of the baseline
@@ -320,7 +341,7 @@ def _records_of_pairs(
     """
     baselines = 1
     if b is not None:
-        baseline, further = _baseline_and(a, b, ("a", "b"))
+        baseline, further = _baseline_and(a, b, ("a", "b"), how)
         systems = [baseline, *further.values()]
         if pairs != "baseline":
             raise ValueError(
@@ -328,7 +349,7 @@ def _records_of_pairs(
                 f"compare({{name: values, …}}, pairs={pairs!r})"
             )
     else:
-        named = _systems_in(a)
+        named = _systems_in(a, how)
         systems = list(named.values())
         if not isinstance(pairs, str):
             if not pairs or any(name not in named for name in pairs):
@@ -350,7 +371,10 @@ def _records_of_pairs(
 
 
 def _records_of_judge(
-    judge: reading.Values, records: Sequence[reading.Record], is_by_side: bool
+    judge: reading.Values,
+    records: Sequence[reading.Record],
+    is_by_side: bool,
+    undefined: types.Undefined | None,
 ) -> list[reading.Record]:
     """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
 
@@ -358,22 +382,26 @@ def _records_of_judge(
         judge: A pair of the judge's values of a and of b; or a dict of those of systems.
         records: What people have labelled, `[a, b, a, b, …]`.
         is_by_side: Whether a and b were passed by themselves.
+        undefined: As for `compare`.
 
     Raises:
         TypeError: if the judge's values are not passed as those of people are.
         ValueError: if they lack a system or a metric.
     """
     first: reading.Metrics = {}
+    how = undefined, reading.FIX_MISSING
     if is_by_side:
         if not isinstance(judge, tuple | list) or len(judge) != 2:
             raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
-        first, systems = _baseline_and(judge[0], judge[1], ("judge[0]", "judge[1]"))
+        names = "judge[0]", "judge[1]"
+        first, systems = _baseline_and(judge[0], judge[1], names, how)
     else:
         if not isinstance(judge, reading.Systems) and not reading.is_nested(judge):
             raise TypeError(
                 f"judge: got {inputs.kind_of(judge)}; pass a dict of systems, as a is"
             )
-        systems = reading.by_system(reading.read(judge, "judge", ("system", "metric")))
+        read = reading.read(judge, "judge", ("system", "metric"), *how)
+        systems = reading.by_system(read)
     of_judge = []
     for a, b in zip(records[::2], records[1::2], strict=True):
         baseline = first if is_by_side else systems.get(a.system, {})
@@ -388,7 +416,9 @@ def _records_of_judge(
     return of_judge
 
 
-def _systems_in(tree: reading.Values) -> dict[Hashable, reading.Metrics]:
+def _systems_in(
+    tree: reading.Values, how: tuple[types.Undefined | None, str]
+) -> dict[Hashable, reading.Metrics]:
     """Reads several systems, which all have the metrics of the first one."""
     if not isinstance(tree, reading.Systems) and not reading.holds_levels(tree):
         if not reading.is_nested(tree) or len(tree) < 2:
@@ -401,7 +431,7 @@ def _systems_in(tree: reading.Values) -> dict[Hashable, reading.Metrics]:
                 f"a holds the metrics {listing(list(tree))} of one system; pass b, or a "
                 "dict of systems, each with its metrics"
             )
-    systems = reading.by_system(reading.read(tree, "a", ("system", "metric")))
+    systems = reading.by_system(reading.read(tree, "a", ("system", "metric"), *how))
     if len(systems) < 2:
         raise ValueError("a holds one system; pass b, or a dict of two or more systems")
     (baseline, metrics), *following = systems.items()
@@ -416,14 +446,17 @@ def _systems_in(tree: reading.Values) -> dict[Hashable, reading.Metrics]:
 
 
 def _baseline_and(
-    a: reading.Values, b: reading.Values, names: tuple[str, str]
+    a: reading.Values,
+    b: reading.Values,
+    names: tuple[str, str],
+    how: tuple[types.Undefined | None, str],
 ) -> tuple[reading.Metrics, dict[Hashable, reading.Metrics]]:
     """Reads the baseline a, and the systems in b: a single one, None, unless named.
 
     b holds systems, whose names are its first keys, if it has one key more than a.
     """
-    of_a = reading.read(a, names[0], ("metric",))
-    of_b = reading.read(b, names[1], ("metric",))
+    of_a = reading.read(a, names[0], ("metric",), *how)
+    of_b = reading.read(b, names[1], ("metric",), *how)
     if len({record.system for record in of_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"

@@ -77,6 +77,8 @@ class Comparison:
             itself, how far it is off, and how many labelled lists it is worth. `lists`,
             `wins` and `n_eff` are those of people. None without a judge.
         seeds: The scores of training seeds, where a or b is `Seeds`; see `SeedSummary`.
+        undefined: Number of lists in which the metric is undefined, or a value missing, for
+            a or for b, whatever they count as.
         task: The key of the task, such as a collection; None without tasks.
         baseline: The name of a, where all systems came in one dict; None otherwise.
         system: The name of b, where systems have names; None otherwise.
@@ -111,6 +113,7 @@ class Comparison:
     clusters: int | None = None
     judge: judges.PredictionPowered | None = None
     seeds: SeedSummary | None = None
+    undefined: int = 0
     task: Hashable = None
     baseline: Hashable = None
     system: Hashable = None
@@ -146,6 +149,8 @@ class Comparison:
             )
         else:
             counts.append(sheets.count_text(self.lists, "list"))
+        if self.undefined:
+            counts.append(f"{self.undefined} undefined")
         if self.clusters is not None:
             counts.append(sheets.count_text(self.clusters, "cluster"))
         if self.judge is not None:
@@ -529,6 +534,9 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         parts[f"{level}{question}; {method_of(comparison)}"] = None
     if len({row.lists for row in comparisons}) == 1:
         parts[sheets.count_text(comparisons[0].lists, "list")] = None
+    if any(undefined := [row.undefined for row in comparisons]):
+        ends = dict.fromkeys([min(undefined), max(undefined)])
+        parts[f"{' to '.join(map(str, ends))} undefined"] = None
     judged = {row.judge.other_lists for row in comparisons if row.judge}
     if judged:
         numbers = " or ".join(map(str, sorted(judged)))

@@ -107,7 +107,8 @@ def leaderboard(
             systems are told apart where a corrected p is at most 1 − `level`.
         key: A PRNG key. None is `jax.random.key(0)`.
         undefined: What a value counts as where the metric is undefined; see `compare`.
-            "skip" keeps the lists in which it is defined for all systems.
+            "skip" keeps the lists in which it is defined for all systems. Values that are
+            missing (NaN, None, NA, null) count as it says, too, and raise without it.
         lower: True if lower means are better, or the name of the metric; see `compare`.
         tasks_first: Whether the keys of tasks come before those of systems, as `table`
             takes several collections: `{task: {system: values}}`.
@@ -155,7 +156,7 @@ def leaderboard(
     level = intervals.checked_level(level)
     samples = inputs.positive_integer("samples", samples)
     inputs.check_undefined(undefined)
-    name, tasks = _read_tasks(systems, metric, tasks_first)
+    name, tasks = _read_tasks(systems, metric, tasks_first, undefined)
     path = [] if name is None else [name]
     directions.check_lower(lower, path)
     direction = directions.is_lower_better(path, lower)
@@ -226,12 +227,16 @@ def leaderboard(
         samples=samples,
         level=level,
         lower_is_better=direction,
+        undefined=max((run.undefined_lists.sum() for run in lists), default=0),
     )
 
 
 @messages.short_errors()
 def _read_tasks(
-    systems: reading.Values, metric: str | None, tasks_first: bool
+    systems: reading.Values,
+    metric: str | None,
+    tasks_first: bool,
+    undefined: types.Undefined | None,
 ) -> tuple[str | None, dict[Hashable, dict[Hashable, reading.Record]]]:
     """Reads the values of one metric of all systems, by task.
 
@@ -239,6 +244,7 @@ def _read_tasks(
         systems: See `leaderboard`.
         metric: The name of the metric to read, where there are several.
         tasks_first: Whether the keys of tasks come before those of systems.
+        undefined: What undefined and missing values count as.
 
     Returns:
         The name of the metric; and the records of all systems in each task, which is None
@@ -250,7 +256,7 @@ def _read_tasks(
     keys: reading.Keys = (
         ("task", "system", "metric") if tasks_first else ("system", "metric")
     )
-    of_systems = reading.by_system(reading.read(systems, "systems", keys))
+    of_systems = reading.by_system(reading.read(systems, "systems", keys, undefined))
     if len(of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
     # A dict is a set that keeps the order in which names came.

@@ -197,6 +197,7 @@ def compared(
                     question.samples,
                     question.level,
                 ),
+                undefined=int(lists.undefined[column]),
                 judge=None if by_judge is None else by_judge.at(column),
                 values=ListPairs(lists.ids, *(part[:, column] for part in values)),
                 **subject.names,

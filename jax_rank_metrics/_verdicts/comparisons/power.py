@@ -24,6 +24,10 @@ N = TypeVar("N", bound=int | float)
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
 # this many lists, no test is worth planning.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
+# A difference that is missing has no value that means nothing, as 0 would.
+FIX_MISSING = (
+    "pass the lists that have a difference, which .dropna() of a Series or frame keeps"
+)
 
 
 def minimum_detectable(
@@ -164,7 +168,7 @@ def lists_needed(
     other_lists = inputs.positive_integer("others", others)
     judged = [
         (human, _judged_pilots(judged_lists(human.lists, of_judge.lists), other_lists))
-        for human, of_judge in judged_records(differences, judge)
+        for human, of_judge in judged_records(differences, judge, None, FIX_MISSING)
     ]
     return _for_each(judged, smallest)
 
@@ -277,7 +281,7 @@ def _pilots_of(
     differences: reading.Values,
 ) -> list[tuple[reading.Record, list[_Pilot]]]:
     """Reads the pilot of every metric at every cutoff."""
-    records = read(differences, "differences", ("metric",))
+    records = read(differences, "differences", ("metric",), fix_missing=FIX_MISSING)
     # A warning is of the line that called the public function.
     check_seed_counts((record.lists for record in records), stacklevel=4)
     return [(record, _pilots(record.lists)) for record in records]

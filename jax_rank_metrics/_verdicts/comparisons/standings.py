@@ -71,6 +71,8 @@ class Leaderboard:
         samples: Number of draws of the means.
         level: The probability with which an interval should cover its number.
         lower_is_better: Whether lower means are better.
+        undefined: The largest number of lists of a task in which the metric is undefined
+            for a system, or its value missing, whatever they count as; not in the dict.
     """
 
     systems: tuple[Hashable, ...]
@@ -91,6 +93,7 @@ class Leaderboard:
     samples: int
     level: float
     lower_is_better: bool
+    undefined: int = 0
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -118,6 +121,7 @@ class Leaderboard:
         attributes = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
+        del attributes["undefined"]
         attributes["letters"] = self.letters
         return {name: sheets.plain(value) for name, value in attributes.items()}
 
@@ -179,6 +183,7 @@ class Leaderboard:
         return (
             f"{100 * self.level:g} % intervals of means and ranks; "
             f"{sheets.count_text(self.lists, 'list')}{tasks}, "
+            f"{f'up to {self.undefined} undefined, ' * bool(self.undefined)}"
             f"{sheets.count_text(self.samples, 'draw')} of the means; systems that share a "
             f"letter cannot be told apart{better}{halves}"
         )

@@ -16,7 +16,7 @@ from jax_rank_metrics._values import on_host
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.plots import drawing
-from jax_rank_metrics._verdicts.systems import reading
+from jax_rank_metrics._verdicts.systems import list_values, reading
 from jax_rank_metrics._verdicts.tables.estimates import (
     Estimates,
     estimates,
@@ -305,8 +305,9 @@ def by_group(
     Args:
         states: The result of `PerList.by`, or of `UserEvaluation.by`; or a dict of runs to
             such results.
-        names: The names of the groups; None takes the keys of `UserEvaluation.by`, and
-            counts the groups of `PerList.by` from 0.
+        names: The groups in the order to draw them: all keys of `UserEvaluation.by`; or the
+            names of the groups 0, 1, … of `PerList.by`. None takes the order of the first
+            run.
         metric: The metric to show, such as "ndcg@10", where groups hold several.
         level: The probability with which the intervals should cover the mean, in (0, 1).
         method: How intervals are made, see `Mean.confidence_interval`.
@@ -315,8 +316,8 @@ def by_group(
     Raises:
         TypeError: if it holds anything but states.
         ValueError: if states are not stacked along one axis, have several cutoffs, or
-            differ in the number of groups; if groups do not hold the metric, or hold
-            several and `metric` names none.
+            differ in their groups, or `names` do from these; if groups do not hold the
+            metric, or hold several and `metric` names none.
     """
     runs = states if _holds_runs(states) else {"": states}
     if not runs:
@@ -324,14 +325,22 @@ def by_group(
     groups_of = {
         run: _groups(source, metric, level, method) for run, source in runs.items()
     }
-    first = next(iter(groups_of.values()))
+    # Groups that have names meet by these, and are drawn in the order of `names`.
+    order = list(next(iter(groups_of.values())))
+    labels = order if names is None else list(map(str, names))
+    is_named = any(map(reading.is_nested, runs.values()))
+    order = labels if is_named else order
     for run, groups in groups_of.items():
-        if len(groups) != len(names or groups) or list(groups) != list(first):
+        if len(labels) != len(order) or sorted(groups) != sorted(order):
             raise ValueError(
-                f"by_group: run {run!r} has {len(groups)} groups, and the "
-                f"{'names' if names else 'first run'} {len(names or first)}; pass the "
-                "same groups for all"
+                f"by_group: {f'run {run!r}' if run else 'states'} has the groups "
+                f"{list_values.listing(list(groups))}, and the "
+                f"{'first run has' if names is None else 'names are'} "
+                f"{list_values.listing(labels)}; pass the same groups"
+                f"{' for all' if names is None else ', in any order'}"
             )
+        groups_of[run] = {name: groups[name] for name in order}
+    first = next(iter(groups_of.values()))
     ax = drawing.axes(ax)
     width = 0.6 / len(runs)
     has_unknown = False
@@ -370,7 +379,7 @@ def by_group(
     ax.set_xlim(-0.5, len(first) - 0.5)
     drawing.label_axes(ax, "", f"mean and {100 * level:g} % interval")
     drawing.legend(ax)
-    _label_groups(ax, list(names or first), counts)
+    _label_groups(ax, labels, counts)
     return ax
 
 

@@ -124,6 +124,7 @@ class Differences:
         noise: `[lists, columns]`, how far rounding may move each difference.
         rounding: `[columns]`, the relative error below which values are equal.
         are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
+        undefined: `[columns]`, the number of lists in which a or b is undefined.
         seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         judged: The same differences beside those of a judge; None without a judge.
         ids: The id of each list, before they are joined to clusters; None without ids.
@@ -134,6 +135,7 @@ class Differences:
     noise: np.ndarray
     rounding: np.ndarray
     are_ratios: np.ndarray
+    undefined: np.ndarray
     seeds: tuple[tuple[np.ndarray, ...], ...]
     judged: judges.JudgedLists | None = None
     ids: Sequence[Hashable] | None = None
@@ -158,7 +160,7 @@ class Differences:
         """
         # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
         sides, side_weights = [], []
-        rounding, are_ratios, seeds = [], [], []
+        rounding, are_ratios, seeds, undefined_counts = [], [], [], []
         for a, b in zip(lists[::2], lists[1::2], strict=True):
             if (
                 a.weights.shape[1] != b.weights.shape[1]
@@ -174,6 +176,10 @@ class Differences:
             seeds_a, weights_a = a.filled(choice, is_known, must_be_finite=True)
             seeds_b, weights_b = b.filled(choice, is_known, must_be_finite=True)
             # Wins and effects are those of means over seeds.
+            # A list that people have labelled for one system alone counts for neither.
+            is_labelled = a.is_known("zero") & b.is_known("zero")
+            are_undefined = (a.undefined_lists | b.undefined_lists) & is_labelled
+            undefined_counts.append(are_undefined.sum(0))
             sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
             side_weights.append(
                 np.stack([weights_a, weights_b if is_ratio else weights_a])
@@ -194,13 +200,14 @@ class Differences:
             noise,
             np.array(rounding),
             np.array(are_ratios),
+            np.concatenate(undefined_counts),
             tuple(seeds),
             ids=lists[0].ids,
         )
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
-        fields = ("sides", "side_weights", "noise", "rounding", "are_ratios")
+        fields = "sides side_weights noise rounding are_ratios undefined".split()
         arrays: dict[str, Any] = {key: vars(self)[key][..., columns] for key in fields}
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)

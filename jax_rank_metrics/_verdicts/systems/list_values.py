@@ -41,6 +41,8 @@ class ListValues:
     is_ratio: bool = False
     is_share: bool = False
     has_seeds: bool = False
+    # `[lists, cutoffs]`, where people have a value, if a judge has the others; None is all.
+    labelled: np.ndarray | None = None
 
     @property
     def rounding(self) -> float:
@@ -56,12 +58,20 @@ class ListValues:
     def is_known(self, undefined: Undefined | None = None) -> np.ndarray:
         """Whether each list may count, `[lists, cutoffs]`: with "skip", if it is defined.
 
+        What people have not labelled does not count.
+
         Args:
             undefined: The choice; None is the one that the values were measured with.
         """
         choice = undefined or self.undefined
         # Seeds share their lists: one that is undefined for any seed is skipped for all.
-        return np.logical_or(self.defined.all(0), choice != "skip")
+        is_known = np.logical_or(self.defined.all(0), choice != "skip")
+        return is_known if self.labelled is None else is_known & self.labelled
+
+    @property
+    def undefined_lists(self) -> np.ndarray:
+        """Whether a list that has a weight is undefined for a seed, `[lists, cutoffs]`."""
+        return ~self.defined.all(0) & (self.weights > 0) & self.is_known("zero")
 
     def filled(
         self,
@@ -112,7 +122,7 @@ class ListValues:
             return 0, 0
         counts = self.weights > 0
         # Undefined for every seed, at some cutoff.
-        is_zero = counts & ~self.defined.any(0)
+        is_zero = counts & ~self.defined.any(0) & self.is_known("zero")
         return int(is_zero.any(1).sum()), int(counts.any(1).sum())
 
     def id_of(self, index: int) -> Hashable:
@@ -230,6 +240,7 @@ def in_one_order(
                 values=run.values[:, order],
                 weights=run.weights[order],
                 defined=run.defined[:, order],
+                labelled=None if run.labelled is None else run.labelled[order],
                 ids=first.ids,
             )
     return [in_order[run] for run in lists]
@@ -267,18 +278,44 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
     are_unequal = list_arrays.differ(a.weights, b.weights)
     if are_unequal.any() and not (a.is_ratio and b.is_ratio):
         index = inputs.first_index(are_unequal)
+        cure = "pass lists of the same weights"
+        if min(a.weights[index], b.weights[index]) <= 0:
+            count = int(are_unequal.any(1).sum())
+            cure = (
+                f"{count} lists have other weights: where one is 0, the run leaves the "
+                "list out, as join does with missing='skip'; join both with "
+                "missing='zero', or pass the lists that both have"
+            )
         raise ValueError(
             f"list {a.id_of(index[0])!r} has weight {a.weights[index]:g} in {a.name} and "
-            f"{b.weights[index]:g} in {b.name}; pass lists of the same weights"
+            f"{b.weights[index]:g} in {b.name}; {cure}"
         )
     return bool(are_unequal.any())
 
 
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether `tree` is a dict of list ids to numbers."""
-    return (
-        isinstance(tree, Mapping) and bool(tree) and all(map(is_number, tree.values()))
-    )
+    """Whether `tree` is a dict of list ids to numbers, of which some may be missing."""
+    if not isinstance(tree, Mapping):
+        return False
+    known = [value for value in tree.values() if not is_missing(value)]
+    return bool(known) and all(map(is_number, known))
+
+
+def is_missing(value: object) -> bool:
+    """Whether this is None, or the NA or NaT of pandas; NaN is a number."""
+    return type(value).__name__ in ("NoneType", "NAType", "NaTType")
+
+
+def with_nan(values: object) -> np.ndarray:
+    """Returns an array in which what is missing among numbers is NaN."""
+    array = np.asarray(values)
+    if array.dtype == object:
+        cells = [np.nan if is_missing(cell) else cell for cell in array.ravel()]
+        # A list of None alone is not one of numbers; a column may be empty.
+        is_read = hasattr(values, "to_numpy") or not all(map(is_missing, array.ravel()))
+        if is_read and all(map(is_number, cells)):
+            return np.array(cells, np.float64).reshape(array.shape)
+    return array
 
 
 def is_number(value: object) -> bool:

@@ -54,7 +54,9 @@ def prediction_powered(
             clusters.
         undefined: What a value counts as where the metric is undefined: "zero", "one", or
             "skip", which keeps the lists that are defined by all of their labels. None is
-            what values were measured with, or else "zero".
+            what values were measured with, or else "zero". Of values that are missing (NaN,
+            None, NA, null), None takes those of people for lists that they have not
+            labelled, and raises for those of the judge.
 
     Returns:
         A `PredictionPowered`, or dicts of these by system, task and metric. `table` and
@@ -63,7 +65,7 @@ def prediction_powered(
     Raises:
         ValueError: if values have no ids of lists; if the judge lacks a list, a system or a
             metric of people, or weighs a list differently; if values are `Seeds`, or not
-            finite; if a list has no cluster.
+            finite; if a value of the judge is missing; if a list has no cluster.
         TypeError: if values are traced, or are no values of lists.
 
     References:
@@ -82,7 +84,7 @@ def prediction_powered(
     'the judge is 0.15 above people; tuning 0.72'
     """
     inputs.check_undefined(undefined)
-    pairs = judged_records(human, judge)
+    pairs = judged_records(human, judge, undefined)
     if undefined is None:
         zeros = [
             (side.path, side.lists.zero_counts()) for pair in pairs for side in pair
@@ -105,29 +107,40 @@ def _powered(
     """Joins the values of a metric by people and judge."""
     people = human.lists
     means = judged_lists(people, judge.lists, clusters, undefined).means()
-    is_undefined = ((people.weights > 0) & ~people.defined.all(0)).any(1)
     if not people.has_cutoffs:
         means = means.at(0)
     return dataclasses.replace(
         means,
         lists=int(np.max(means.lists)),
         other_lists=int(np.max(means.other_lists)),
-        undefined=int(is_undefined.sum()),
+        undefined=int(people.undefined_lists.any(1).sum()),
     )
 
 
 def judged_records(
-    human: reading.Values, judge: reading.Values
+    human: reading.Values,
+    judge: reading.Values,
+    undefined: types.Undefined | None = None,
+    fix_missing: str | None = None,
 ) -> list[tuple[reading.Record, reading.Record]]:
     """Pairs the records of people with those of the judge, by system, task and metric.
+
+    Args:
+        human: The values of people; what is missing they have not labelled.
+        judge: Those of the judge, of which none may be missing.
+        undefined: As for `prediction_powered`.
+        fix_missing: What to do about values that are missing, in those of people, too.
 
     Raises:
         ValueError: if the judge has no such record.
     """
     of_judge = {
-        record.keys: record for record in reading.read(judge, "judge", ("metric",))
+        record.keys: record
+        for record in reading.read(
+            judge, "judge", ("metric",), undefined, fix_missing or reading.FIX_MISSING
+        )
     }
-    records = reading.read(human, "human", ("metric",))
+    records = reading.read(human, "human", ("metric",), undefined, fix_missing or "")
     if missing := [record.keys for record in records if record.keys not in of_judge]:
         raise ValueError(
             f"judge lacks {list_values.listing(missing)}, which human holds; it has "
@@ -148,7 +161,8 @@ def judged_lists(
     for lists in (human, judge):
         values, weights = lists.filled(choice, must_be_finite=True)
         arrays.append((values[0], weights, lists.rounding * np.abs(values[0])))
-    return _joined([human], [judge], arrays, clusters, undefined)[0]
+    labelled = human.is_known("zero")
+    return _joined([human], [judge], arrays, labelled, clusters, undefined)[0]
 
 
 def beside_judge(
@@ -175,7 +189,16 @@ def beside_judge(
     """
     by_judge = Differences.of_pairs(judge, undefined)
     arrays = [(side.values, side.weights, side.noise) for side in (by_people, by_judge)]
-    judged, indices, numbers = _joined(human, judge, arrays, clusters, undefined)
+    labelled = np.concatenate(
+        [
+            a.is_known("zero") & b.is_known("zero")
+            for a, b in zip(human[::2], human[1::2], strict=True)
+        ],
+        axis=1,
+    )
+    judged, indices, numbers = _joined(
+        human, judge, arrays, labelled, clusters, undefined
+    )
     # A list that does not count for the judge does not count for people.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
     differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)
@@ -186,6 +209,7 @@ def _joined(
     human: Sequence[list_values.ListValues],
     judge: Sequence[list_values.ListValues],
     arrays: Sequence[Arrays],
+    labelled: np.ndarray,
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> tuple[judges.JudgedLists, np.ndarray, np.ndarray | None]:
@@ -195,6 +219,7 @@ def _joined(
         human: The values by people, all of the same lists.
         judge: Those of the judge.
         arrays: What is made of both.
+        labelled: `[labelled, columns]`, which of their lists people have looked at.
         clusters: As for `prediction_powered`.
         undefined: The choice of the call, or None.
 
@@ -230,4 +255,5 @@ def _joined(
     numbers = None if clusters is None else model.cluster_indices(clusters)
     largest = np.maximum(noise.max(0, initial=0), judge_noise.max(0, initial=0))
     sides = (values, weights), (judge_values, judge_weights)
-    return judges.JudgedLists.of(*sides, largest, indices, numbers), indices, numbers
+    judged = judges.JudgedLists.of(*sides, largest, indices, numbers, labelled)
+    return judged, indices, numbers

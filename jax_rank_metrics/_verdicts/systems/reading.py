@@ -40,8 +40,10 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     common_undefined,
     in_one_order,
     is_by_list,
+    is_missing,
     listing,
     weights_differ,
+    with_nan,
 )
 from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
 
@@ -54,6 +56,12 @@ Path = tuple[Hashable, ...]
 Keys = tuple[Literal["task", "system", "metric"], ...]
 # Results under the keys that led to the input.
 Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
+# What to do with values that are missing.
+FIX_MISSING = (
+    "say what they count as: undefined='skip' leaves these lists out, and 'zero' and 'one' "
+    "are values (for plots, pass jrm.Systems(values, undefined=…)); or pass values of "
+    "other lists alone"
+)
 FIX_RUNS = (
     "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
     "dicts"
@@ -70,13 +78,16 @@ class Record:
         source: The values as they were passed.
         system: The name of the system; None without one.
         ids: The ids of the lists, if what holds the values has them.
-        undefined: The choice that the values were measured with, if their holder says so.
+        undefined: The choice that the values were measured with, if their holder says so,
+            or that a caller passed.
         state: The state of an evaluation that holds values, too.
         is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
             metric; otherwise it ends in a key of a dict.
         was_asked_for: Whether a caller named the metric, unlike popularity beside it.
         remarks: What was probably not intended, if an evaluation says so.
         signature: The signature of the metric at all cutoffs; "" if nothing holds it.
+        fix_missing: What the error of values that are missing says to do, where
+            `undefined` is None; "" where these are lists that people have not labelled.
     """
 
     name: str
@@ -90,22 +101,26 @@ class Record:
     was_asked_for: bool = True
     remarks: tuple[str, ...] = ()
     signature: str = ""
+    fix_missing: str = FIX_MISSING
 
     @functools.cached_property
     def lists(self) -> ListValues:
         """The values in NumPy, which are read once.
 
-        NaN in a Series, or in the column of a frame, is a list that is undefined.
+        A value that is missing (NaN, None, NA, null) is a list that is undefined.
 
         Raises:
             TypeError: if values are traced, are not numbers, or are a state.
             ValueError: if values have neither one axis nor two; if ids repeat, or if there
-                are more or fewer ids than lists.
+                are more or fewer ids than lists; if values are missing, and nothing says
+                what they count as.
         """
         name, source, undefined = self.name, self.source, self.undefined
         if isinstance(source, ListValues):
             # Read before, as those of `Seeds` are; only errors call them differently here.
-            return dataclasses.replace(source, name=name)
+            return dataclasses.replace(
+                source, name=name, undefined=undefined or source.undefined
+            )
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(source)):
             raise TypeError(
                 f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
@@ -119,11 +134,11 @@ class Record:
             array, has_cutoffs = _array(name, source)
             array = array if has_cutoffs else array[:, None]
             weights = np.ones(array.shape)
-            # In columns of pandas and polars, such as `to_frame` writes, NaN is no value.
-            defined = ~(np.isnan(array) & hasattr(source, "to_numpy"))
+            # In values that people hand in, NaN is no value.
+            defined = ~np.isnan(array)
             array = np.where(defined, array, array.dtype.type(0))
             is_ratio, is_share = False, array.dtype == bool
-        return ListValues(
+        lists = ListValues(
             name,
             # [1, lists, cutoffs]: a single seed.
             array.astype(np.float64)[None],
@@ -136,6 +151,11 @@ class Record:
             is_ratio,
             is_share,
         )
+        if undefined is None and not defined.all():
+            if self.fix_missing:
+                _refuse_missing(self, lists)
+            return dataclasses.replace(lists, labelled=defined)
+        return lists
 
     @property
     def is_on_this_host(self) -> bool:
@@ -192,11 +212,32 @@ class Record:
 
 
 @messages.short_errors()
+def _refuse_missing(record: Record, lists: ListValues) -> None:
+    """Raises an error that names the lists without a value."""
+    if is_by_list(record.source):
+        for key, value in record.source.items():
+            if is_missing(value):
+                raise TypeError(
+                    f"{label_of(record.name, (key,))} is {value!r}; pass a number for a "
+                    f"list, or {record.fix_missing}"
+                )
+    is_without = ~lists.defined.all((0, 2))
+    ids = [lists.id_of(index) for index in np.flatnonzero(is_without).tolist()]
+    kind, unit = (
+        ("values that are", "lists") if ids[1:] else ("a value that is", "list")
+    )
+    raise ValueError(
+        f"{record.name} holds {kind} missing or not finite, at {unit} {listing(ids)} "
+        f"({len(ids)} of {lists.list_count}); {record.fix_missing}"
+    )
+
+
+@messages.short_errors()
 def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     if is_by_list(values):
         # Its keys came along as ids.
         inputs.refuse_masked(name, list(values.values()))
-        values = np.array(list(values.values()), np.float64)
+        values = [*values.values()]
     if isinstance(values, SUMMARIES):
         raise TypeError(
             f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
@@ -207,7 +248,7 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     )
     inputs.refuse_masked(name, values, cure)
     try:
-        array = np.asarray(values)
+        array = with_nan(values)
         if not array.size and array.dtype == object:  # of an empty Series
             array = array.astype(np.float64)
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
@@ -244,17 +285,19 @@ class Systems:
             numbers, `Seeds` of these, or a state, of which only means are known. A frame
             of pandas or polars with a column for each metric, and the ids of lists in its
             index or in a column called list, query, qid, user or the like, and an
-            `Evaluation`, as of `evaluate_users`, stand for dicts of metrics. NaN in a
-            Series or a frame is a list in which the metric is undefined. A dict whose keys
-            are all names of metrics holds those of a single system.
+            `Evaluation`, as of `evaluate_users`, stand for dicts of metrics. A dict whose
+            keys are all names of metrics holds those of a single system.
         tasks_first: Whether the keys of tasks come before those of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
+        undefined: What a list counts as where its value is missing (NaN, None, NA, null) or
+            the metric is undefined: "zero", "one", or "skip", which leaves it out. None is
+            what values were measured with, or else "zero"; then missing ones raise.
 
     Raises:
         TypeError: if values are traced, or are no numbers.
         ValueError: if values have neither one axis nor two; if ids repeat, or are more or
-            fewer than lists; if a dict is empty, or maps names of metrics to numbers,
-            which are means.
+            fewer than lists; if values are missing without `undefined`; if a dict is empty,
+            or maps names of metrics to numbers, which are means.
 
     >>> values = {"old": {"mrr": [0.2, 0.5], "recall@1,5": [[0, 1], [0, 1]]},
     ...           "new": {"mrr": [0.4, 0.6], "recall@1,5": [[0, 1], [1, 1]]}}
@@ -265,10 +308,18 @@ class Systems:
     [('old', 'mrr', (1, 2, 1)), ('old', 'recall@1,5', (1, 2, 2))]
     """
 
-    def __init__(self, values: Values, *, tasks_first: bool = False) -> None:
+    def __init__(
+        self,
+        values: Values,
+        *,
+        tasks_first: bool = False,
+        undefined: types.Undefined | None = None,
+    ) -> None:
+        inputs.check_undefined(undefined)
         holds_systems = is_nested(values) and not all(map(facts.is_metric_name, values))
         keys: Keys = ("system", "metric") if holds_systems else ("metric",)
-        self.records = tuple(read(values, "values", None if tasks_first else keys))
+        keys_of_values = None if tasks_first else keys
+        self.records = tuple(read(values, "values", keys_of_values, undefined))
         for record in self.records:
             if record.is_on_this_host:
                 _ = record.lists  # so that what cannot be read is told here
@@ -320,6 +371,7 @@ class Seeds:
             DataFrame, or the result of `evaluate_users`. All have the same metrics, and
             the same lists with the same weights: paired by ids where there are ids, in any
             order, and by their position otherwise.
+        undefined: As for `Systems`.
 
     Attributes:
         runs: The runs, as a tuple.
@@ -327,7 +379,8 @@ class Seeds:
     Raises:
         TypeError: if `runs` is a single run, or one of them holds no per-list values.
         ValueError: if there is no run; if runs hold other metrics or cutoffs, other ids or
-            weights, or differ in the number of lists or in `undefined`.
+            weights, or differ in the number of lists or in `undefined`; if values are
+            missing without `undefined`.
 
     References:
         Agarwal, Schwarzer, Castro, Courville & Bellemare, Deep reinforcement learning at
@@ -345,7 +398,10 @@ class Seeds:
     """
 
     @messages.short_errors()
-    def __init__(self, runs: Iterable[Values]):
+    def __init__(
+        self, runs: Iterable[Values], undefined: types.Undefined | None = None
+    ) -> None:
+        inputs.check_undefined(undefined)
         if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
             raise TypeError(
                 f"runs is {inputs.kind_of(runs)}; pass a list with the values of each seed"
@@ -359,7 +415,8 @@ class Seeds:
             name = f"runs[{index}]"
             if isinstance(run, Seeds):
                 raise TypeError(f"{name} is a Seeds; pass the values of one seed")
-            by_run.append({record.path: record for record in _flat(run, name)})
+            records = [_with(record, undefined) for record in _flat(run, name)]
+            by_run.append({record.path: record for record in records})
         first = by_run[0]
         for index, metrics in enumerate(by_run):
             if metrics.keys() != first.keys():
@@ -502,7 +559,13 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
 
 
 @messages.short_errors()
-def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
+def read(
+    tree: Values,
+    name: str,
+    keys: Keys | None = None,
+    undefined: types.Undefined | None = None,
+    fix_missing: str = FIX_MISSING,
+) -> list[Record]:
     """Returns the records of all systems, tasks and metrics.
 
     Args:
@@ -512,6 +575,8 @@ def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
         keys: What the keys of nested dicts name; see `Record.named`. None guesses it from
             the depth of dicts: {"map": values} has neither systems nor tasks, {"new":
             {"map": values}} has systems, and {"web": {"new": {"map": values}}} has both.
+        undefined: What undefined and missing values count as; None is what values say.
+        fix_missing: See `Record`.
 
     Raises:
         ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
@@ -520,8 +585,8 @@ def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
             values have no name, or if dicts are nested deeper, or some less deep.
     """
     if isinstance(tree, Systems):
-        return list(tree)
-    records = list(_flat(tree, name))
+        return [_with(record, undefined) for record in tree]
+    records = [_with(record, undefined, fix_missing) for record in _flat(tree, name)]
     if holds_levels(tree):
         keys = ("system", "metric")
     if keys is not None:
@@ -545,6 +610,18 @@ def read(tree: Values, name: str, keys: Keys | None = None) -> list[Record]:
                 raise TypeError(f"{name}: {path[1]!r} holds dicts; {FIX_RUNS}")
             results.append(record.named(("task", *levels) if task else levels))
     return results
+
+
+def _with(
+    record: Record, undefined: types.Undefined | None, fix_missing: str = FIX_MISSING
+) -> Record:
+    """Returns a record whose undefined and missing values count as a caller says."""
+    if undefined is not None:
+        # A state has another choice in it.
+        return dataclasses.replace(record, undefined=undefined, state=None)
+    if fix_missing == FIX_MISSING:
+        return record
+    return dataclasses.replace(record, fix_missing=fix_missing)
 
 
 def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:

@@ -1,12 +1,13 @@
 """Means and intervals of several runs, as numbers on this host."""
 
+import itertools
 from collections.abc import Hashable, Iterable
 
 import numpy as np
 
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._ground.types import IntervalMethod, Number
+from jax_rank_metrics._ground.types import IntervalMethod, Number, Undefined
 from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._values import intervals, on_host, per_list, state
 from jax_rank_metrics._values.mean import GeometricMean, Mean, kind_of_mean
@@ -17,22 +18,32 @@ from jax_rank_metrics._verdicts.systems.reading import FIX_RUNS, Record, Values,
 
 # The estimates of each run by the names of metrics and cutoffs; a single run is "".
 Estimates = dict[Hashable, dict[str, on_host.Estimate]]
+_MEANS = (*list_values.SUMMARIES, on_host.Estimate)  # of which the choice is made
 
 
 def read_collections(
-    results: Values, name: str = "results"
+    results: Values, name: str = "results", undefined: Undefined | None = None
 ) -> dict[Hashable, list[Record]]:
     """Reads the records of each collection; that of None is the only one there is.
 
     Args:
         results: As for `table`.
         name: The name of the argument, for messages.
+        undefined: As for `table`.
+
+    Raises:
+        ValueError: if `undefined` is passed, and results hold means.
     """
     if list_values.is_by_list(results):
         key, value = next(iter(results.items()))
         raise TypeError(f"{name}: {key!r} is {kind_of(value)}; {FIX_RUNS}")
     collections: dict[Hashable, list[Record]] = {}
-    for record in read(results, name):
+    for record in read(results, name, undefined=undefined):
+        if undefined is not None and isinstance(record.source, _MEANS):
+            raise ValueError(
+                f"{record.name} is {kind_of(record.source)}, which says already what "
+                "undefined lists count as; leave undefined out, or pass values of lists"
+            )
         collections.setdefault(record.task, []).append(record)
     return collections
 
@@ -89,21 +100,29 @@ def estimates_of(
 
 
 def have_other_lists(records: Iterable[Record]) -> bool:
-    """Whether the ids or the numbers of lists say that a metric is of different lists."""
+    """Whether the ids or the numbers of lists say that a metric is of different lists.
+
+    Only lists that count are compared: those left out by "skip" have no weight.
+    """
     # Only ids that both hold are compared; runs without ids may be of the same lists.
     first: dict[str | None, list[Hashable]] = {}
     counts: dict[str | None, int] = {}
     for record in records:
         # Without ids, as those of groups, other numbers of lists say that they differ.
-        count = None
-        if isinstance(record.source, Mean) and not state.stacked_shape(record.source):
+        count, ids = None, record.ids
+        if record.is_on_this_host and not record.lists.is_ratio:
+            lists = record.lists
+            # Ratios weigh lists by what each system has retrieved, and may leave some out.
+            is_counted = ((lists.weights > 0) & lists.is_known()).any(1)
+            count = int(is_counted.sum())
+            if ids is not None:
+                ids = list(itertools.compress(lists.ids or (), is_counted))
+        elif isinstance(record.source, Mean) and not state.stacked_shape(record.source):
             count = int(record.source.lists)
-        elif record.ids is None and record.is_on_this_host:
-            count = record.lists.list_count
         if count is not None and count != counts.setdefault(record.metric, count):
             return True
-        if record.ids is not None:
-            ids = np.asarray(record.ids, object).tolist()
+        if ids is not None:
+            ids = np.asarray(ids, object).tolist()
             expected = first.setdefault(record.metric, ids)
             if ids != expected and set(ids) != set(expected):
                 return True
@@ -123,7 +142,9 @@ def _at_cutoffs(
         return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, per_list.PerList) and not inputs.is_readable(source.values):
         # The other hosts take part in it.
-        source = source.geometric_mean() if kind is GeometricMean else source.mean()
+        how = {"undefined": record.undefined}
+        is_geometric = kind is GeometricMean
+        source = source.geometric_mean(**how) if is_geometric else source.mean(**how)
     if isinstance(source, state.State):
         if not isinstance(source, Mean):
             raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")

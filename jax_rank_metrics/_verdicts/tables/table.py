@@ -68,6 +68,8 @@ def table(
     caption: str | None = None,
     label: str | None = None,
     signatures: Mapping[str, str] | None = None,
+    undefined: types.Undefined | None = None,
+    intervals: bool = True,
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
 
@@ -125,6 +127,11 @@ def table(
         signatures: The signature of each metric by its name, such as `evaluation.signature`
             or what `joined.signature(metrics)` returns. They stand below the table, and in
             the records of CSV and JSON. None writes none.
+        undefined: What a value counts as where it is missing (NaN, None, NA, null) or the
+            metric is undefined: "zero", "one", or "skip", which leaves the list out. None
+            is what values were measured with, or else "zero"; then missing ones raise.
+        intervals: Whether means of runs have their intervals beside them, which CSV and
+            JSON hold in any case.
 
     Returns:
         A string, which notebooks show as a table.
@@ -132,7 +139,8 @@ def table(
     Raises:
         TypeError: if results hold anything but these, or if runs are to be compared that
             hold states instead of values of lists.
-        ValueError: if a state is stacked, an option is unknown, or `lower` names no
+        ValueError: if values are missing without `undefined`, or it is passed for means; if
+            a state is stacked, an option is unknown, or `lower` names no
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
             `compare` names no run, or is of other runs, metrics or values; if there is a
             caption or a label, and the format is not "latex"; if there is a signature of
@@ -164,10 +172,16 @@ def table(
     if isinstance(results, Comparison):
         results = Comparisons([results])
     is_of_means = not isinstance(results, standings.Leaderboard | Comparisons)
-    if compare is not None and not is_of_means:
-        raise ValueError(
-            f"compare is for the results of runs, and these are a {kind_of(results)}"
-        )
+    inputs.check_undefined(undefined)
+    for option, value in {
+        "compare": compare,
+        "undefined": undefined,
+        "intervals=False": None if intervals else False,
+    }.items():
+        if value is not None and not is_of_means:
+            raise ValueError(
+                f"{option} is for the results of runs, and these are a {kind_of(results)}"
+            )
     if isinstance(results, standings.Leaderboard):
         sheet = results._sheet(digits)
     elif isinstance(results, Comparisons):
@@ -175,6 +189,8 @@ def table(
     else:
         sheet = sheet_of_means(
             results,
+            undefined=undefined,
+            intervals=intervals,
             compare=compare,
             level=level,
             method=method,
@@ -251,6 +267,8 @@ def sheet_of_means(
     digits: int = 3,
     lower: directions.Lower = (),
     by_run: bool | None = None,
+    undefined: types.Undefined | None = None,
+    intervals: bool = True,
 ) -> sheets.Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
 
@@ -262,8 +280,10 @@ def sheet_of_means(
         digits: Number of digits after the point.
         lower: Names of further metrics of which lower values are better.
         by_run: Whether rows are runs; None decides by the number of runs.
+        undefined: What undefined and missing values count as.
+        intervals: Whether means have their intervals beside them.
     """
-    by_collection = estimates.read_collections(results)
+    by_collection = estimates.read_collections(results, undefined=undefined)
     # Of one collection, the key is None.
     is_by_collection = None not in by_collection
     baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
@@ -315,6 +335,8 @@ def sheet_of_means(
         run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
     }
     rows = [[part.cell(run, metric, digits) for part, metric in keys] for run in runs]
+    if not intervals:
+        rows = [[cell and cell._replace(interval=None) for cell in row] for row in rows]
     if "" not in runs if by_run is None else by_run:
         name_headings = ["run"]
         headings = [(part.name, metric) for part, metric in keys]
@@ -330,7 +352,7 @@ def sheet_of_means(
         [(group, name or "mean") for group, name in headings],
         names,
         rows,
-        "; ".join([_note(collections, level), *of_ties]),
+        "; ".join([_note(collections, level if intervals else None), *of_ties]),
         "; ".join(dict.fromkeys(marks.legend for marks in all_marks if marks.legend)),
         _records(collections, is_by_collection),
     )
@@ -368,8 +390,8 @@ def _best(
     return best
 
 
-def _note(collections: Iterable[_Collection], level: types.Number) -> str:
-    """The level, and how many lists each collection has."""
+def _note(collections: Iterable[_Collection], level: types.Number | None) -> str:
+    """The level of intervals, if there are any, and how many lists each collection has."""
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
@@ -377,7 +399,7 @@ def _note(collections: Iterable[_Collection], level: types.Number) -> str:
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
 
-    parts = [f"Mean and {100 * level:g} % interval"]
+    parts = ["Mean" if level is None else f"Mean and {100 * level:g} % interval"]
     for collection in collections:
         means = [mean for run in collection.runs.values() for mean in run.values()]
         lists = [mean.lists for mean in means]

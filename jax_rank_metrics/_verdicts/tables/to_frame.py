@@ -50,7 +50,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
 
     Returns:
         The frame. `compare`, `table`, `leaderboard` and others read one of lists as the
-        values of a system, paired by their ids, and NaN as undefined again.
+        values of a system, paired by their ids. Where it holds NaN, their `undefined` has
+        to say what such lists count as.
 
     Raises:
         TypeError: if results are none of these, or states beside values of lists; if ids
@@ -76,9 +77,11 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
     else:
-        records = read(results, "results", ("metric",))
+        # Neither a frame nor NaN in it says what a list counts as.
+        how: dict[str, Any] = {"undefined": "zero"}
+        records = read(results, "results", ("metric",), **how)
         if any(record.path for record in records):  # else values have no names
-            records = read(results, "results")
+            records = read(results, "results", **how)
         if all(isinstance(record.source, PredictionPowered) for record in records):
             rows = [row for record in records for row in _judged_rows(record)]
         elif all(isinstance(record.source, state.State) for record in records):
