@@ -28,7 +28,7 @@ def graph():
     known = np.stack([rng.integers(0, n, KNOWN) for n in sizes], axis=1)
     known[:40, 2] = 4  # a question that many heads answer
     known[:40, 1] = 1
-    evaluated = known[rng.integers(0, KNOWN, EVALUATED)]
+    evaluated = rng.permutation(np.unique(known, axis=0))[:EVALUATED]
     scores = np.round(rng.normal(size=(2, RELATIONS, ENTITIES, ENTITIES))) / 2
     return known, evaluated, scores.astype(np.float32)
 

@@ -69,8 +69,8 @@ MUTANTS = (
     Mutant(
         "a query finds itself in the gallery",
         "_runs/drivers/judgements.py",
-        "excluded = _with_diagonal(excluded, num_items)",
-        "excluded = excluded",
+        "own_rows, remarks = _own_items(shape, *vocabularies)",
+        "own_rows, remarks = _own_items(shape, *vocabularies)[0] > 1, []",
         "jax_rank_metrics/_runs/drivers/evaluate_embeddings.py",
     ),
     Mutant(
@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "masked items are candidates",
         "_runs/drivers/jobs.py",
-        "is_listed = mask[ids]",
-        "is_listed = mask[ids] | True",
+        "is_listed = mask[known] |",
+        "is_listed = mask[known] | True |",
         "tests/test_drivers.py::test_values[dot-candidates]",
     ),
     Mutant(
@@ -188,14 +188,14 @@ MUTANTS = (
     Mutant(
         "what users have seen is recommended again",
         "_runs/drivers/evaluate_users.py",
-        "judgements = Judgements.of(**rows_of)",
-        "judgements = Judgements.of(**(rows_of | {'seen': None}))",
+        "judgements = Judgements.of(**rows_of,",
+        "judgements = Judgements.of(**(rows_of | {'seen': None}),",
         "tests/test_evaluate_users.py::test_measures_of_recommendations",
     ),
     Mutant(
         "where nothing is recommended stands the last item",
         "_runs/drivers/interactions.py",
-        'named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None',
+        "named[numbers < 0] = padding",
         "pass",
         "tests/test_row_ids.py::test_queries",
     ),

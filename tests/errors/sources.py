@@ -196,7 +196,9 @@ CASES = {
     "a list of two attributes": (ValueError, "item_attributes has shape (2,)", lambda: by(item=[0, 0])),
     "labels of items alone": (ValueError, "label_fn gives an array of .*return labels of shape (2, 3)", lambda: by(lambda query, item: item)),
     "the name of a function": (TypeError, "label_fn is 'person'", lambda: by("person")),
-    "attributes of strings": (TypeError, "item_attributes holds strings", lambda: by(item=["a", "b", "c"])),
+    "names beside numbers": (TypeError, "query_attributes and item_attributes: one holds numbers, the other names", lambda: by(query=[0, 1], item=["a", "b", "c"])),
+    "a name that is missing": (ValueError, "item_attributes is nan at 1; pass a name there too, such as 'unknown'", lambda: by(query=["a", "b"], item=["a", np.nan, "b"])),
+    "names of two kinds": (TypeError, "names have no common order.*pass names of one kind", lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[ns]"))),
     "floats for what leaves": (TypeError, "label_fn gives float.* for what leaves", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3))))),
     "ids with a gap": (ValueError, "item_attributes['x'] holds 20000001.0", lambda: by_numbers(20000000.0, 20000001.0, np.nan)),  # as pandas makes them
     "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0)),

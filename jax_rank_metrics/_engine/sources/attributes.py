@@ -34,9 +34,11 @@ class by_attributes:
             not in the pool. So do items whose label is negative or NaN, but drivers
             refuse such labels. Attributes reach it with one axis of queries, whatever
             axes lists have, or of items: compare `query[:, None] == item[None]`.
+            Names reach it as numbers in their order, and pairs of `hash_ids` as one.
             The labels are bools; or where all items are in one block, real numbers.
         query_attributes: A pytree of arrays `[*lists, …]`, such as a dict. Attributes are
-            numbers; `numpy.unique(names, return_inverse=True)[1]` makes them of names.
+            numbers, or names: strings, dates, categories, whatever is no number. Equal
+            names of queries and items are equal.
         item_attributes: A pytree of arrays `[items, …]`.
 
     Pictures of the same person are relevant; those by the same camera as well leave the
@@ -121,8 +123,9 @@ def read_attributes(
 
     Raises:
         ValueError: if a leaf has other axes than `[*lists, …]` or `[items, …]`, or if JAX
-            would round numbers of it that are likely to be ids.
-        TypeError: if `label_fn` is no function, or a leaf is not an array of numbers.
+            would round numbers of it that are likely to be ids; if a name is missing.
+        TypeError: if `label_fn` is no function, or a leaf is not an array of numbers or
+            of names.
     """
     label_fn = relevant.label_fn
     if not callable(label_fn):
@@ -130,13 +133,25 @@ def read_attributes(
             f"label_fn is {inputs.kind_of(label_fn)}; pass a function of the attributes "
             "of queries and of items"
         )
-    of_queries = inputs.attributes(
-        "query_attributes", relevant.query_attributes, lists, "queries"
-    )
-    of_items = inputs.attributes(
-        "item_attributes", relevant.item_attributes, (num_items,), "items"
-    )
-    return by_attributes(label_fn, of_queries, of_items)
+    arguments = {
+        "query_attributes": (relevant.query_attributes, lists, "queries"),
+        "item_attributes": (relevant.item_attributes, (num_items,), "items"),
+    }
+    trees = [
+        inputs.attributes(name, tree, *axes)
+        for (name, (_, *axes)), tree in zip(
+            arguments.items(), inputs.without_names(arguments), strict=True
+        )
+    ]
+    read = by_attributes(label_fn, *trees)
+    try:
+        label_dtype(read, lists, num_items)
+    except (TypeError, ValueError):
+        # The function may compare what `hash_ids` returned as if ids were numbers.
+        sizes = len(lists), 1
+        pairs = inputs.without_pairs(*zip(trees, sizes, strict=True))
+        return by_attributes(label_fn, *pairs)
+    return read
 
 
 def label_dtype(

@@ -3,6 +3,7 @@
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; random keys
     items.py    the items of lists: labels, masks, weights, ids, columns and attributes
+    attribute_names.py  names among attributes, such as strings and dates, as numbers
     libraries.py  objects of pandas, polars, Arrow, scipy and PyTorch, none of which is
                 imported; Series, frames and dicts in the order of ids; masked arrays of
                 NumPy, which are refused
@@ -38,6 +39,12 @@ from jax_rank_metrics._ground.inputs.arrays import (
 from jax_rank_metrics._ground.inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._ground.inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._ground.inputs.arrays import unsharded as unsharded
+from jax_rank_metrics._ground.inputs.attribute_names import (
+    without_names as without_names,
+)
+from jax_rank_metrics._ground.inputs.attribute_names import (
+    without_pairs as without_pairs,
+)
 from jax_rank_metrics._ground.inputs.items import attributes as attributes
 from jax_rank_metrics._ground.inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._ground.inputs.items import check_distinct as check_distinct
@@ -79,6 +86,8 @@ from jax_rank_metrics._ground.inputs.libraries import (
     refuse_other_order as refuse_other_order,
 )
 from jax_rank_metrics._ground.inputs.libraries import same_index as same_index
+from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
+from jax_rank_metrics._ground.inputs.list_ids import keys_of as keys_of
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (
     weights_of_lists as weights_of_lists,

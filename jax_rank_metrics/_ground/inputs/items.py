@@ -1,5 +1,7 @@
 """The items of lists, checked: labels, masks, weights, ids, columns and attributes."""
 
+import datetime
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -353,13 +355,6 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
 
     def converted(path: tuple[Any, ...], leaf: object) -> jax.Array:
         leaf_name = name + jax.tree_util.keystr(path)
-        if _holds_strings(leaf):
-            raise TypeError(
-                f"{leaf_name} holds strings; pass numbers, such as jrm.hash_ids makes of "
-                "them, or numpy.unique(…, return_inverse=True)"
-            )
-        if (libraries.is_series(leaf) or libraries.is_frame(leaf)) and len(axes) == 1:
-            leaf = libraries.by_ids(leaf_name, leaf, range(*axes), axes_of)
         array = real(leaf_name, leaf)
         if array.shape[: len(axes)] != axes:
             raise ValueError(
@@ -373,9 +368,15 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
 
 
 def without_lists(tree: Arrays) -> Arrays:
-    """Returns a pytree with its lists of numbers or strings as arrays of NumPy."""
+    """Returns a pytree with its lists of numbers or names as arrays of NumPy."""
+
+    def array_of(leaf: Any) -> Any:
+        array = np.asarray(leaf)
+        # Of a list that lacks a name, NumPy makes the string "nan".
+        return np.asarray(leaf, object) if array.dtype.kind in "US" else array
+
     return jax.tree.map(
-        lambda leaf: np.asarray(leaf) if _is_array_like(leaf) else leaf,
+        lambda leaf: array_of(leaf) if _is_array_like(leaf) else leaf,
         tree,
         is_leaf=_is_array_like,
     )
@@ -407,18 +408,15 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
         raise ValueError(
             f"{name} holds {value!r}, which {rounded.dtype} of JAX rounds to "
             f"{float(rounded.dtype.type(value))!r}, so that different values become "
-            "equal; pass integers if these are ids, as numpy.unique(…, "
-            f"return_inverse=True) makes them, numpy.{rounded.dtype}({name}) if label_fn "
+            "equal; pass integers if these are ids, or strings, as "
+            f"{name}.astype(str) makes them, numpy.{rounded.dtype}({name}) if label_fn "
             "does not ask which are equal, or enable jax_enable_x64"
         )
 
 
 def _is_array_like(value: object) -> bool:
-    """Whether this is a list of numbers or strings, however deep, and no pytree."""
+    """Whether this is a list of numbers or names, however deep, and no pytree."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
-    return isinstance(value, (bool, int, float, str, bytes, np.generic))
-
-
-def _holds_strings(value: object) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "SUT"
+    kinds = bool, int, float, str, bytes, np.generic, datetime.date, uuid.UUID
+    return isinstance(value, kinds)

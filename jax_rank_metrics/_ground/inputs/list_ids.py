@@ -214,7 +214,7 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")
     if ids.dtype.kind not in "iufUS":
-        return _pack_objects(name, ids.astype(object), listed)
+        return _pack_objects(name, _objects(keys_of(values)), listed)
     if ids.dtype.kind == "f":
         _check_whole(name, ids)
     _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
@@ -223,6 +223,28 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     # NumPy sorts ids by value; lists are numbered in order of first appearance.
     numbers = np.cumsum(is_first, dtype=np.int32) - 1
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
+
+
+def keys_of(ids: Any) -> list[Any]:
+    """Returns ids of any library as keys of a dict, in which equal ones are equal."""
+    if hasattr(ids, "to_list"):  # a Series: its times keep their zone
+        return ids.to_list()
+    if not hasattr(ids, "__array__"):
+        keys = [*ids]
+        if keys and isinstance(keys[0], np.datetime64):
+            keys = [keys_of(np.array([key]))[0] for key in keys]
+        return keys
+    array = np.asarray(ids)
+    if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
+        # NumPy makes integers of nanoseconds.
+        rounded = array.astype(f"{array.dtype.kind}8[us]")
+        return rounded.tolist() if (rounded == array).all() else [*array]
+    return array.tolist()
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value stands for none: None, NaN, NaT or NA, and no list of any kind."""
+    return value is None or not (np.iterable(value) or _equals_itself(value))
 
 
 def repeated_id(packed: Packing) -> Hashable | None:

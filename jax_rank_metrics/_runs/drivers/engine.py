@@ -334,9 +334,9 @@ def _message(
 ) -> str:
     """Returns the message for a query with a fault."""
     row = int(job.rows[index])
-    name = job.scorer.query_name(job.unit, row)
+    name = job.scorer.query_name(job.unit, row, job.ids[0])
     if fault == programs.Fault.NAN:
-        return job.scorer.nan_message(name, row, mask)
+        return job.scorer.nan_message(name, row, mask, job.ids[1])
     if fault == programs.Fault.NEGATIVE:
         return attributes.negative_labels(name)
     if fault == programs.Fault.GAINS:
@@ -433,7 +433,8 @@ def _over_parts(
                 report(int(share * num_queries), num_queries)
         # An iterator may have had fewer items than an id says.
         assert blocks.num_items is not None
-        job.judgements.check_known_items(blocks.num_items)
+        if options.missed_from is None:
+            job.judgements.check_known_items(blocks.num_items, job.ids[0])
     report(num_queries, num_queries)
     known = options._replace(num_items=blocks.num_items)
     for batch, queries, state in zip(batches, arrays, states, strict=True):

@@ -39,6 +39,7 @@ def evaluate_embeddings(
     exclude: RawInteractions | None = None,
     query_ids: types.RowIds | None = None,
     item_ids: types.RowIds | None = None,
+    unknown_items: types.UnknownItems = "error",
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: types.ItemMask | None = None,
@@ -104,8 +105,9 @@ def evaluate_embeddings(
             Series from rows of queries to such lists; a frame of pandas or polars with
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
             pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
-            may repeat an id, and negative ids are padding. A query that a dict or a frame
-            lacks has no items. Or `by_attributes(label_fn, query_attributes,
+            may repeat an id, and −1 is padding, unless it is an id. A query that a dict or
+            a frame lacks has no items, and so has one with None or NaN in place of a list,
+            of which there is a warning. Or `by_attributes(label_fn, query_attributes,
             item_attributes)`, with attributes `[queries, …]` and `[items, …]`. Labels
             below 0 and NaN, which remove items elsewhere, raise here.
         similarity: How a query and an item are scored. Items with equal vectors tie.
@@ -130,13 +132,15 @@ def evaluate_embeddings(
             `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
             −1. Their order does not matter: equal scores tie, and under "stable" the lower
             id comes first. None ranks every item. Not by attributes.
-        exclude_self: Whether item i leaves the list of query i, for a gallery that is
-            ranked against itself.
+        exclude_self: Whether its own item leaves the list of each query, for a gallery
+            that is ranked against itself: the item of its name where all `query_ids` are
+            `item_ids` too, and else item i for query i.
         exclude: The items that leave the list of each query, in the forms of `candidates`.
         query_ids: `[queries]`, ids of any kind: that at index i names row i of `queries`.
             Dicts and frames of queries then hold these, and so does the result.
-        item_ids: `[items]`, the same of items, also in lists of ids. Ids that are not
-            among them raise.
+        item_ids: `[items]`, the same of items, also in lists of ids.
+        unknown_items: What becomes of ids that `item_ids` lacks, such as judged documents
+            that are not in the corpus; see `evaluate_users`.
         k: How many items to return for each query. None is the deepest cutoff of the
             metrics.
         batch_size: How many queries are evaluated at a time; fewer where they would fill
@@ -209,7 +213,8 @@ def evaluate_embeddings(
     """
     inputs.option("undefined", undefined, types.Undefined)
     options, key = jobs.make_options(metrics, k, block_size, ties, key)
-    ids = Vocabulary.of("query_ids", query_ids), Vocabulary.of("item_ids", item_ids)
+    of_items = Vocabulary.of("item_ids", item_ids, unknown_items)
+    ids = Vocabulary.of("query_ids", query_ids), of_items
     item_mask, item_groups = ids[1].ordered(
         item_mask=item_mask, item_groups=item_groups
     )
@@ -227,7 +232,7 @@ def evaluate_embeddings(
     )
     ids[0].check_size(num_queries)
     ids[1].check_size(num_items)
-    judgements = read_judgements(
+    judgements, texts = read_judgements(
         relevant, candidates, exclude, exclude_self, shape, devices, ids
     )
     if isinstance(scorer.items, HostBlocks):
@@ -235,6 +240,7 @@ def evaluate_embeddings(
     # Labels by attributes may need all items in one block, which ids never do.
     block_size = block_size or jobs.block_size_for(options, judgements, num_items)
     options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
+    options = options._replace(missed_from=of_items.first_unknown)
     catalog = programs.CatalogArrays(
         item_mask=inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
@@ -242,12 +248,13 @@ def evaluate_embeddings(
         groups=jobs.read_groups(item_groups, options, num_items),
     )
     scorer.check(block_size, catalog.item_mask)
-    rows, texts = np.arange(num_queries), []
+    rows = np.arange(num_queries)
     if not exclude_self:
         texts += remarks.on_excluded(judgements, QUERY, ids[0].of_rows(rows))
     if (scores := remarks.scores_of_function(scorer, block_size)) is not None:
         arguments = scores, judgements, catalog.item_mask, QUERY
-        texts += remarks.on_infinite(*arguments) + remarks.on_order(*arguments)
+        texts += remarks.on_infinite(*arguments, ids[0].of_rows(rows))
+        texts += remarks.on_order(*arguments)
     job = jobs.EvaluationJob(
         options, scorer, judgements, rows, ids, QUERY, batch_size, key
     )

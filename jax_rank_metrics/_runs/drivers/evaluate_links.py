@@ -11,7 +11,12 @@ import numpy as np
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import devices, engine, jobs, nan_causes, programs
-from jax_rank_metrics._runs.drivers.interactions import NO_IDS, SparseRows, Unit
+from jax_rank_metrics._runs.drivers.interactions import (
+    NO_IDS,
+    SparseRows,
+    Unit,
+    Vocabulary,
+)
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.scorers import Scores
 from jax_rank_metrics._runs.evaluation import Evaluation
@@ -183,7 +188,14 @@ def evaluate_links(
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    rows, evaluations, have_inf = np.arange(len(triples)), {}, []
+    rows, evaluations, have_inf, texts = np.arange(len(triples)), {}, [], []
+    distinct, counts = np.unique(triples, axis=0, return_counts=True)
+    if len(distinct) < len(triples):
+        texts.append(
+            f"triples holds {distinct[counts.argmax()].tolist()} {counts.max()} times, and "
+            f"{len(triples) - len(distinct)} of {len(triples)} repeat another one; each "
+            "counts, pass np.unique(triples, axis=0) if it should count once"
+        )
     with engine.reporting(progress, LIST[1]) as report:
         for side, first in zip(SIDES, (0, rows.size), strict=True):
             scorer = LinkScores(
@@ -210,13 +222,13 @@ def evaluate_links(
             have_inf.append(has_inf)
     heads, tails = evaluations.values()
     evaluations["both"] = heads.merge(tails)
-    if not (lists := np.flatnonzero(have_inf)).size:
-        return evaluations
-    example = f"{lists.size} of {2 * rows.size} lists"
-    remark = remarks.infinite_scores(f"{example}, as in list {lists[0]}")
-    warnings.warn(remark, stacklevel=2)
+    if (lists := np.flatnonzero(have_inf)).size:
+        example = f"{lists.size} of {2 * rows.size} lists"
+        texts.append(remarks.infinite_scores(f"{example}, as in list {lists[0]}"))
+    for text in texts:
+        warnings.warn(text, stacklevel=2)
     return {
-        side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, remark))
+        side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, *texts))
         for side, evaluation in evaluations.items()
     }
 
@@ -243,7 +255,7 @@ class LinkScores(Scores):
         self.nan_cause = f"return numbers where the {self.side} is predicted "
         self.nan_cause += f"({nan_causes.INFINITIES})"
 
-    def query_name(self, unit: Unit, row: int) -> str:
+    def query_name(self, unit: Unit, row: int, query_ids: Vocabulary) -> str:
         """Returns what messages call a list: the triple that it predicts."""
         return f"triple {self.triples[row].tolist()}"
 

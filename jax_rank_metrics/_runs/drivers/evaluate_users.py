@@ -75,6 +75,7 @@ def evaluate_users(
     users: types.ArrayLike | Sequence[Hashable] | None = None,
     user_ids: types.RowIds | None = None,
     item_ids: types.RowIds | None = None,
+    unknown_items: types.UnknownItems = "error",
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: types.ItemMask | None = None,
@@ -132,8 +133,9 @@ def evaluate_users(
             user of the model; a dict or a pandas Series from users to such lists; a frame
             of pandas or polars with the columns `user` (or `query`), `item` and perhaps
             `label`, a row for each pair; or a scipy sparse matrix `[users, items]` of
-            labels. Lists and frames may repeat an id, and negative ids are padding. A user
-            that a dict or a frame lacks has no items.
+            labels. Lists and frames may repeat an id, and −1 is padding, unless it is an
+            id. A user that a dict or a frame lacks has no items, and so has one with None
+            or NaN in place of a list, of which there is a warning.
         seen: The items not to be recommended, such as those trained on, in the same
             forms; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.
@@ -142,14 +144,16 @@ def evaluate_users(
             first stage found. As in `evaluate_embeddings`, relevant items beside them count
             as missed, and seen ones leave them. A user without candidates finds nothing.
             None ranks every item.
-        users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
-            and of `seen`. None is all users of `relevant`: rows of lists, keys
+        users: `[users]` integers, the users to evaluate, each once: rows of the model, of
+            `relevant` and of `seen`. None is all users of `relevant`: rows of lists, keys
             of a dict, and those with a pair in a frame or a matrix, in ascending order.
         user_ids: `[users]`, ids of any kind: that at index i names row i of the model.
             Dicts, frames and Series, `users` and what describes users then hold these,
             and so does the result. A function is still called with rows.
-        item_ids: `[items]`, the same of items, in lists of ids too. Ids that are not among
-            them raise.
+        item_ids: `[items]`, the same of items, in lists of ids too.
+        unknown_items: What becomes of ids that `item_ids` lacks, such as items that are
+            new since the model was trained: "error"; "miss" counts them where they are
+            relevant, as items that were not found; "drop" leaves them out.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
         batch_size: How many users are evaluated at a time; fewer where they would fill
@@ -220,7 +224,8 @@ def evaluate_users(
     inputs.option("undefined", undefined, types.Undefined)
     options, key = make_options(metrics, k, block_size, ties, key, skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
-    ids = Vocabulary.of("user_ids", user_ids), Vocabulary.of("item_ids", item_ids)
+    of_items = Vocabulary.of("item_ids", item_ids, unknown_items)
+    ids = Vocabulary.of("user_ids", user_ids), of_items
     scorer = read_model(model, devices, ids)
     interactions = read_interactions(
         USER, ids, relevant=relevant, seen=seen, candidates=candidates
@@ -232,14 +237,17 @@ def evaluate_users(
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
     rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
-    judgements = Judgements.of(**rows_of)
+    missed_from = of_items.first_unknown
+    options = options._replace(missed_from=missed_from)
+    judgements = Judgements.of(**rows_of, num_items=missed_from)
     texts = remarks.on_excluded(judgements, USER, names_of_users)
     job = EvaluationJob(options, scorer, judgements, rows, ids, USER, batch_size, key)
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
     num_items = scorer.start(rows[batches[0].indices])
-    for name, pairs in interactions.items():
-        pairs.check_items(num_items, may_name_all=name == "candidates")
     ids[1].check_size(num_items)
+    for name, pairs in interactions.items():
+        pairs.check_items(num_items, name == "candidates", of_items.num_unknown)
+        texts += pairs.remarks()
     item_mask, embeddings, item_groups = ids[1].ordered(
         item_mask=item_mask, embeddings=embeddings, item_groups=item_groups
     )

@@ -1,14 +1,16 @@
 """The items of users or queries: ids in any form, as sparse rows `[users, items]`."""
 
 import dataclasses
+import datetime
 import functools
-from collections.abc import Hashable, Mapping
+import numbers
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._ground import inputs, messages
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
 
 
@@ -19,21 +21,31 @@ class Vocabulary:
     Attributes:
         name: The argument, such as "item_ids".
         ids: `[rows]`, distinct; None where rows are known by their numbers.
+        unknown: What becomes of items that are not among them.
     """
 
     name: str
     ids: np.ndarray | None = None
+    unknown: types.UnknownItems = "error"
 
     @classmethod
     @messages.short_errors()
-    def of(cls, name: str, ids: Any) -> "Vocabulary":
+    def of(
+        cls, name: str, ids: Any, unknown: types.UnknownItems = "error"
+    ) -> "Vocabulary":
         """Reads an argument, of which None says that rows are known by their numbers.
 
         Raises:
             ValueError: if an id is missing, or there twice, or there is none.
             TypeError: if an id cannot be the key of a dict.
         """
+        inputs.option("unknown_items", unknown, types.UnknownItems)
         if ids is None:
+            if unknown != "error":
+                raise ValueError(
+                    f"unknown_items is {unknown!r}, and {name} is not given, beside which "
+                    "no item is unknown; pass the ids of all items"
+                )
             return cls(name)
         inputs.refuse_other_order(name, ids)
         packed, problem = numbered(name, ids), None
@@ -43,47 +55,82 @@ class Vocabulary:
             problem = f"holds {repeated!r} twice"
         if problem is not None:
             raise ValueError(f"{name} {problem}; pass the id of each row once")
-        return cls(name, packed.ids)
+        return cls(name, packed.ids, unknown)
 
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
-        """The row that each id names."""
-        assert self.ids is not None
-        return {row_id: row for row, row_id in enumerate(self.ids.tolist())}
+        """The row that each id names; after these, numbers of unknown items that count."""
+        return {key: row for row, key in enumerate(_keys(self.ids))}
 
-    def numbers(self, name: str, values: Any) -> np.ndarray:
-        """Returns the rows that ids name, `[ids]` int64; −1 for negative numbers.
+    def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
+        """Returns the rows that ids name, `[ids]` int64; −1 for padding.
 
-        Negative numbers are padding unless they are ids themselves.
+        Unknown items that count as missed get numbers after all rows.
+
+        Args:
+            name: What messages call the ids.
+            values: The ids.
+            has_padding: Whether the number −1 is padding, unless it is an id itself.
 
         Raises:
             ValueError: if an id is none of these.
         """
         inputs.refuse_masked(name, values)
-        if hasattr(values, "to_numpy"):
-            values = values.to_numpy()
-        listed = values.tolist() if isinstance(values, np.ndarray) else [*values]
-        rows = np.asarray([self.numbers_by_id.get(key, -1) for key in listed], np.int64)
-        unknown = [listed[i] for i in np.flatnonzero(rows < 0)]
-        unknown = [key for key in unknown if not (isinstance(key, int) and key < 0)]
+        listed = _keys(values)
+        try:
+            rows = [self.numbers_by_id.get(key, -1) for key in listed]
+        except TypeError as error:
+            raise TypeError(
+                f"{name} holds what cannot be an id ({error}); pass lists of ids"
+            ) from error
+        rows = np.asarray(rows, np.int64)
+        slots = [int(i) for i in np.flatnonzero(rows < 0)]
+        if has_padding:
+            slots = [i for i in slots if not _is_padding(listed[i])]
+        unknown = [listed[i] for i in slots]
+        if self.unknown != "error":
+            unknown = [key for key in unknown if inputs.is_missing(key)]
+        if self.unknown == "miss" and not unknown:
+            known = self.numbers_by_id
+            rows[slots] = [known.setdefault(listed[i], len(known)) for i in slots]
         if unknown:
             raise ValueError(
                 f"{name} holds {unknown[0]!r}, which is not in {self.name} ({len(unknown)} "
-                "such entries); pass the ids of all rows there, or leave these out"
+                f"such entries); pass the ids of all rows there, or leave these out"
+                f"{', as unknown_items= says how' if has_padding else ''}"
             )
         return rows
+
+    @property
+    def num_unknown(self) -> int:
+        """The number of unknown items that count as missed."""
+        return 0 if self.ids is None else len(self.numbers_by_id) - len(self.ids)
+
+    @property
+    def first_unknown(self) -> int | None:
+        """The number of the first of these; None if there is none."""
+        return len(self.numbers_by_id) - self.num_unknown if self.num_unknown else None
 
     def named(self, numbers: np.ndarray) -> np.ndarray:
         """Returns the ids of rows, in the shape of the numbers, or else these themselves.
 
-        Where a number is below 0, that is −1 for ids that are integers, and else None.
+        Where a number is below 0, that is −1 for ids that are integers, and else None; so
+        it is where −1 is an id, or one does not fit int64.
         """
         if self.ids is None:
             return numbers
-        ids = self.ids if self.ids.dtype.kind in "iu" else self.ids.astype(object)
-        named = ids[numbers]
-        named[numbers < 0] = -1 if ids.dtype.kind in "iu" else None
+        ids = self.ids
+        if ids.dtype.kind == "u" and ids.max() < 2**63:
+            ids = ids.astype(np.int64)
+        padding = -1 if ids.dtype.kind == "i" and -1 not in ids else None
+        named: Any = (ids if padding else ids.astype(object))[numbers]
+        named[numbers < 0] = padding
         return named
+
+    def name_of(self, row: int) -> Any:
+        """Returns the id of a row as messages show it, or its number if it has none."""
+        has_id = self.ids is not None and row < len(self.ids)
+        return self.ids[row] if has_id else row  # type: ignore[index]
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Returns the ids of rows that there are, or else their numbers."""
@@ -140,6 +187,7 @@ class Interactions:
     Attributes:
         name: The argument, for messages.
         unit: What a row is called in messages.
+        user_ids: The ids of users, for messages.
         table: `[rows, items]`, canonical and without stored zeros: labels, or ones. Where
             users are named, a last row is empty: that of all other users.
         users: The user of each row, as a dict or a frame names them; None where row i is
@@ -151,16 +199,19 @@ class Interactions:
         row_length: The number of ids in each row that has any, where all have equally
             many and none is padding or a set. Only such rows may be labels of all items.
         repeats: Whether a row of ids has one of them twice.
+        missing: The users with an entry that is missing in place of a list, such as None.
     """
 
     name: str
     unit: Unit
+    user_ids: Vocabulary
     table: SparseRows
     users: np.ndarray | None = None
     has_pairs: np.ndarray | None = None
     is_array: bool = False
     row_length: int | None = None
     repeats: bool = False
+    missing: tuple[Any, ...] = ()
 
     @classmethod
     def of(
@@ -184,13 +235,18 @@ class Interactions:
             TypeError: as `read_frame`; if an array is masked; if there is no list of ids
                 for each user.
         """
+        if name == "candidates":  # a candidate without a score has no rank
+            known = vocabularies[1]
+            if known.unknown == "miss":
+                known = dataclasses.replace(known, unknown="drop")
+            vocabularies = vocabularies[0], known
         if inputs.is_frame(raw):
             raw = inputs.as_frame(raw, name)
             users, table = read_frame(name, raw, vocabularies)
-            return cls(name, unit, table, users)
+            return cls(name, unit, vocabularies[0], table, users)
         if inputs.is_sparse(raw):
             rows, has_pairs = _checked_matrix(name, raw)
-            return cls(name, unit, rows, has_pairs=has_pairs)
+            return cls(name, unit, vocabularies[0], rows, has_pairs=has_pairs)
         if inputs.is_series(raw):
             if not raw.index.is_unique:
                 user = raw.index[raw.index.duplicated()][0]
@@ -202,15 +258,13 @@ class Interactions:
             raw = raw.to_dict()
         if isinstance(raw, Mapping):
             users = _users_of(name, unit, raw, vocabularies[0])
-            return cls._of_lists(
-                name, unit, [*raw.values(), ()], users, vocabularies[1]
-            )
+            return cls._of_lists(name, unit, [*raw.values(), ()], users, vocabularies)
         try:
             len(raw)
         except TypeError as error:
             kind = inputs.kind_of(raw)
             raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}") from error
-        return cls._of_lists(name, unit, raw, None, vocabularies[1])
+        return cls._of_lists(name, unit, raw, None, vocabularies)
 
     @classmethod
     def _of_lists(
@@ -219,11 +273,12 @@ class Interactions:
         unit: Unit,
         raw: Any,
         users: np.ndarray | None,
-        item_ids: Vocabulary,
+        vocabularies: Vocabularies,
     ) -> "Interactions":
         """Reads a list of ids for each row."""
         import scipy.sparse
 
+        (user_ids, item_ids), missing = vocabularies, []
         is_array = isinstance(raw, (np.ndarray, jax.Array))
         if is_array:  # a list names the user whose row is masked
             inputs.refuse_masked(name, raw, _FILLED)
@@ -235,7 +290,15 @@ class Interactions:
         else:
             raw_rows = [*raw]
             # A dict has a last row of no user, which is empty.
-            names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
+            of_rows = range(len(raw_rows)) if users is None else [*users.tolist(), -1]
+            names = [user_ids.name_of(row) for row in of_rows]
+            if name != "candidates":
+                missing = [
+                    user
+                    for user, row in zip(names, raw_rows, strict=True)
+                    if inputs.is_missing(row)
+                ]
+                raw_rows = [() if inputs.is_missing(row) else row for row in raw_rows]
             rows = [
                 _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
                 for user, row in zip(names, raw_rows, strict=True)
@@ -244,6 +307,10 @@ class Interactions:
             sizes = np.array([row.size for row in rows], np.int64)
         ids = ids.astype(np.int64)
         is_id = ids >= 0
+        if (lowest := ids.min(initial=0)) < -1:
+            row = np.searchsorted(np.cumsum(sizes), np.argmin(ids), side="right")
+            user = user_ids.name_of(int(row) if users is None else int(users[row]))
+            raise ValueError(_negative(f"{name} of {unit[0]} {user}", lowest))
         # Where rows start among the ids that are no padding.
         ends = np.concatenate([[0], np.cumsum(sizes)])
         starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
@@ -260,11 +327,13 @@ class Interactions:
         return cls(
             name,
             unit,
+            user_ids,
             table,
             users,
             is_array=is_array,
             row_length=row_length,
             repeats=table.nnz < ids.size,
+            missing=tuple(missing),
         )
 
     @property
@@ -299,16 +368,16 @@ class Interactions:
             rows = np.append(rows_of, len(known))[slots]
             return self.table[np.where(is_known, rows, len(known))]
         if user_ids.max() >= self.num_rows:
-            units = self.unit[1]
+            (unit, units), user = self.unit, self.user_ids.name_of(user_ids.max())
             raise ValueError(
-                f"{self.name} has {self.num_rows} {units}, but {units} go up "
-                f"to {user_ids.max()}; pass rows for all of them"
+                f"{self.name} has {self.num_rows} {units}, and none of them is {unit} "
+                f"{user}; pass rows for all of them"
             )
         return self.table[user_ids]
 
     def item_counts(self, num_items: int) -> np.ndarray:
         """Counts the rows with each item, `[items]`."""
-        return np.bincount(self.table.indices, minlength=num_items)
+        return np.bincount(self.table.indices, minlength=num_items)[:num_items]
 
     def check_named(self, user_ids: np.ndarray, must_match: bool) -> None:
         """Raises `ValueError` if a user is named by a number below 0.
@@ -318,6 +387,7 @@ class Interactions:
         if self.users is None or not self.users.size:
             return
         name, (unit, units) = self.name, self.unit
+        named, evaluated = map(self.user_ids.name_of, (self.users[0], user_ids[0]))
         if self.users.min() < 0:
             raise ValueError(
                 f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, "
@@ -326,9 +396,8 @@ class Interactions:
         if must_match and not np.isin(self.users, user_ids).any():
             raise ValueError(
                 f"{name} names none of the {units} that are evaluated (it has {unit} "
-                f"{self.users[0]}, and {unit} {user_ids[0]} is evaluated); pass the same "
-                f"numbers in both, or a dict in which a {unit} without items has an empty "
-                "list"
+                f"{named}, and {unit} {evaluated} is evaluated); pass the same {units} in "
+                f"both, or a dict in which a {unit} without items has an empty list"
             )
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
@@ -354,12 +423,15 @@ class Interactions:
                 f"pass one row for each, or a dict from {units} to lists of ids"
             )
 
-    def check_items(self, num_items: int, may_name_all: bool = False) -> None:
+    def check_items(
+        self, num_items: int, may_name_all: bool = False, num_unknown: int = 0
+    ) -> None:
         """Raises unless the items are those of a catalogue of `num_items`.
 
         Args:
             num_items: How many items the model has.
             may_name_all: Whether an array may name every item in each of its rows.
+            num_unknown: How many items have numbers after those.
         """
         name = self.name
         if self.has_pairs is not None:
@@ -375,7 +447,25 @@ class Interactions:
                 f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
                 "it is a matrix, or lists of distinct ids without padding"
             )
-        check_known_items(name, self.table, self.all_users(), num_items, self.unit)
+
+        def name_of(row: int) -> Any:
+            return self.user_ids.name_of(self.all_users()[row])
+
+        limit = num_items + num_unknown
+        check_known_items(name, self.table, name_of, limit, self.unit)
+
+    def remarks(self) -> list[str]:
+        """Returns a remark if entries are missing in place of lists."""
+        if not self.missing:
+            return []
+        (unit, units), outcome = self.unit, "which exclude nothing"
+        if self.name == "relevant":
+            outcome = f"so that undefined= says what these {units} count"
+        return [
+            f"{self.name} holds None or nan in place of a list for {len(self.missing)} "
+            f"{units}, such as {unit} {self.missing[0]}, which are read as empty lists, "
+            f"{outcome}; pass [] where a {unit} has no items"
+        ]
 
     def _looks_dense(self, num_items: int, may_name_all: bool) -> bool:
         """Whether the rows look like labels of all items, not like lists of ids.
@@ -439,15 +529,42 @@ def _is_table_of_ids(raw: object) -> bool:
     return raw.dtype.kind in "iu" and bool(raw.max() < inputs.MAX_INT32)
 
 
-def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
-    """Returns the ids of one user, with those that are negative, the padding."""
-    inputs.refuse_masked(name, row, _FILLED)
-    # Ids may be tuples, while arrays and lists stand in a list by mistake.
-    is_list = not isinstance(row, (str, bytes, Mapping)) and (
-        np.ndim(row) < 2 or {*map(type, row)} == {tuple}
+def _keys(ids: Any) -> list[Any]:
+    """Returns ids as keys of a dict, in which a day is its midnight, as in pandas."""
+    keys = inputs.keys_of(ids)
+    if not any(type(key) is datetime.date for key in keys[:1]):
+        return keys
+    midnight = datetime.time()
+    return [
+        datetime.datetime.combine(key, midnight) if type(key) is datetime.date else key
+        for key in keys
+    ]
+
+
+def _is_padding(key: object) -> bool:
+    return isinstance(key, numbers.Real) and key == -1
+
+
+def _negative(name: str, number: int) -> str:
+    """Returns the message for a number below −1 where rows are known by their numbers."""
+    return (
+        f"{name} holds {number}, which is no item, and only -1 is padding; pass rows from "
+        "0, or the ids of all items as item_ids="
     )
+
+
+def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
+    """Returns the ids of one user, with −1 for padding."""
+    inputs.refuse_masked(name, row, _FILLED)
+    is_list = np.iterable(row) and not isinstance(row, (str, bytes, Mapping))
+    is_list = is_list and getattr(row, "ndim", 1) == 1
     if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
-        row = item_ids.numbers(name, row)
+        row = item_ids.numbers(name, row, has_padding=True)
+    if row is None or not np.iterable(row) and inputs.is_missing(row):
+        raise ValueError(
+            f"{name} is {row}, and no list; pass the candidates of each {unit[0]}, or [] "
+            "where there are none"
+        )
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
         return np.zeros(0, np.int64)
@@ -468,13 +585,17 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
 
 
 def check_known_items(
-    name: str, rows: SparseRows, user_ids: np.ndarray, num_items: int, unit: Unit
+    name: str,
+    rows: SparseRows,
+    name_of: Callable[[int], Any],
+    num_items: int,
+    unit: Unit,
 ) -> None:
     """Raises `ValueError` if an id in sparse rows is not below `num_items`."""
     if rows.indices.max(initial=-1) < num_items:
         return
     index = int(np.argmax(rows.indices))
-    user = user_ids[np.searchsorted(rows.indptr, index, side="right") - 1]
+    user = name_of(int(np.searchsorted(rows.indptr, index, side="right")) - 1)
     raise ValueError(
         f"{name} of {unit[0]} {user} holds the item {rows.indices[index]}, but there are "
         f"{num_items} items; pass ids from 0"
@@ -534,6 +655,13 @@ def read_users(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"
         )
+    distinct, counts = np.unique(user_ids, return_counts=True)
+    if counts.max() > 1:
+        user = vocabulary.name_of(int(distinct[counts.argmax()]))
+        raise ValueError(
+            f"users holds {user} {counts.max()} times; pass each user once, as "
+            "dict.fromkeys(users) has them"
+        )
     # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
         for name, pairs in interactions.items():
@@ -561,7 +689,7 @@ def read_frame(
 ) -> tuple[np.ndarray, Any]:
     """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
 
-    Pairs may repeat with the same label, and negative items are padding. The users
+    Pairs may repeat with the same label, and items of −1 are padding. The users
     [7, 2, 7] with the items [5, 1, −1] make the users [2, 7] and the rows {1}, {5} and {}.
 
     Args:
@@ -570,7 +698,7 @@ def read_frame(
         vocabularies: The ids of users and of items.
 
     Returns:
-        The users, ascending, those whose only items are negative among them; and a
+        The users, ascending, those whose only items are padding among them; and a
         `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones where the frame
         has none. The last row is empty: that of all other users.
 
@@ -595,9 +723,11 @@ def read_frame(
     users, items = (
         _integers(name, column, frame[column])
         if vocabulary.ids is None
-        else vocabulary.numbers(name, frame[column])
+        else vocabulary.numbers(name, frame[column], has_padding=column == "item")
         for column, vocabulary in zip((unit, "item"), vocabularies, strict=True)
     )
+    if (lowest := items.min(initial=0)) < -1:
+        raise ValueError(_negative(name, lowest))
     # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)
     is_item = items >= 0
@@ -619,8 +749,8 @@ def read_frame(
         if differ.any():
             row = int(np.argmax(differ))
             raise ValueError(
-                f"{name} has two labels for the item {items[row]} of {unit} "
-                f"{user_ids[slots[row]]}; pass one"
+                f"{name} has two labels for the item {vocabularies[1].name_of(items[row])} "
+                f"of {unit} {vocabularies[0].name_of(user_ids[slots[row]])}; pass one"
             )
     return user_ids, rows
 

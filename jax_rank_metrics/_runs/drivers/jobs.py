@@ -46,6 +46,8 @@ class Options(NamedTuple):
         skips_inf: Whether an item with a score of −∞ has no rank.
         finds_inf: Whether it is told for each query if an item that has a rank, of items
             in one block, has a score of −∞.
+        missed_from: The ids from which on items are unknown, and count as missed where
+            they are relevant; None if there are none.
     """
 
     bounds: tuple[spec.Bound, ...]
@@ -58,6 +60,7 @@ class Options(NamedTuple):
     counts_all: bool = False
     skips_inf: bool = False
     finds_inf: bool = False
+    missed_from: int | None = None
 
     @property
     def top_k_metrics(self) -> tuple[spec.Bound, ...]:
@@ -184,11 +187,14 @@ class EvaluationJob(NamedTuple):
             width = batch.widths[1]
             ids, labels = batching.pad_rows(judged.listed_labels, indices, width)
             _, membership = batching.pad_rows(judged.membership, indices, width)
+            known = ids
+            if self.options.missed_from is not None:
+                known = np.where(ids < self.options.missed_from, ids, -1)
             if mask is not None:
-                is_listed = mask[ids]
+                is_listed = mask[known] | (known != ids)
                 ids = np.where(is_listed, ids, -1)
                 labels, membership = labels * is_listed, membership * is_listed
-            vectors, items = scorer.pairs(rows, ids)
+            vectors, items = scorer.pairs(rows, known)
             arrays = batching.QueryBatch(indices, vectors, key, tie_ids, ids, labels)
             return arrays._replace(items=items, membership=membership.astype(np.int8))
         arrays = batching.QueryBatch(

@@ -20,6 +20,7 @@ from jax_rank_metrics._runs.drivers.interactions import (
     RawInteractions,
     SparseRows,
     Vocabularies,
+    Vocabulary,
     check_known_items,
     read_interactions,
 )
@@ -62,8 +63,18 @@ class Judgements(NamedTuple):
         relevant: SparseRows,
         seen: SparseRows | None = None,
         candidates: SparseRows | None = None,
+        num_items: int | None = None,
     ) -> "Judgements":
-        """Returns the judgements of ids, as sparse rows `[queries, items]`."""
+        """Returns the judgements of ids, as sparse rows `[queries, items]`.
+
+        Items from `num_items` on are unknown, and count as missed unless they are seen.
+        """
+        if num_items is not None and seen is not None:
+            same_width(relevant, seen)
+            seen_too = relevant.multiply(seen > 0).tocsr()
+            seen_too.data *= seen_too.indices >= num_items
+            if seen_too.count_nonzero():
+                relevant = (relevant - seen_too).tocsr()
         if candidates is None:
             return cls(relevant, seen)
         return cls(relevant, seen, *_listed_items(candidates, relevant, seen))
@@ -100,12 +111,11 @@ class Judgements(NamedTuple):
             is_ranked &= np.asarray(item_mask)[: shape[1]]
         return is_ranked
 
-    def check_known_items(self, num_items: int) -> None:
+    def check_known_items(self, num_items: int, query_ids: Vocabulary) -> None:
         """Raises if an id is of no item, where their number is known only now."""
         for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
             if rows is not None:
-                queries = np.arange(rows.shape[0])
-                check_known_items(name, rows, queries, num_items, QUERY)
+                check_known_items(name, rows, query_ids.name_of, num_items, QUERY)
 
 
 def _listed_items(
@@ -198,7 +208,7 @@ def read_judgements(
     shape: tuple[int, int],
     devices: Devices,
     vocabularies: Vocabularies,
-) -> Judgements:
+) -> tuple[Judgements, list[str]]:
     """Checks what is relevant, excluded and a candidate, by ids or by attributes.
 
     Args:
@@ -209,7 +219,12 @@ def read_judgements(
         shape: The numbers of queries and of items.
         devices: The devices, which hold attributes of queries between batches.
         vocabularies: The ids of queries and of items.
+
+    Returns:
+        The judgements, and remarks on what was probably not intended.
     """
+    import scipy.sparse
+
     num_queries, num_items = shape
     ids, attributes = relevant, None
     if isinstance(relevant, by_attributes):
@@ -222,45 +237,79 @@ def read_judgements(
     interactions = read_interactions(
         QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
     )
-    rows_of = {}
+    rows_of, texts = {}, []
     for name, pairs in interactions.items():
         pairs.check_users(num_queries, is_selection=False)
-        pairs.check_items(num_items, may_name_all=name == "candidates")
+        pairs.check_items(num_items, name == "candidates", vocabularies[1].num_unknown)
         # All queries, also those that a dict lacks, and all items, or as many as may come.
         rows_of[name] = pairs.rows(np.arange(num_queries))
-        rows_of[name].resize(shape)
+        texts += pairs.remarks()
+    num_unknown = vocabularies[1].num_unknown
+    for rows in rows_of.values():
+        rows.resize((num_queries, num_items + num_unknown))
     excluded = rows_of.get("exclude")
     if exclude_self:
-        if num_queries != num_items:
-            raise ValueError(
-                f"exclude_self is True, but there are {num_queries} queries and "
-                f"{num_items} items; pass exclude, the ids that leave each list, where "
-                "query i is not item i"
-            )
-        excluded = _with_diagonal(excluded, num_items)
+        own_rows, remarks = _own_items(shape, *vocabularies)
+        # Labels do not matter in what is excluded: entries may add up to 2.
+        own_rows.resize((num_queries, num_items + num_unknown))
+        excluded = (
+            own_rows
+            if excluded is None
+            else scipy.sparse.csr_array(excluded + own_rows)
+        )
+        texts += remarks
     if attributes is None:
-        return Judgements.of(rows_of["relevant"], excluded, rows_of.get("candidates"))
+        candidate_rows = rows_of.get("candidates")
+        first_unknown = vocabularies[1].first_unknown
+        relevant_rows = rows_of["relevant"]
+        judgements = Judgements.of(
+            relevant_rows, excluded, candidate_rows, first_unknown
+        )
+        return judgements, texts
     attributes = read_attributes(attributes, (num_queries,), num_items)
     # Attributes of queries travel with batches, and those of items lie on the devices.
     of_queries = jax.tree.map(
         lambda table: devices.table(table, devices.of_queries),
         attributes.query_attributes,
     )
-    return Judgements(
+    judgements = Judgements(
         None,
         exclude=excluded,
         label_fn=attributes.label_fn,
         query_attributes=of_queries,
         item_attributes=attributes.item_attributes,
     )
+    return judgements, texts
 
 
-def _with_diagonal(rows: SparseRows | None, size: int) -> SparseRows:
-    """Adds the entries (i, i) to sparse rows `[size, size]`."""
+def _own_items(
+    shape: tuple[int, int], query_ids: Vocabulary, item_ids: Vocabulary
+) -> tuple[SparseRows, list[str]]:
+    """Returns an entry for the item that each query is, and remarks.
+
+    By name, where all queries are named like items, and else by position.
+    """
     import scipy.sparse
 
-    # Labels do not matter in what is excluded: entries may add up to 2.
-    diagonal = scipy.sparse.csr_array(scipy.sparse.eye_array(size))
-    if rows is None:
-        return diagonal
-    return scipy.sparse.csr_array(rows + diagonal)
+    (num_queries, num_items), texts = shape, []
+    rows = own_rows = np.arange(num_queries)
+    if query_ids.ids is not None and item_ids.ids is not None:
+        known = item_ids.numbers_by_id
+        named = np.array([known.get(key, -1) for key in query_ids.numbers_by_id])
+        named[named >= num_items] = -1  # unknown items
+        if num_named := np.count_nonzero(named >= 0):
+            own_rows = named if num_named == num_queries else own_rows
+            if own_rows is not named:
+                texts.append(
+                    f"exclude_self=True goes by position, since {num_named} of "
+                    f"{num_queries} query_ids are among item_ids, and others are not; "
+                    "pass exclude, the ids that leave each list, if it should go by name"
+                )
+    if own_rows is rows and num_queries != num_items:
+        raise ValueError(
+            f"exclude_self is True, but there are {num_queries} queries and {num_items} "
+            "items; pass exclude, the ids that leave each list, where query i is not item "
+            "i, or query_ids and item_ids in which queries have the names of items"
+        )
+    entries = np.ones(num_queries, np.float32), (rows, own_rows)
+    return scipy.sparse.csr_array(entries, shape=shape), texts

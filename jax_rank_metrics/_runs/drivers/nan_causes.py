@@ -1,6 +1,6 @@
 """The causes of scores that are not numbers, for the error that stops an evaluation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -28,6 +28,7 @@ class Vectors(NamedTuple):
         mask: `[vectors]` bool, those that are read; None for all.
         query: What the only vector that is read belongs to, such as "query 3"; None for
             items.
+        name_of: Returns what messages call an item.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Vectors(NamedTuple):
     number: int
     mask: Any = None
     query: str | None = None
+    name_of: Callable[[int], Any] = int
 
     def remark(self, kind: Kind) -> str | None:
         """Says which vectors hold numbers of a kind; None if none does."""
@@ -50,7 +52,9 @@ class Vectors(NamedTuple):
         text = f"{self.name} {'holds nan' if kind == 'nan' else 'is infinite'} for "
         if self.query is not None:
             return text + self.query
-        return f"{text}{total} of {self.number} items, such as item {first}"
+        return (
+            f"{text}{total} of {self.number} items, such as item {self.name_of(first)}"
+        )
 
     @property
     def cure(self) -> str:

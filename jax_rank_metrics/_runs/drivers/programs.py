@@ -40,7 +40,7 @@ from jax_rank_metrics._engine.sources.list_arguments import checked
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._engine.sources.similarities import Similarity, products
 from jax_rank_metrics._engine.sources.streams import Stream, StreamState
-from jax_rank_metrics._ground import meshes, one_off, types
+from jax_rank_metrics._ground import arithmetic, meshes, one_off, types
 from jax_rank_metrics._runs.drivers import judgements
 from jax_rank_metrics._runs.drivers.batching import QueryBatch
 from jax_rank_metrics._runs.drivers.devices import EVERYWHERE, Array, Devices, Specs
@@ -283,6 +283,14 @@ def _rankings_of(
 ) -> Rankings:
     """Returns the rankings of a stream that has passed all items."""
     top_k = places = None
+    if options.missed_from is not None:
+        # Relevant items that are not in the catalogue count, and have no rank.
+        is_missed = stream.relevant_ids >= options.missed_from
+        is_missed &= stream.judged.exists
+        retrieved = state.retrieved or (state.exists, state.length)
+        length = state.length + arithmetic.count(is_missed)
+        exists = state.exists | is_missed
+        state = state._replace(exists=exists, length=length, retrieved=retrieved)
     if state.best is not None:
         top_k = stream.first_ranks(state, num_items)
     if state.counts is not None:

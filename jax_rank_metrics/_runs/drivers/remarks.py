@@ -71,6 +71,7 @@ def on_infinite(
     judgements: Judgements,
     item_mask: jax.Array | None,
     unit: Unit,
+    query_ids: np.ndarray,
 ) -> list[str]:
     """Returns a remark if an item that has a rank has the score −∞.
 
@@ -79,6 +80,7 @@ def on_infinite(
         judgements: The judgements of all queries.
         item_mask: `[items]` bool, the items that exist; None if all do.
         unit: What messages call a query.
+        query_ids: `[queries]`, as messages name them.
     """
     is_lowest = np.isneginf(scores.astype(np.float32))
     is_lowest &= judgements.ranked_items(scores.shape, item_mask)
@@ -86,7 +88,9 @@ def on_infinite(
     if not queries.size:
         return []
     example = f"{queries.size} of the first {len(scores)} {unit[1]}"
-    return [remarks.infinite_scores(f"{example}, such as {unit[0]} {queries[0]}")]
+    return [
+        remarks.infinite_scores(f"{example}, such as {unit[0]} {query_ids[queries[0]]}")
+    ]
 
 
 def on_order(
@@ -97,8 +101,8 @@ def on_order(
 ) -> list[str]:
     """Returns remarks on scores that rank relevant items last, or that float32 rounds.
 
-    The arguments are those of `on_infinite`. Scores that are all equal make no remark: a
-    constant model is a baseline.
+    The arguments are the first ones of `on_infinite`. Scores that are all equal make no
+    remark: a constant model is a baseline.
     """
     if judgements.relevant is None:
         return []

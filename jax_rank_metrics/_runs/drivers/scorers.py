@@ -138,17 +138,26 @@ class ScoreSource:
             item_mask: `[items]` bool, the items that are read; None for all.
         """
 
-    def query_name(self, unit: interactions.Unit, row: int) -> str:
-        """Returns what messages call a query by its row, such as "user 7"."""
-        return f"{unit[0]} {row}"
+    def query_name(
+        self, unit: interactions.Unit, row: int, query_ids: interactions.Vocabulary
+    ) -> str:
+        """Returns what messages call a query, such as "user 7"."""
+        return f"{unit[0]} {query_ids.name_of(row)}"
 
-    def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
+    def nan_message(
+        self,
+        name: str,
+        row: int,
+        mask: np.ndarray | None,
+        item_ids: interactions.Vocabulary,
+    ) -> str:
         """Returns the message for a query of which a score is NaN.
 
         Args:
             name: The query.
             row: Its row.
             mask: `[items]` bool, the items that are read; None for all.
+            item_ids: The ids of items.
         """
         vectors = []
         if self.items is not None and self.queries is not None:
@@ -156,8 +165,10 @@ class ScoreSource:
             assert number is not None
             is_query = np.arange(len(self.queries)) == row
             vectors = [
-                Vectors(self.names[0], self.queries, 1, is_query, name),
-                Vectors(self.names[1], self.items, number, mask),
+                Vectors(self.names[0], self.queries, 1, is_query, query=name),
+                Vectors(
+                    *(self.names[1], self.items, number, mask), name_of=item_ids.name_of
+                ),
             ]
         return nan_message(f"{self.scores_of} {name}", vectors, self.nan_cause)
 
@@ -290,9 +301,15 @@ class Sparse(ScoreSource):
         del block_size
         _check_finite("items", self.items, item_mask)
 
-    def nan_message(self, name: str, row: int, mask: np.ndarray | None) -> str:
+    def nan_message(
+        self,
+        name: str,
+        row: int,
+        mask: np.ndarray | None,
+        item_ids: interactions.Vocabulary,
+    ) -> str:
         """Returns the message for a query of which a score is NaN."""
-        del row, mask  # all entries are finite
+        del row, mask, item_ids  # all entries are finite
         return nan_message(f"{self.scores_of} {name}", [], self.nan_cause)
 
 

@@ -1,0 +1,122 @@
+"""Names among attributes of queries and items, such as strings and dates, as numbers."""
+
+import datetime
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._ground.inputs import arrays, libraries
+from jax_rank_metrics._ground.inputs.list_ids import is_missing, keys_of, numbered
+from jax_rank_metrics._ground.types import Arrays
+
+
+def without_names(trees: Mapping[str, tuple[Arrays, Any, str]]) -> list[Arrays]:
+    """Returns pytrees in which all names have numbers, in the order of the names.
+
+    Whatever is no number is a name. One name has one number in all leaves of all trees.
+
+    Args:
+        trees: By the argument: a pytree, the axes with which its leaves begin, and what
+            these are the axes of, such as "items".
+
+    Raises:
+        ValueError: if a name is missing.
+        TypeError: if trees have names and numbers at the same path, or if names have no
+            common order.
+    """
+    leaves, packings, has_names = {}, {}, {}
+    for name, (tree, axes, axes_of) in trees.items():
+        for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
+            key = jax.tree_util.keystr(path)
+            leaf_name = name + key
+            is_labelled = libraries.is_series(leaf) or libraries.is_frame(leaf)
+            if is_labelled and len(axes) == 1:
+                leaf = libraries.by_ids(leaf_name, leaf, range(*axes), axes_of)
+            leaves[leaf_name] = leaf
+            values = _names_of(leaf_name, leaf)
+            first_name, of_first = has_names.setdefault(
+                key, (leaf_name, values is not None)
+            )
+            if of_first != (values is not None):
+                raise TypeError(
+                    f"{first_name} and {leaf_name}: one holds numbers, the other names, "
+                    "and these are never equal; pass the same kind for both"
+                )
+            if values is not None:
+                packings[leaf_name] = numbered(leaf_name, values)
+    known = {key for packing in packings.values() for key in packing.ids.tolist()}
+    try:
+        names = {key: number for number, key in enumerate(sorted(known, key=_by_kind))}
+    except TypeError as error:
+        raise TypeError(
+            f"{', '.join(packings)}: names have no common order ({error}); pass names of "
+            "one kind"
+        ) from error
+    for leaf_name, packing in packings.items():
+        codes = np.array([names[key] for key in packing.ids.tolist()], np.int32)
+        shape = np.shape(leaves[leaf_name])
+        leaves[leaf_name] = codes[packing.segment_ids].reshape(shape)
+    return [
+        jax.tree_util.tree_map_with_path(
+            lambda path, _, name=name: leaves[name + jax.tree_util.keystr(path)], tree
+        )
+        for name, (tree, _, _) in trees.items()
+    ]
+
+
+def _names_of(leaf_name: str, leaf: Any) -> list[Any] | None:
+    """Returns the names in a leaf; None if it holds numbers."""
+    library = type(leaf).__module__.partition(".")[0]
+    array = np.asarray(leaf if library in ("numpy", "pandas", "polars") else 0)
+    if array.dtype.kind not in "USTMmO":
+        return None
+    values = keys_of(array.ravel())
+    if array.dtype == object and all(isinstance(x, numbers.Number) for x in values):
+        return None
+    for i, value in enumerate(values):
+        if is_missing(value):
+            raise ValueError(
+                f"{leaf_name} is {value} at {i}; pass a name there too, such as 'unknown'"
+            )
+    return values
+
+
+def _by_kind(name: Any) -> tuple[str, Any]:
+    is_date = isinstance(name, datetime.date)
+    return "date" if is_date else type(name).__name__, name
+
+
+def without_pairs(*trees: tuple[Arrays, int]) -> list[Arrays]:
+    """Returns pytrees in which pairs of int32, as `hash_ids` makes them, are one number.
+
+    Args:
+        *trees: Pytrees of arrays of JAX, and the number of axes before the pairs.
+    """
+
+    def is_pair(leaf: Any, num_axes: int) -> bool:
+        is_known = leaf.dtype == np.int32 and arrays.is_readable(leaf)
+        return is_known and leaf.ndim == num_axes + 1 and leaf.shape[-1] == 2
+
+    pairs = [
+        np.asarray(leaf).reshape(-1, 2)
+        for tree, num_axes in trees
+        for leaf in jax.tree.leaves(tree)
+        if is_pair(leaf, num_axes)
+    ]
+    if not pairs:
+        return [tree for tree, _ in trees]
+    _, codes = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
+    parts = iter(np.split(codes.ravel(), np.cumsum([len(part) for part in pairs])))
+
+    def joined(leaf: Any, num_axes: int) -> Any:
+        if not is_pair(leaf, num_axes):
+            return leaf
+        return jax.numpy.asarray(next(parts).astype(np.int32).reshape(leaf.shape[:-1]))
+
+    return [
+        jax.tree.map(lambda leaf, num_axes=num_axes: joined(leaf, num_axes), tree)
+        for tree, num_axes in trees
+    ]
