@@ -157,6 +157,13 @@ def app() -> "typer.Typer":
                 "rank, or nothing."
             ),
         ] = "keep",
+        exclude_self: Annotated[
+            bool,
+            typer.Option(
+                "--exclude-self",
+                help="Leave out documents that have the id of their query.",
+            ),
+        ] = False,
         format: Annotated[
             Format, typer.Option(help="The format of the results.")
         ] = "text",

@@ -289,6 +289,46 @@ def test_families_and_sets_of_trec_eval():
     assert "Rndcg" in {*members(["all_trec"], False)} & {*NOT_MEASURED}
 
 
+def test_queries_that_are_documents(folder):
+    """`--exclude-self` takes them out of their own lists; a hidden file is a run."""
+    (folder / "qrels.txt").write_text("a 0 b 1\n")
+    (folder / ".hidden").write_text("a Q0 a 1 2 t\na Q0 b 2 1 t\n")
+    words = (".hidden", "-m", "mrr", "--exclude-self", "--format", "json")
+    assert json.loads(printed(*words))["runs"][".hidden"]["mrr"]["mean"] == 1
+
+
+SPOKEN = {  # what qrels.txt and run.json hold, and the options
+    "repeats": ("q1 0 a 1\n", '{"q1": ["a", "a"]}', ()),
+    "missing": ("q1 0 a 1\nq2 0 a 1\n", '{"q1": ["a"]}', ()),
+    "unjudged": ("q1 0 a 1\n", '{"q1": ["a"], "q2": ["a"]}', ()),
+    "duplicates": ("q1 0 a 1\nq1 0 a 1\n", '{"q1": ["a"]}', ()),
+    "exclude self": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--exclude-self",)),
+    "subtopics": ("q1 0 a 1\n", '{"q1": ["a"]}', ("-m", "alpha-nDCG@5")),
+    "columns": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--run-columns", "a,b,c")),
+    "confidence": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--confidence", "2")),
+}
+
+
+@pytest.mark.parametrize("case", SPOKEN)
+def test_messages_have_words_of_the_command(folder, case):
+    """None names an argument of Python, which is no option."""
+    qrels, run, options = SPOKEN[case]
+    (folder / "qrels.txt").write_text(qrels)
+    (folder / "run.json").write_text(run)
+    done = invoke("qrels.txt", "run.json", *METRICS, *options)
+    assert done.stderr and not re.search(r"\w=|`\w+`|jrm\.", done.stderr), done.stderr
+
+
+def test_trec_cuts_fractions_of_grades(folder):
+    """Decimals go, as where trec_eval reads a grade, and a note says so."""
+    (folder / "qrels.txt").write_text("q1 0 a .7\nq1 0 b 1.9\nq1 0 x -.5\nq2 0 b 1\n")
+    words = ("qrels.txt", "good.txt", "--trec", "-m", "ndcg", "-m", "num_rel")
+    done = invoke(*words, "--format", "csv", "-q")
+    values = [row["value"] for row in csv.DictReader(io.StringIO(done.stdout))]
+    assert [round(float(value), 4) for value in values] == [0.6309, 1, 1, 1]
+    assert "3 of 4 judgements are fractions, such as 0.7" in done.stderr
+
+
 def test_unjudged_documents_of_trec_eval(folder):
     """An unjudged document has the weight of its rank, whatever the level is."""
     (folder / "run.txt").write_text("q1 Q0 x 1 9 t\nq1 Q0 a 2 8 t\nq2 Q0 b 1 9 t\n")

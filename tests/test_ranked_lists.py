@@ -232,3 +232,43 @@ def test_documents_of_chunks(is_dict):
             joined = jrm.join({"q": [doc_id]}, {"q": run}, document=document)
             assert joined.measure("mrr")["mrr"].values == np.float32(1 / rank)
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
+
+
+class Hit:
+    def __init__(self, docid, score):
+        self.docid, self.score = docid, score
+
+
+@pytest.mark.parametrize("make", [lambda *pair: pair, Hit], ids=["tuples", "objects"])
+def test_scored_documents_in_lists(make):
+    """Pairs of an id and a number are scored, and a tuple of ids is a list."""
+    run = {"q": [make("b", 1), make("a", np.float32(1.5))], "r": [make("x", 1)]}
+    for qrels in {"q": [("a", 2)], "r": [("b", 1)]}, {"q": ("a", "x"), "r": ("a", "b")}:
+        joined = jrm.join(qrels, run)
+        assert joined.measure("mrr")["mrr"].values.tolist() == [1, 0]
+    graded = jrm.join({"q": [("a", 2), ("b", 1)]}, {"q": ["a"]})
+    assert sorted(graded.labels[graded.mask].tolist()) == [1, 2]
+
+
+def test_documents_that_repeat_in_rows():
+    """`duplicates` chooses a row, and chunks of a document may repeat."""
+    rows = {"query_id": ["q"] * 3, "doc_id": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]}
+    frame = pl.DataFrame(rows)
+    for option, value in ("first", 0.5), ("last", 1):
+        joined = jrm.join({"q": ["a"]}, frame, duplicates=option)
+        assert joined.measure("mrr")["mrr"].values.tolist() == [value]
+    judged = frame.rename({"score": "relevance"})
+    assert jrm.join(judged, {"q": ["a"]}, duplicates="max").labels.max() == 3
+    joined = jrm.join({"q": ["A"]}, frame, document=str.upper)
+    assert joined.measure("mrr")["mrr"].values.tolist() == [1]
+
+
+def test_queries_that_are_documents():
+    """`exclude_self` compares ids, of any kind, and keeps every query."""
+    qrels = {1: {1: 1, 2: 1}, 3: {3: 1}}
+    run = {"1": {"1": 9, "2": 8}, "3": {"3": 1}}
+    joined = jrm.join(qrels, run, exclude_self=True)
+    assert joined.query_ids.to_list() == ["1", "3"] and not joined.remarks
+    assert joined.measure("recall@1")["recall@1"].values.tolist() == [1, 0]
+    with pytest.warns(UserWarning, match="no document has the id of its query"):
+        jrm.join({"q": ["a"]}, {"q": ["a"]}, exclude_self=True)

@@ -44,6 +44,7 @@ class CommandOptions(NamedTuple):
     unjudged: choices.Unjudged | None
     duplicates: choices.DuplicatesOfQrels
     repeats: choices.Repeats
+    exclude_self: bool
     qrels_format: choices.QrelsFormat | None
     run_format: choices.RunFormat | None
     qrels_columns: str | None
@@ -207,6 +208,8 @@ def _check_choices(options: CommandOptions) -> None:
         raise ValueError(
             f"--confidence is {options.confidence}; pass a number between 0 and 1"
         )
+    if not 0 < options.alpha < 0.5:
+        raise ValueError(f"--alpha is {options.alpha}; pass a number between 0 and 0.5")
     if options.weights is not None and format == "trec":
         raise ValueError(
             "--weights goes with other formats; trec_eval weighs no queries"
@@ -247,7 +250,8 @@ def run_names(paths: Sequence[Path]) -> list[str]:
     """
     stems = [
         path.with_name(
-            re.sub(r"(\.\w*[a-z]\w*)?(\.(gz|zstd?))?$", "", path.name, flags=re.I)
+            # After the first letter, so that `.hidden` keeps its name.
+            re.sub(r"(?<=.)(\.\w*[a-z]\w*)?(\.(gz|zstd?))?$", "", path.name, flags=re.I)
         )
         for path in paths
     ]

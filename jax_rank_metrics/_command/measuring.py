@@ -22,6 +22,12 @@ from jax_rank_metrics._verdicts.systems import reading
 
 T = TypeVar("T")
 
+# How messages spell arguments of Python; "" is one that the command does not have.
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("missing", "unjudged", "repeats", "duplicates", "exclude_self")
+} | {"undefined": ""}
+
 
 def evaluate(options: arguments.CommandOptions) -> None:
     """Reads judgements and runs, measures the runs, and prints the results.
@@ -81,6 +87,8 @@ def measured(
     Yields the name, the values, the documents, and the tag of each, if its file has one.
     """
     judged, _ = _read(options, options.qrels, "relevance")
+    if options.trec:
+        judged = _with_whole_grades(judged)
     if options.level is not None and frames.SUBTOPIC in judged.columns:
         raise ValueError(
             f"--level {options.level}: a document of {_source(options.qrels)} is "
@@ -93,9 +101,11 @@ def measured(
     for name, path in _with_progress(list(options.paths.items())[first:]):
         rows, tag = _read(options, path, "score")
         try:
-            judged_run = find_judged(judged, rows, ties, options.repeats)
-            choices = dict(judged_run.choices) | {"rows": options.duplicates}
-            with messages.arguments_as(missing="--missing", unjudged="--unjudged"):
+            with messages.arguments_as(**OPTIONS):
+                judged_run = find_judged(
+                    judged, rows, ties, options.repeats, options.exclude_self
+                )
+                choices = dict(judged_run.choices) | {"rows": options.duplicates}
                 joined = join.joined_of(
                     judged_run._replace(choices=choices),
                     missing="zero" if options.complete else options.missing or default,
@@ -109,6 +119,23 @@ def measured(
         with messages.arguments_as(format="--qrels-format"):
             run = report.measure(metrics, joined, weights)
         yield name, run, joined, tag
+
+
+def _with_whole_grades(judged: "pl.DataFrame") -> "pl.DataFrame":
+    """Returns judgements whose grades have no fractions, and notes if any had.
+
+    trec_eval reads 1.9 as 1, and −0.5 as 0.
+    """
+    grades = judged["relevance"]
+    whole = grades.sign() * grades.abs().floor()
+    is_cut = grades != whole
+    if not is_cut.any():
+        return judged
+    note(
+        f"{is_cut.sum()} of {len(grades)} judgements are fractions, such as "
+        f"{grades.filter(is_cut)[0]:g}, whose decimals --trec cuts off, as trec_eval does"
+    )
+    return judged.with_columns(whole)
 
 
 def _with_progress(items: list[T]) -> Iterable[T]:

@@ -39,7 +39,10 @@ _OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options")
 
 @contextlib.contextmanager
 def arguments_as(**options: str) -> Iterator[None]:
-    """Spells arguments as options, such as `format="--run-format"`, within the block."""
+    """Spells arguments as options, such as `format="--run-format"`, within the block.
+
+    The empty text is an argument that has no option.
+    """
     token = _OPTIONS.set(options)
     try:
         yield

@@ -3,6 +3,9 @@
 import importlib
 from types import ModuleType
 
+# How an extra is installed in a clone; with a release, `"jax-rank-metrics[{}]"`.
+INSTALL = 'pip install ".[{}]"'
+
 
 def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
     """Imports a library; if it is missing, the error names the extra that installs it.
@@ -22,8 +25,7 @@ def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
         if str(error.name).split(".")[0] != root:
             raise  # The library is installed, but lacks a dependency of its own.
         raise ModuleNotFoundError(
-            f"{purpose} needs {root}, which is not installed; "
-            f'pip install "jax-rank-metrics[{extra}]"',
+            f"{purpose} needs {root}, which is not installed; " + INSTALL.format(extra),
             name=error.name,
         ) from error
 

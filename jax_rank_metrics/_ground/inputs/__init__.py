@@ -112,3 +112,4 @@ from jax_rank_metrics._ground.inputs.options import prng_key as prng_key
 from jax_rank_metrics._ground.inputs.options import rank_cutoffs as rank_cutoffs
 from jax_rank_metrics._ground.inputs.padding import padded_ids as padded_ids
 from jax_rank_metrics._ground.inputs.padding import ragged_lists as ragged_lists
+from jax_rank_metrics._ground.inputs.padding import refuse_rows as refuse_rows

@@ -218,6 +218,7 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
         TypeError: if anything but lists is in it, such as a single string.
     """
     query_ids: list[Any] | None = None
+    refuse_rows(name, value, "query")
     rows: Iterable[Any] = value
     if libraries.is_series(value) or isinstance(value, Mapping):
         pairs = [*value.items()]
@@ -240,6 +241,19 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
             )
         lists.append([*ids])
     return RaggedLists(query_ids, lists)
+
+
+def refuse_rows(name: str, value: object, unit: str) -> None:
+    """Raises TypeError if a list holds rows of a table, which are tuples of one length."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return
+    lengths = {len(row) if isinstance(row, tuple) else 0 for row in value}
+    if len(lengths) == 1 and max(lengths) > 1:
+        raise TypeError(
+            f"{name} is a list of tuples of {max(lengths)}, as rows of a table are; pass a "
+            f"dict {{{unit}: [id, …]}} of such rows, or a list instead of each tuple if it "
+            f"holds the ids of a {unit}"
+        )
 
 
 def padded_ids(

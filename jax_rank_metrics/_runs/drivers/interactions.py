@@ -259,6 +259,7 @@ class Interactions:
         if isinstance(raw, Mapping):
             users = _users_of(name, unit, raw, vocabularies[0])
             return cls._of_lists(name, unit, [*raw.values(), ()], users, vocabularies)
+        inputs.refuse_rows(name, raw, unit[0])
         try:
             len(raw)
         except TypeError as error:

@@ -104,6 +104,15 @@ def delimited(
     row = frames.first_true(body[numbers[-1]].is_not_null())
     if row is not None:
         parsed.fail(row, "more fields than the first line has")
+    for column in parsed.frame:
+        # Two stray quotes take all lines between them into a field.
+        row = frames.first_true(column.str.contains(r"[\r\n]"))
+        if row is not None:
+            parsed.fail(
+                row,
+                f"{column.name} is {column[row][: sources.MAX_SHOWN]!r}, with a line "
+                "break; close or double the quote that begins it, or write it in one line",
+            )
     return parsed
 
 
@@ -231,7 +240,7 @@ def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
             file = io.BytesIO(file.read())
         start = file.read(len(sources.ZSTD))
         file.seek(0)
-        if sources.is_packed(source, start):
+        if sources.is_packed(start):
             file = io.BytesIO(sources.decompressed(source, file.read()))
         try:
             names = [*pl.read_parquet_schema(file)]

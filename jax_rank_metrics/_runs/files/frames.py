@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from jax_rank_metrics._ground import optional
+from jax_rank_metrics._ground import choices, messages, optional
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._runs.files import sources
 
@@ -262,6 +262,20 @@ def first_repeat(frame: "pl.DataFrame") -> int | None:
     return first_true(~frame.select(ids).to_struct().is_first_distinct())
 
 
+def distinct(
+    frame: "pl.DataFrame",
+    value: ValueColumn,
+    duplicates: choices.DuplicatesOfQrels,
+) -> "pl.DataFrame":
+    """Returns one row for the ids of each: the first, the last, or that of the maximum."""
+    ids = id_columns(frame)
+    if duplicates == "max":
+        groups = frame.group_by(ids, maintain_order=True)
+        return groups.agg(pl.col(value).max()).select(frame.columns)
+    assert duplicates != "error"
+    return frame.unique(ids, keep=duplicates, maintain_order=True)
+
+
 def id_columns(frame: "pl.DataFrame") -> list[str]:
     """Returns the columns that tell a row from all others."""
     return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
@@ -386,10 +400,12 @@ def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
         judged: Judgements, with empty lists and repeated documents.
         run: A run of the same kind.
     """
-    undefined = "nothing is relevant; `undefined=` says what such lists count"
+    option = messages.argument("undefined", "")
+    counts = f"`{option}` says what such lists count" if option else "it counts as 0"
+    undefined = f"nothing is relevant; {counts}"
     repeated = (
-        "a document is there twice; its first rank counts, and `repeats` says whether the "
-        "others stay taken"
+        "a document is there twice; its first rank counts, and "
+        f"`{messages.argument('repeats', '')}` says whether the others stay taken"
     )
     problems = [
         (undefined, judged, judged["doc_id"].is_null()),

@@ -1,6 +1,7 @@
 """`jrm.join`: judgements and a run, of any form, as one set of lists."""
 
 import contextlib
+import itertools
 import numbers
 import unicodedata
 import warnings
@@ -10,9 +11,15 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 
 from jax_rank_metrics._ground import inputs, messages
-from jax_rank_metrics._ground.choices import Missing, Repeats, TiesOfFiles, Unjudged
+from jax_rank_metrics._ground.choices import (
+    DuplicatesOfQrels,
+    Missing,
+    Repeats,
+    TiesOfFiles,
+    Unjudged,
+)
 from jax_rank_metrics._ground.inputs import kind_of
-from jax_rank_metrics._runs.files import frames
+from jax_rank_metrics._runs.files import frames, text
 from jax_rank_metrics._runs.files.frames import listed, pl
 from jax_rank_metrics._runs.files.joined import Joined, keep_first
 from jax_rank_metrics._runs.files.judged_run import JudgedRun, find_judged
@@ -28,7 +35,12 @@ class _Frame(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def frame_of(name: str, data: Any, value: frames.ValueColumn) -> "pl.DataFrame":
+def frame_of(
+    name: str,
+    data: Any,
+    value: frames.ValueColumn,
+    duplicates: DuplicatesOfQrels = "error",
+) -> "pl.DataFrame":
     """Returns an argument of `join` as a frame with checked columns.
 
     Args:
@@ -37,6 +49,7 @@ def frame_of(name: str, data: Any, value: frames.ValueColumn) -> "pl.DataFrame":
             `{query: {document: number}}`, or lists of documents, by query or by position.
             Columns have names of `known_columns`.
         value: The column of numbers: "relevance" or "score".
+        duplicates: Which row of a document stays that a query has more than once.
 
     Raises:
         TypeError: if `data` is anything else.
@@ -61,14 +74,20 @@ def frame_of(name: str, data: Any, value: frames.ValueColumn) -> "pl.DataFrame":
     if not has_lists:
         frame = frames.cleaned(frame, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
-    is_distinct = isinstance(data, Mapping) or "repeated" in frame.columns
+    is_distinct = "repeated" in frame.columns
     row = None if is_distinct else frames.first_repeat(frame)
+    if row is not None and duplicates != "error":
+        return frames.distinct(frame, value, duplicates)
     if row is not None:
         query, doc = frame.select(frames.IDS).row(row)
         cure = "pass it once"
         if value == "relevance":
             cure += ", or say in a column subtopic what it is relevant to"
-        fail(row, f"document {doc!r} of query {query!r} is there twice; {cure}")
+        cure += ", or pass duplicates='first' or 'last'"
+        location = "" if has_lists else f", row {row}"
+        raise ValueError(
+            f"{name}{location}: document {doc!r} of query {query!r} is there twice; {cure}"
+        )
     return frame
 
 
@@ -90,8 +109,22 @@ def _raw_frame(
     ):
         columns = _columns(name, data, value)
     elif is_mapping or isinstance(data, (list, tuple)) or inputs.is_series(data):
+        if isinstance(data, (list, tuple)) and is_table(data):
+            raise TypeError(
+                f"{name} holds rows of a table, such as {data[0]}; pass a frame of them "
+                f"with the columns query_id, doc_id and {value}, or jrm.read_{name} of the "
+                "file"
+            )
         queries, docs = inputs.ragged_lists(name, data, is_ordered=value == "score")
         columns = {"query_id": range(len(docs)) if queries is None else queries}
+        pairs = [_scored(entry, value) for row in docs for entry in row]
+        if pairs and None not in pairs:
+            ids, values = zip(*pairs, strict=True)
+            # Cut into lists again, of numbers as well.
+            parts = iter(ids), iter([*_one_dtype(name, [*values])])
+            docs, columns[value] = (
+                [[*itertools.islice(part, len(row))] for row in docs] for part in parts
+            )
         columns["doc_id"] = docs or pl.Series(docs, dtype=pl.List(pl.Null))
     elif isinstance(data, _Frame):
         names = [*data.columns]
@@ -128,6 +161,34 @@ def _raw_frame(
             f"{name} has no column {value!r}, only {listed(names)}; rename it"
         )
     return frame, has_ranks
+
+
+def is_table(rows: Sequence[Any]) -> bool:
+    """Returns whether rows of strings are lines of TREC, as `csv.reader` splits them."""
+    return bool(rows) and all(
+        isinstance(row, list)
+        and {*map(type, row)} == {str}
+        and row[1:2] in (["0"], ["Q0"])
+        and any(form.is_form_of("\t".join(row)) for form in (text.QRELS, text.RUN))
+        for row in rows
+    )
+
+
+def _scored(entry: Any, value: frames.ValueColumn) -> tuple[Any, Any] | None:
+    """Returns the id and the number of an entry of a list; None if it is an id alone.
+
+    >>> _scored(("d7", np.float32(0.5)), "score"), _scored("d7", "score")
+    (('d7', 0.5), None)
+    """
+    if isinstance(entry, tuple) and len(entry) == 2:
+        doc, number = entry
+    else:
+        ids = (getattr(entry, name, None) for name in ("id", "doc_id", "docid"))
+        doc = next((key for key in ids if key is not None), None)
+        number = getattr(entry, value, None)
+    number = number.item() if hasattr(number, "item") else number
+    is_pair = doc is not None and isinstance(number, numbers.Real)
+    return (doc, number) if is_pair else None
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:
@@ -287,7 +348,9 @@ def join(
     ties: TiesOfFiles = "expected",
     condensed: bool = False,
     repeats: Repeats = "keep",
+    duplicates: DuplicatesOfQrels = "error",
     document: frames.DocumentOf | None = None,
+    exclude_self: bool = False,
 ) -> Joined:
     """Joins judgements and a run to lists, one for each query that is judged.
 
@@ -316,7 +379,8 @@ def join(
         run: The same with score; of a frame that has none, the column rank or position is
             read, of which lower is better. A frame without query_id, as of plain scores,
             has an item for each of the judgements, in the same order. Lists of documents
-            are in rank order; for a query with an empty list nothing was retrieved.
+            are in rank order; for a query with an empty list nothing was retrieved. Pairs
+            `(document, score)` in a list, or objects with an id and a score, are scored.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
             lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
             them the weight 0, like trec_eval without `-c`.
@@ -335,8 +399,14 @@ def join(
             before, and so is `depth`.
         repeats: What a document that occurs earlier in a ranked list leaves behind: "keep"
             its rank, as `rank_ids` does, or "remove" it, so that later ones move up.
+        duplicates: What to do if a query has a document in several rows of a frame:
+            "error", or keep the "first", the "last" or, of judgements, the "max".
         document: For runs of chunks, the document of each: a function of the id of a
-            chunk, or a dict. Only the best chunk of a document stays.
+            chunk, or a dict. Only the best chunk of a document stays, and chunks may
+            repeat.
+        exclude_self: Whether a document leaves the list of the query that has its id, as
+            where queries are documents of the corpus. It is then neither retrieved nor
+            judged, and is left out before `depth` and `condensed`.
 
     It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
     match, judgements of which none reaches the `relevance_threshold` 1, and lists that are
@@ -379,10 +449,13 @@ def join(
     inputs.option("unjudged", unjudged, Unjudged)
     inputs.option("ties", ties, TiesOfFiles)
     inputs.option("repeats", repeats, Repeats)
+    inputs.option("duplicates", duplicates, DuplicatesOfQrels)
     if depth is not None:
         inputs.positive_integer("depth", depth)
     with messages.short_errors():
-        judged_run = _judged_run_of(qrels, run, ties, repeats, document)
+        judged_run = _judged_run_of(
+            qrels, run, ties, repeats, duplicates, document, exclude_self
+        )
         joined = joined_of(
             judged_run,
             missing=missing,
@@ -401,7 +474,9 @@ def _judged_run_of(
     run: object,
     ties: TiesOfFiles,
     repeats: Repeats = "keep",
+    duplicates: DuplicatesOfQrels = "error",
     document: frames.DocumentOf | None = None,
+    exclude_self: bool = False,
 ) -> JudgedRun:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
@@ -409,8 +484,11 @@ def _judged_run_of(
         ValueError: if either is empty; see `frame_of`.
         TypeError: see `frame_of`.
     """
-    judged = frame_of("qrels", qrels, "relevance")
-    retrieved = frame_of("run", run, "score")
+    judged = frame_of("qrels", qrels, "relevance", duplicates)
+    of_run = "error" if duplicates == "max" else duplicates
+    if document is not None and of_run == "error":
+        of_run = "max"  # The best chunk of a document stays in any case.
+    retrieved = frame_of("run", run, "score", of_run)
     # A dict of queries without documents is a run that has found nothing.
     is_run = retrieved.height or (isinstance(run, Mapping) and run)
     for name, is_there in (("qrels", judged["doc_id"].count()), ("run", is_run)):
@@ -420,7 +498,8 @@ def _judged_run_of(
             )
     if document is not None:
         retrieved = frames.by_documents(retrieved, document)
-    return find_judged(judged, retrieved, ties, repeats)
+    joined = find_judged(judged, retrieved, ties, repeats, exclude_self)
+    return joined._replace(choices={**joined.choices, "rows": duplicates})
 
 
 def join_dicts(

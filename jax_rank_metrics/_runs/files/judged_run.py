@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._ground import messages
 from jax_rank_metrics._ground.choices import Repeats
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
@@ -91,7 +92,11 @@ class JudgedRun(NamedTuple):
 
 
 def find_judged(
-    judged: "pl.DataFrame", run: "pl.DataFrame", ties: str, repeats: Repeats
+    judged: "pl.DataFrame",
+    run: "pl.DataFrame",
+    ties: str,
+    repeats: Repeats,
+    exclude_self: bool = False,
 ) -> JudgedRun:
     """Returns judgements and a run, joined by the ids of queries and of documents.
 
@@ -101,7 +106,16 @@ def find_judged(
         run: The run, as these return it.
         ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
         repeats: Whether documents that occur earlier in a ranked list stay.
+        exclude_self: Whether documents leave both that have the id of their query.
+
+    Raises:
+        ValueError: if there are no documents of this kind.
     """
+    option = messages.argument("exclude_self")
+    if exclude_self and "query_id" not in run.columns:
+        raise ValueError(
+            f"{option}: plain scores have no ids of documents; leave it out"
+        )
     duplicates = "error"  # in tables
     if "repeated" in run.columns:
         duplicates = "removed" if repeats == "remove" else "first"
@@ -120,6 +134,17 @@ def find_judged(
     as_text = pl.col(mixed).cast(pl.String)
     judged, run = judged.with_columns(as_text), run.with_columns(as_text)
     remarks = remarks_on_lists(judged, run)
+    if exclude_self:
+        is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
+        # A document that is null is that of an empty list, so that queries stay.
+        judged, run = (
+            frame.with_columns(pl.when(~is_self).then(pl.col(names)))
+            for frame, names in ((judged, ["doc_id", "relevance"]), (run, "doc_id"))
+        )
+        if not (judged["doc_id"].has_nulls() or run["doc_id"].has_nulls()):
+            remarks.append(
+                f"no document has the id of its query; {option} left out none"
+            )
     queries = judged["query_id"].unique(maintain_order=True)
     empty = run["query_id"].filter(run["doc_id"].is_null())
     run = run.drop_nulls("doc_id")

@@ -67,7 +67,8 @@ def read_qrels(
 
     Args:
         path: The file: a path, or a file that is open in binary mode, such as
-            `sys.stdin.buffer`, which is read to its end.
+            `sys.stdin.buffer` or what `gzip.open` returns, or a `StringIO`; it is read to
+            its end.
         format: One of the above; None takes it from the extension.
         columns: For tables, the names of the columns of query, document and relevance, and
             perhaps of the subtopic. By default, those of the program whose columns are
@@ -214,7 +215,7 @@ def read(
         parsed = columnar.parquet(source, choose)
     else:
         with source.open() as file:
-            data = sources.decompressed(source, file.read()).removeprefix(sources.BOM)
+            data = sources.content(source, file.read())
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format == "tsv" and may_lack_names:
@@ -272,13 +273,9 @@ def _without_repeats(
     Raises:
         ValueError: if `duplicates` is "error".
     """
-    ids = frames.id_columns(frame)
-    if duplicates == "max":
-        groups = frame.group_by(ids, maintain_order=True)
-        return groups.agg(pl.col(value).max()).select(frame.columns)
     if duplicates != "error":
-        return frame.unique(ids, keep=duplicates, maintain_order=True)
-    query, doc, *subtopics = frame.select(ids).row(row)
+        return frames.distinct(frame, value, duplicates)
+    query, doc, *subtopics = frame.select(frames.id_columns(frame)).row(row)
     first, last = (argument("duplicates", choice) for choice in ("first", "last"))
     cure = f"pass {first} or {last} to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:

@@ -13,13 +13,17 @@ from jax_rank_metrics._ground import inputs, optional
 
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-PACKED = r"\.(?:gz|zst|zstd)$"  # the extension that follows that of the format
+# The extension that follows that of the format. The first bytes alone tell how a file is
+# packed: a file that `gzip.open` returns has the extension, and holds text.
+PACKED = r"\.(?:gz|zst|zstd|bz2|xz|lz4|z)$"
 
 # Patterns of the first bytes of compressed files that are refused.
 _REFUSED_COMPRESSION = {
     "xz": rb"\xfd7zXZ\x00",
     "bzip2": rb"BZh\d1AY&SY",
     "zip": rb"PK\x03\x04",
+    "lz4": rb"\x04\x22\x4d\x18",
+    "Unix compress": rb"\x1f\x9d",  # the extension .Z
 }
 # What a file may unpack to: this many bytes, or this many times its own.
 MAX_UNPACKED, MAX_RATIO = 2**27, 100
@@ -42,21 +46,25 @@ class Source(NamedTuple):
         Raises:
             TypeError: if it is neither, or is open as text.
         """
-        if isinstance(file, str | PathLike):
-            return cls(str(file), lambda: open(file, "rb"))
         if not callable(getattr(file, "read", None)):
+            if isinstance(file, str | PathLike):
+                return cls(str(file), lambda: open(file, "rb"))
             raise TypeError(
                 f"path: got {inputs.kind_of(file)}; pass a path, or a file that is open"
             )
-        name = str(getattr(file, "name", "the open file"))
+        # Files of fsspec have a path, and some have no name.
+        names = (getattr(file, attribute, None) for attribute in ("name", "path"))
+        name = str(next(filter(None, names), "the open file"))
 
         def remaining() -> BinaryIO:
             data: bytes | str = file.read()
             if isinstance(data, str):
-                raise TypeError(
-                    f"{name} is open as text; open it with mode 'rb', or pass "
-                    "sys.stdin.buffer"
-                )
+                if getattr(file, "encoding", None) is not None:  # no StringIO
+                    raise TypeError(
+                        f"{name} is open as text; open it with mode 'rb', or pass "
+                        "sys.stdin.buffer"
+                    )
+                data = data.encode("utf-8", "surrogatepass")
             return io.BytesIO(data)
 
         return cls(name, remaining)
@@ -66,18 +74,35 @@ class Source(NamedTuple):
         return self.name
 
 
-def is_packed(source: Source, start: bytes) -> bool:
-    """Returns whether a file that begins with these bytes is packed, or called so."""
-    has_extension = re.search(PACKED, source.name, re.IGNORECASE) is not None
-    return has_extension or start.startswith((GZIP, ZSTD))
+def is_packed(start: bytes) -> bool:
+    """Returns whether a file that begins with these bytes is packed."""
+    return start.startswith((GZIP, ZSTD))
+
+
+def content(source: Source, data: bytes) -> bytes:
+    """Returns the text of a file from its bytes: unpacked, without a byte order mark.
+
+    Raises:
+        ValueError: as `decompressed`; if a byte order mark begins another line.
+        ModuleNotFoundError: as `decompressed`.
+    """
+    data = decompressed(source, data).removeprefix(BOM)
+    start = (b"\n" + data).find(b"\n" + BOM) if BOM in data else -1
+    if start >= 0:
+        line = data.count(b"\n", 0, start) + 1
+        raise ValueError(
+            f"{source}, {quote_line(line, data)}: begins with a byte order mark, as where "
+            "files were joined; remove the mark"
+        )
+    return data
 
 
 def decompressed(source: Source, data: bytes) -> bytes:
     """Returns the content of a file from its bytes, which may be packed.
 
     Raises:
-        ValueError: if it is truncated or corrupt gzip or zstd, or has the extension of
-            either but is none; if it is compressed in another way.
+        ValueError: if it is truncated or corrupt gzip or zstd; if it is compressed in
+            another way, or twice.
         ModuleNotFoundError: if it is zstd, and no library for that is installed.
     """
     for format, magic in _REFUSED_COMPRESSION.items():
@@ -86,10 +111,10 @@ def decompressed(source: Source, data: bytes) -> bytes:
                 f"{source}: is compressed by {format}, which is not read; decompress it, "
                 "or compress it by gzip or zstd"
             )
-    extension = re.search(PACKED, source.name, re.IGNORECASE)
-    is_gzip = extension is not None and extension[0].lower() == ".gz"
     limit = max(MAX_UNPACKED, MAX_RATIO * len(data))
-    if data.startswith(GZIP) or (is_gzip and not data.startswith(ZSTD)):
+    if not is_packed(data):
+        return data
+    if data.startswith(GZIP):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 data = file.read(limit + 1)
@@ -97,13 +122,15 @@ def decompressed(source: Source, data: bytes) -> bytes:
             raise ValueError(
                 f"{source}: truncated or corrupt gzip file ({error})"
             ) from error
-    elif data.startswith(ZSTD) or extension is not None:
+    else:
         data = _unpack_zstd(source, data, limit)
     if len(data) > limit:
         raise ValueError(
             f"{source}: unpacks to more than {limit >> 20} MiB, over {MAX_RATIO} times its "
             "size; if you trust it, decompress it first, or pass what gzip.open returns"
         )
+    if is_packed(data):
+        raise ValueError(f"{source}: is packed twice; decompress it once")
     return data
 
 

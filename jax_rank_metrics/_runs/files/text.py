@@ -322,7 +322,7 @@ def read_weights(source: sources.Source) -> dict[str, float]:
         OSError: if the file cannot be opened.
     """
     with source.open() as file:
-        data = sources.decompressed(source, file.read()).removeprefix(sources.BOM)
+        data = sources.content(source, file.read())
     sources.check_utf8(source, data)
     weights: dict[str, float] = {}
     for number, line in enumerate(data.decode().split("\n"), 1):

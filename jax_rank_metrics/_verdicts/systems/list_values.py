@@ -358,6 +358,12 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             f"ids of {name} are {ids!r}; pass a sequence with one id for each list, such "
             "as integers or strings"
         ) from error
+    for index, key in enumerate(names):
+        if not isinstance(key, str) and str(key) in ("None", "nan", "NaT", "<NA>"):
+            raise ValueError(
+                f"ids of {name}: that of list {index} is missing ({key}); pass an id, or "
+                "leave the list out"
+            )
     if len(names) != count:
         raise ValueError(
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "

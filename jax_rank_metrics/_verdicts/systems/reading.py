@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
@@ -116,12 +117,15 @@ class Record:
                 what they count as.
         """
         name, source, undefined = self.name, self.source, self.undefined
+        ids = self.ids
         if isinstance(source, ListValues):
             # Read before, as those of `Seeds` are; only errors call them differently here.
             return dataclasses.replace(
                 source, name=name, undefined=undefined or source.undefined
             )
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(source)):
+        # JAX sorts the keys of a dict, of which some may be numbers and some strings.
+        leaves = source.values() if is_by_list(source) else jax.tree.leaves(source)
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
             raise TypeError(
                 f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
             )
@@ -133,6 +137,10 @@ class Record:
         else:
             array, has_cutoffs = _array(name, source)
             array = array if has_cutoffs else array[:, None]
+            if self.ids is not None:
+                ids = checked_ids(name, self.ids, len(array))
+                is_list = ~_are_means(name, ids, array)
+                array, ids = array[is_list], [*itertools.compress(ids, is_list)]
             weights = np.ones(array.shape)
             # In values that people hand in, NaN is no value.
             defined = ~np.isnan(array)
@@ -146,7 +154,7 @@ class Record:
             defined[None],
             has_cutoffs,
             array.dtype,
-            None if self.ids is None else checked_ids(name, self.ids, len(array)),
+            None if ids is None else checked_ids(name, ids, len(array)),
             undefined,
             is_ratio,
             is_share,
@@ -263,6 +271,36 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
             f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
         )
     return array, has_cutoffs
+
+
+_MEANS = ("all", "mean", "average")  # ids of rows that tools write below a table
+
+
+def _are_means(name: str, ids: list[Any], array: np.ndarray) -> np.ndarray:
+    """Returns which lists `[lists]` are means of the others, by their ids and values.
+
+    Raises:
+        ValueError: if a list has the id of a mean, and another value.
+    """
+    are_means = np.array([str(key).strip().lower() in _MEANS for key in ids], bool)
+    if not are_means.any():
+        return are_means
+    values = array[~are_means]
+    # Where a list is undefined, some tools leave it out, and others count it as 0.
+    count = np.maximum((~np.isnan(values)).sum(0), 1), max(len(values), 1)
+    means = [np.nansum(values, 0) / number for number in count]
+    for index in np.flatnonzero(are_means):
+        is_close = [np.allclose(array[index], mean, 0, 5e-4) for mean in means]
+        if not len(values) or not any(is_close):
+            raise ValueError(
+                f"{name} has the list {ids[index]!r} with {array[index].tolist()}, which "
+                "is not the mean of the others; leave it out, or rename it if it is a list"
+            )
+    first = ids[int(np.argmax(are_means))]
+    warnings.warn(
+        f"the row {first!r} is the mean of the others, and left out", stacklevel=2
+    )
+    return are_means
 
 
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
