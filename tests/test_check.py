@@ -342,6 +342,7 @@ DRIVERS = {
     "float64, one user": (lambda: users(TIMES, {1: [3]}), f"among the first 1 users, {COLLIDING} {TIE}, in 1 of 1 lists"),
     "distances": (lambda: users(DISTANCES, DRAWN), "among the first 32 users, relevant items score below the others in 32 of 32 lists, as in list 0; higher"),
     "a similarity that falls": (lambda: jrm.evaluate_embeddings("mrr@2", np.eye(20), np.eye(20), np.arange(20)[:, None], similarity=opposite), "among the first 20 queries, relevant items score below the others in 20 of 20 lists"),
+    "distances where places are counted": (lambda: jrm.evaluate_users("mrr", lambda rows: DISTANCES[rows], DRAWN, k=1), "relevant items score below the others in 60 of 60 users, such as user 0; higher"),
 }  # fmt: skip
 
 
@@ -352,6 +353,123 @@ def test_drivers_say_it_and_keep_it(name):
     evaluation, warned = remarks_of(call)
     assert len(warned) == 1 and warned[0].startswith(text)
     assert evaluation.remarks == (warned[0],) and jrm.check(evaluation) == warned
+
+
+def test_distances_in_a_run(rng):
+    """`join` says so once, by places; bad runs, however scores are spread, are left alone."""
+    lists = range(30)
+    qrels = {f"q{i}": {f"d{i % 7}": 1} for i in lists}
+
+    def remarks_on(scores, **options):
+        rows = enumerate(scores.tolist())
+        run = {f"q{i}": {f"d{j}": x for j, x in enumerate(row)} for i, row in rows}
+        return remarks_of(lambda: jrm.join(qrels, run, **options))
+
+    for ties in ("expected", "trec"):
+        for spread in (0, 1, 9):  # 0 is a constant model, and 9 has a few huge scores
+            scores = np.exp(spread * rng.normal(size=(30, 7)))
+            assert not remarks_on(scores, ties=ties)[1]
+        scores[np.arange(30), np.arange(30) % 7] = 0
+        joined, warned = remarks_on(scores, ties=ties)
+        assert warned == ["relevant items score below the others in 30 of 30 queries, "
+            "such as 'q0'; higher scores rank first: pass -scores, if they are ranks, "
+            "distances or losses"]  # fmt: skip
+        assert jrm.check(joined) == jrm.check(joined.evaluation("mrr")) == warned
+        assert not remarks_on(-scores, ties=ties)[1]
+
+
+def test_scores_that_rise_with_their_ranks(tmp_path):
+    """A run of TREC and frames say so; a rank that says nothing is left alone."""
+    rows = [(f"q{i}", f"d{j}", j, 0.1 * j) for i in range(3) for j in range(9)]
+    frame = pl.DataFrame(rows, ("qid", "docno", "rank", "score"), orient="row")
+    qrels = {f"q{i}": {"d8": 1} for i in range(3)}
+    text = "scores rise with the ranks beside them in 24 of 24 pairs"
+    joined, [warned] = remarks_of(lambda: jrm.join(qrels, frame))
+    assert warned.startswith(text) and joined.remarks == (warned,)
+    falling = frame.with_columns(score=-pl.col("score"))
+    constant, words = (frame.with_columns(rank=pl.lit(x)) for x in (0, "first"))
+    for sound in (falling, constant, words, frame.drop("score")):
+        joined, _ = remarks_of(functools.partial(jrm.join, qrels, sound))
+        assert not any("rise" in remark for remark in joined.remarks)
+    path, judged = tmp_path / "a.run", tmp_path / "qrels"
+    path.write_text("".join(f"{q} Q0 {d} {r} {s} tag\n" for q, d, r, s in rows))
+    judged.write_text("".join(f"q{i} 0 d8 1\n" for i in range(3)))
+    with pytest.warns(UserWarning, match=f"a.run: {text}"):
+        jrm.read_run(path)
+    result = CliRunner().invoke(cli.app(), ["evaluate", str(judged), str(path)])
+    assert f"a.run: {text}" in " ".join(result.stderr.split())
+
+
+ODD_WEIGHTS = {
+    "large": ([3e38] * 3, "holds 3e.38, beyond .*; divide them by their mean"),
+    "small": ([1e-38] * 3, "holds 1e-38, beyond .*; divide them by their mean"),
+    "spread": ([1, 2, 1e-20], "holds 1e-20, .* pass 0 for those far below"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_WEIGHTS)
+def test_list_weights_out_of_range(name):
+    """They raise wherever they are known, and the cure makes the mean right."""
+    weights, text = ODD_WEIGHTS[name]
+    labels = np.array([[1, 0], [0, 1], [1, 0]])
+    scores = np.array([[2, 1], [2, 1], [2, 1]])
+    joined = jrm.join([["a"], ["b"], ["a"]], [["a", "b"]] * 3)
+    calls = (
+        functools.partial(jrm.evaluate, "mrr", labels, scores),
+        functools.partial(joined.evaluate, "mrr"),
+        lambda list_weights: jrm.evaluate_users("mrr@2", scores, [[0], [1], [0]], list_weights=list_weights).states,
+    )  # fmt: skip
+    cured = np.where(np.array(weights) < 1e-12 * max(weights), 0, weights)
+    cured = cured / cured.mean()
+    for call in calls:
+        with pytest.raises(ValueError, match=f"list_weights {text}"):
+            call(list_weights=weights)
+        [state] = call(list_weights=cured.tolist()).values()
+        assert state.compute() == pytest.approx(
+            np.dot(cured, [1, 0.5, 1]) / cured.sum()
+        )
+
+
+def test_weights_that_mask_lists():
+    """NaN and negative weights that are known make a remark; those of JAX are not read."""
+    arrays = np.eye(2), np.eye(2)
+    for weights, text in (([1, np.nan], "nan at (1,)"), ([-2, 1], "-2 at (0,)")):
+        for argument in ("weights", "list_weights"):
+            call = functools.partial(jrm.reciprocal_rank, *arrays)
+            _, [warned] = remarks_of(lambda c=call, a=argument, w=weights: c(**{a: w}))
+            assert warned.startswith(f"{argument} is {text}, which leaves out")
+            assert not remarks_of(lambda c=call, a=argument, w=weights: c(**{a: jnp.array(w)}))[1]  # fmt: skip
+
+
+def test_one_list_of_everything(rng):
+    """Groups that were forgotten make a remark, unless arrays are of JAX, or lists short."""
+    labels, scores = rng.random((2, 1200))
+    labels = (labels < 0.1).astype(int)
+    text = f"one list of 1200 items, {labels.sum()} of them relevant, is all there is"
+    evaluate = functools.partial(jrm.evaluate, "mrr")
+    documents = [f"d{i}" for i in range(1200)]
+    qrels, run = (
+        {"q": dict(zip(documents, x.tolist(), strict=True))} for x in (labels, scores)
+    )
+    relevant = [np.flatnonzero(labels).tolist()]
+    for call in (
+        lambda: evaluate(labels, scores),
+        lambda: evaluate(labels.tolist(), scores.tolist()),
+        lambda: evaluate(labels[None], scores[None]),
+        lambda: jrm.join(qrels, run),
+        lambda: jrm.evaluate_users("mrr@2", scores[None], relevant),
+    ):
+        _, [warned] = remarks_of(call)
+        assert warned.startswith(text)
+    for call in (
+        lambda: evaluate(jnp.asarray(labels), scores),
+        lambda: evaluate(labels.reshape(2, -1), scores.reshape(2, -1)),
+        lambda: evaluate(
+            labels, scores, segment_ids=np.arange(1200) // 9, num_segments=134
+        ),
+        lambda: evaluate(labels * (labels.cumsum() < 50), scores),
+    ):
+        assert not remarks_of(call)[1]
 
 
 def test_drivers_are_silent():

@@ -200,6 +200,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*scores rise with the ranks")
 @pytest.mark.parametrize("name", CHANGES)
 def test_plain_lines_are_read_like_all_lines(tmp_path, monkeypatch, name):
     """Splitting plain lines in chunks gives what matching the pattern gives."""

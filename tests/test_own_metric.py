@@ -203,6 +203,7 @@ def test_ties_as_a_metric_reads_them(metric_names):
     assert plain.per_list(labels, scores, ties="stable").values.tolist() == [4, 4]
 
 
+@pytest.mark.filterwarnings("ignore:the metric 'own'")
 def test_ties_own_across_a_cut(metric_names):
     """A group across the cut is complete, also under policies that give an order."""
     labels, scores = jnp.ones((1, 6)), jnp.array([[5, 4, 4, 4, 4, 1]])
@@ -217,6 +218,44 @@ def test_ties_own_across_a_cut(metric_names):
     assert largest.of(jrm.rank(labels, scores), k=2).values.tolist() == [5 / 4]
     with pytest.raises(ValueError, match="needs all items"):
         largest.of(jrm.rank(labels, scores, k=2), k=2)
+
+
+def test_a_factory_says_that_it_replaces_a_metric(metric_names):
+    """Not where both do the same, nor where each has a name of its own."""
+
+    def make(item_fn, name="made"):
+        def made(ranking, *, k=None):
+            values = ranking.expected_sum(item_fn, jrm.positions(), ranking.cutoffs(k))
+            return ranking.per_list(values, True, k, item_fn)
+
+        made.__name__ = name
+        return jrm.metric()(made)
+
+    make(graded), make(graded), make(exists, "made_of_others")
+    with pytest.warns(UserWarning, match="'made' of .* set the __name__") as caught:
+        make(exists)
+    assert caught[0].filename == __file__
+
+
+def test_columns_of_relevant_items_alone(metric_names):
+    """Numbers that a metric of the caller reads as 0 elsewhere make a remark."""
+
+    def cost(items):
+        return items.columns["cost"]
+
+    @jrm.metric(columns=("cost",))
+    def total_cost(ranking, *, k=None):
+        values = ranking.expected_sum(cost, jrm.positions(), ranking.cutoffs(k))
+        return ranking.per_list(values, True, k, cost)
+
+    scores, ids = np.arange(6.0)[None], np.array([[1, 2]])
+    ranking = jrm.rank_scores(scores, ids, columns={"cost": np.array([[1.0, 2]])})
+    with pytest.warns(UserWarning, match="total_cost reads the column 'cost' as 0"):
+        total_cost.of(ranking)
+    total_cost.of(jrm.rank_scores(scores, ids, columns={"cost": ids > 1}))
+    of_all = {"cost": np.ones((1, 6))}
+    ranking = jrm.rank(np.eye(1, 6), scores, columns=of_all)
+    assert total_cost.of(ranking).values.tolist() == [6]
 
 
 def test_help_shows_signatures(patient):

@@ -62,8 +62,10 @@ def check(
     Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
     `rank_scores`. Or pass what `join` or a driver has returned, which warned of the same.
-    Everything is read on the host, so call it outside `jax.jit`, once for a data set or on
-    its first batch. Of a model or embeddings, pass the scores of some queries, with their
+    Of an `Evaluation` only that is known: its driver saw no distances, for instance, where
+    all metrics have a cutoff and the scores of a model stay on its device. Everything
+    is read on the host, so call it outside `jax.jit`, once for a data set or on its first
+    batch. Of a model or embeddings, pass the scores of some queries, with their
     `relevant_ids` and `exclude_ids`.
 
     Each remark says how many lists or items it is about, names the first of them, and
@@ -156,8 +158,9 @@ def check(
             return [*labels.remarks]
         _check_gains(gain_fn, labels.labels, labels.mask)
         lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
+        known = labels.remarks_at(relevance_threshold)  # of the order, too
         of_scores = remarks.remark_on_scores(lists, lists.scores)
-        return [*labels.remarks_at(relevance_threshold), *of_scores]
+        return [*known, *(text for text in of_scores if remarks.REVERSED not in text)]
     for partner, names in _COMPANIONS.items():
         for name in names:
             if partner not in passed and name in passed:

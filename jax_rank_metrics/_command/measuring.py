@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -116,7 +117,7 @@ def measured(
                 )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        with messages.arguments_as(format="--qrels-format"):
+        with messages.arguments_as(format="--qrels-format", list_weights="--weights"):
             run = report.measure(metrics, joined, weights)
         yield name, run, joined, tag
 
@@ -166,8 +167,13 @@ def _read(
     if columns is not None:
         names = tuple(name.strip() for name in columns.split(","))
     spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
-    with messages.arguments_as(**spelling, duplicates="--duplicates"):
-        return read(_source(path), format, names, duplicates, value)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with messages.arguments_as(**spelling, duplicates="--duplicates"):
+            result = read(_source(path), format, names, duplicates, value)
+    for warning in caught:
+        note(str(warning.message))
+    return result
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:

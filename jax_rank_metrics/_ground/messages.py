@@ -1,9 +1,12 @@
 """Keeps messages short, and spells arguments in them as the caller does."""
 
 import contextlib
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 
+PACKAGE = "jax_rank_metrics."
 MAX_LETTERS, MAX_LINES = 590, 5
 
 
@@ -20,6 +23,14 @@ def short(message: str) -> str:
         start = 2 * MAX_LETTERS // 3
         message = f"{message[:start]} … {message[start + 3 - MAX_LETTERS :]}"
     return message
+
+
+def warn(text: str) -> None:
+    """Warns of the line that called the package, however deep within it this is called."""
+    level, frame = 1, sys._getframe()
+    while frame and f"{frame.f_globals.get('__name__')}.".startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
 @contextlib.contextmanager

@@ -18,6 +18,8 @@ from jax_rank_metrics._ground.types import Number
 
 ALL_EXCLUDED = "every relevant id is excluded in"
 TIED = "items tie for"
+REVERSED = "relevant items score below the others"
+_Count = int | np.integer
 
 
 class FlatLists(NamedTuple):
@@ -296,15 +298,47 @@ def remark_on_reversal(lists: FlatLists, scores: np.ndarray) -> list[str]:
     irrelevant_mean = irrelevant_sum / np.maximum(num_irrelevant, 1)
     below = comparable & (relevant_mean < irrelevant_mean)
     above = comparable & (relevant_mean > irrelevant_mean)
-    losses, wins = np.count_nonzero(below), np.count_nonzero(above)
+    if not is_reversed(np.count_nonzero(below), np.count_nonzero(above)):
+        return []
+    return [reversed_scores(_with_example(below, comparable, lists.shape))]
+
+
+def is_reversed(losses: _Count, wins: _Count) -> bool:
+    """Whether chance hardly explains how often one order lost against its reverse.
+
+    These are at least four standard deviations of fair coins, and four lists in five.
+    """
     decided = losses + wins
-    # At least four standard deviations of fair coins, and at least four lists in five.
-    if losses - wins < max(4 * decided**0.5, 0.6 * decided) or not decided:
+    return bool(decided and losses - wins >= max(4 * decided**0.5, 0.6 * decided))
+
+
+def reversed_scores(where: str) -> str:
+    """Returns the remark that relevant items score below the others somewhere."""
+    return (
+        f"{REVERSED} in {where}; higher scores rank first: "
+        "pass -scores, if they are ranks, distances or losses"
+    )
+
+
+def remark_on_weights(name: str, weights: np.ndarray) -> list[str]:
+    """Remarks on weights that are NaN or negative, which mask what they weigh."""
+    is_odd = ~(weights >= 0)
+    if not is_odd.any():
+        return []
+    index = inputs.first_index(is_odd)
+    return [
+        f"{name} is {weights[index]} at {index}, which leaves out what it weighs, as 0 "
+        "does; pass 0 there if that is meant"
+    ]
+
+
+def remark_on_one_list(num_items: _Count, num_relevant: _Count, cure: str) -> list[str]:
+    """Remarks if the only list is so long that it may be those of many queries."""
+    if num_items <= 1000 or num_relevant < 50:
         return []
     return [
-        "relevant items score below the others in "
-        f"{_with_example(below, comparable, lists.shape)}; higher scores rank first: "
-        "pass -scores, if they are ranks, distances or losses"
+        f"one list of {num_items} items, {num_relevant} of them relevant, is all there "
+        f"is; if it holds the items of several queries, {cure}"
     ]
 
 

@@ -2,14 +2,15 @@
 
 from typing import Unpack
 
+import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics._engine.ranking import Ranking
 from jax_rank_metrics._engine.sources import list_arguments
-from jax_rank_metrics._ground import inputs, meshes, types
-from jax_rank_metrics._values import mean, per_list
+from jax_rank_metrics._ground import inputs, meshes, messages, types
+from jax_rank_metrics._values import mean, per_list, remarks
 
 
 @list_arguments.with_list_options
@@ -71,7 +72,24 @@ def evaluate(
     inputs.option("undefined", undefined, types.Undefined)
     bounds = binding.bind_all(metrics)
     lists = list_arguments.checked(labels, scores, mask, weights, key, **options)
+    _warn_of_one_list(lists, labels, mask)
     return run.mean_lists(bounds, lists, undefined)
+
+
+def _warn_of_one_list(
+    lists: list_arguments.ScoredLists, labels: object, mask: object
+) -> None:
+    """Warns if labels that are not of JAX make one list, perhaps of many queries."""
+    if lists.scores.size <= 1000 or lists.num_lists != 1:
+        return
+    known, exists = inputs.on_host("labels", labels), inputs.on_host("mask", mask)
+    if known is None or (exists is None and mask is not None):
+        return
+    exists = (known >= 0) & (True if exists is None else exists)
+    cure = "pass segment_ids and num_segments of jrm.pack(query_ids)"
+    counts = np.count_nonzero(exists), np.count_nonzero(exists & (known > 0))
+    for remark in remarks.remark_on_one_list(*counts, cure):
+        messages.warn(remark)
 
 
 def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, per_list.PerList]:

@@ -373,6 +373,24 @@ def metric(
     return register
 
 
+def _are_same(old: Any, new: Any) -> bool:
+    """Whether functions do the same, or the newer one is meant, as at module level."""
+    if "<locals>" not in new.__qualname__ or old is new:
+        return True
+    pairs = [
+        (cell.cell_contents, renewed.cell_contents)
+        for cell, renewed in zip(
+            old.__closure__ or (), new.__closure__ or (), strict=False
+        )
+    ]
+    for name in ("__code__", "__defaults__", "__kwdefaults__"):
+        pairs.append((getattr(old, name), getattr(new, name)))
+    try:
+        return all(held is renewed or bool(held == renewed) for held, renewed in pairs)
+    except ValueError:  # an array, or a name without a value
+        return False
+
+
 def _register(
     registered: Metric[...], facts_by_name: Mapping[str, facts.Facts]
 ) -> None:
@@ -389,6 +407,12 @@ def _register(
         if len(origins) > 1:  # a cell of a notebook may run twice
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
+            )
+        if not _are_same(known.spec.formula, registered.spec.formula):
+            messages.warn(
+                f"the metric {name!r} of {registered.__qualname__} replaces another one "
+                "of its name, which names in evaluate no longer mean; set the __name__ of "
+                "each function before jrm.metric()(function)"
             )
     NAMES.update((name.lower(), registered) for name in facts_by_name)
     facts.FACTS.update((name.lower(), known) for name, known in facts_by_name.items())

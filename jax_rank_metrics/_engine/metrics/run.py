@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._engine import items
@@ -18,7 +19,7 @@ from jax_rank_metrics._engine.ranking.ranking import Ranking, counted_data_of, d
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources import few_relevant, rank
 from jax_rank_metrics._engine.sources.list_arguments import ScoredLists
-from jax_rank_metrics._ground import inputs, shards, types
+from jax_rank_metrics._ground import inputs, messages, shards, types
 from jax_rank_metrics._values import mean
 from jax_rank_metrics._values.per_list import PerList
 
@@ -112,12 +113,28 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
             f"ranking: got {inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
     counted = counted_data_of(ranking)
+    _warn_of_partial_columns(bounds, data_of(ranking) if counted is None else counted)
     if counted is not None:
         try:
             return _values_by_name(bounds, read_ranking(bounds, counted))
         except ranked_items.UnknownPlaceError:
             pass  # a metric needs the places of other items too
     return _values_by_name(bounds, read_ranking(bounds, data_of(ranking)))
+
+
+def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None:
+    """Warns where a user's metric reads numbers that are known of relevant items alone."""
+    part = data.items_held or data.pool
+    for spec in (bound.spec for bound in bounds):
+        if part is None or spec.formula.__module__.startswith(messages.PACKAGE):
+            continue
+        for name in {*spec.columns, *spec.optional_columns} & {*data.partial_columns}:
+            if jnp.issubdtype(part.items.columns[name].dtype, jnp.floating):
+                messages.warn(
+                    f"{spec.name} reads the column {name!r} as 0 for all items that are "
+                    "not listed as relevant; to name those of every item, pass labels and "
+                    "columns [lists, items] to jrm.rank, if 0 is not what they are"
+                )
 
 
 def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:

@@ -3,6 +3,7 @@
 from __future__ import annotations  # metrics show the names of types, not their unions
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 
@@ -12,7 +13,8 @@ from jax_rank_metrics._engine import items
 from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.places import soft_places
 from jax_rank_metrics._engine.sources import lists
-from jax_rank_metrics._ground import inputs, meshes, pytrees, types
+from jax_rank_metrics._ground import inputs, meshes, messages, pytrees, types
+from jax_rank_metrics._values import remarks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +71,11 @@ class ScoredLists:
     ranks: int | None = None
     few_relevant: bool = False
 
+    @property
+    def num_lists(self) -> int:
+        """The number of lists, packed or as rows."""
+        return math.prod(self.scores.shape[:-1]) * (self.num_segments or 1)
+
 
 def checked(
     labels: types.Labels,
@@ -97,6 +104,7 @@ def checked(
     segment_ids, num_segments = inputs.read_segments(
         labels, options.get("segment_ids"), options.get("num_segments")
     )
+    raw_weights = weights
     weights, list_weights = inputs.weights_for(
         labels, weights, options.get("list_weights"), num_segments
     )
@@ -119,10 +127,22 @@ def checked(
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "
                 "over it"
             )
+    _check_weights(labels.ndim, raw_weights, options.get("list_weights"))
     dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
     raw_items = items.RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
+
+
+def _check_weights(num_axes: int, weights: object, list_weights: object) -> None:
+    """Raises on list weights that are known and out of range; warns of masking ones."""
+    for name, value in (("weights", weights), ("list_weights", list_weights)):
+        array = inputs.on_host(name, value)
+        if array is None or array.ndim == num_axes and name == "weights":
+            continue  # weights of items may mask them
+        inputs.check_weights(name, array)
+        for remark in remarks.remark_on_weights(name, array):
+            messages.warn(remark)
 
 
 def check_index(

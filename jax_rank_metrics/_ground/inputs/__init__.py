@@ -32,6 +32,7 @@ from jax_rank_metrics._ground.inputs.arrays import is_readable as is_readable
 from jax_rank_metrics._ground.inputs.arrays import is_wide as is_wide
 from jax_rank_metrics._ground.inputs.arrays import kind_of as kind_of
 from jax_rank_metrics._ground.inputs.arrays import numpy_array as numpy_array
+from jax_rank_metrics._ground.inputs.arrays import on_host as on_host
 from jax_rank_metrics._ground.inputs.arrays import real as real
 from jax_rank_metrics._ground.inputs.arrays import (
     rounded_threshold as rounded_threshold,
@@ -86,6 +87,9 @@ from jax_rank_metrics._ground.inputs.libraries import (
     refuse_other_order as refuse_other_order,
 )
 from jax_rank_metrics._ground.inputs.libraries import same_index as same_index
+from jax_rank_metrics._ground.inputs.list_ids import (
+    check_weights as check_weights,
+)
 from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.list_ids import keys_of as keys_of
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids

@@ -136,6 +136,13 @@ def is_wide(tree: object) -> bool:
     return wide and not any(isinstance(leaf, Tracer) for leaf in leaves)
 
 
+def on_host(name: str, value: object) -> np.ndarray | None:
+    """Returns numbers that are not of JAX, for which nobody has to wait; else None."""
+    if value is None or any(map(libraries.is_of_jax, jax.tree.leaves(value))):
+        return None
+    return numpy_array(name, value)
+
+
 def is_readable(leaf: object) -> bool:
     """Whether the numbers of an array are known on this host, as those of NumPy are."""
     return not isinstance(leaf, Tracer) and getattr(leaf, "is_fully_addressable", True)

@@ -362,7 +362,8 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
         units: What the lists are, in the plural.
 
     Raises:
-        ValueError: if there is not one weight for each list, at least 0 and finite.
+        ValueError: if there is not one weight for each list, at least 0 and finite; or as
+            `check_weights`.
     """
     if value is None:
         return None
@@ -372,12 +373,30 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
             f"list_weights holds {weights.dtype} of shape {weights.shape}; pass one number "
             f"for each of {len(ids)} {units}"
         )
-    with np.errstate(over="ignore"):
-        rounded = weights.astype(np.float32)
-    is_wrong = ~(rounded >= 0) | ~np.isfinite(rounded)
+    is_wrong = ~(weights >= 0) | ~np.isfinite(weights)
     if is_wrong.any():
         raise ValueError(
             f"list_weights is {weights[is_wrong][0]} at {np.argmax(is_wrong)}; pass finite "
-            "numbers of at least 0, which float32 holds"
+            "numbers of at least 0"
         )
-    return rounded
+    check_weights("list_weights", weights)
+    return weights.astype(np.float32)
+
+
+_LARGEST_WEIGHT = 1e12
+
+
+def check_weights(name: str, weights: np.ndarray) -> None:
+    """Raises if sums of positive weights of lists might overflow or vanish in float32."""
+    positive = weights[(weights > 0) & np.isfinite(weights)].astype(np.float64)
+    is_wrong = (positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)
+    if not is_wrong.any():
+        return
+    cure = "divide them by their mean"
+    if (positive / positive.max()).min() * _LARGEST_WEIGHT < 1:
+        cure = f"pass 0 for those far below the largest, {positive.max():g}, and {cure}"
+    raise ValueError(
+        f"{messages.argument(name)} holds {positive[is_wrong][0]:g}, beyond "
+        f"{1 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, of which sums in "
+        f"float32 are exact enough; {cure}"
+    )

@@ -26,6 +26,7 @@ from jax_rank_metrics._runs.drivers.interactions import QUERY, USER
 from jax_rank_metrics._runs.drivers.jobs import EvaluationJob
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._values import on_host, per_list
+from jax_rank_metrics._values import remarks as remarks_on_values
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.remarks import read_in_one_order, remark_on_grades
 
@@ -214,6 +215,7 @@ def run(
     num_counted = job.scorer.num_items if job.unit == USER else None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     values, sums, has_inf, num_tied = None, None, np.zeros(num_queries, bool), 0
+    aucs = np.full(num_queries, np.nan)  # where an order is known, and not all alike
     with reporting(progress, job.unit[1]) as report:
         in_parts = isinstance(job.scorer.items, host_blocks.HostBlocks)
         measured = _over_parts if in_parts else _over_batches
@@ -230,6 +232,9 @@ def run(
             )
             if result.has_ties is not None:
                 num_tied += int(result.has_ties[is_query].sum())
+            if result.auc is not None:
+                is_known = is_query & result.auc.defined
+                aucs[batch.indices[is_known]] = result.auc.values[is_known]
             if result.has_inf is not None:
                 has_inf[indices] = result.has_inf[is_query]
             if keeps_lists:
@@ -254,6 +259,13 @@ def run(
         where = f"{num_tied} of {num_queries} {job.unit[1]}"
         hashed = [bound.name for bound in bounds if options.reads_hash(bound)]
         texts.append(read_in_one_order(where, hashed))
+    is_below, is_above = aucs < 0.5, aucs > 0.5
+    losses, wins = np.count_nonzero(is_below), np.count_nonzero(is_above)
+    was_seen = any(remarks_on_values.REVERSED in text for text in texts)
+    if remarks_on_values.is_reversed(losses, wins) and not was_seen:
+        where = f"{losses} of {losses + wins} {job.unit[1]}, such as "
+        where += f"{job.unit[0]} {names_of_queries[np.argmax(is_below)]}"
+        texts.append(remarks_on_values.reversed_scores(where))
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(
@@ -298,6 +310,10 @@ def _remarks(
     bounds = job.options.bounds
     known = [bound.name for bound in itertools.compress(bounds, is_defined)]
     unknown, remarks = [bound for bound in bounds if bound.name not in known], []
+    if job.rows.size == 1 and (relevant := job.judgements.relevant) is not None:
+        counts = job.scorer.num_items or 0, np.count_nonzero(relevant.data > 0)
+        cure = f"pass those of each of the {job.unit[1]}"
+        remarks += remarks_on_values.remark_on_one_list(*counts, cure)
     if job.unit in _WHY_UNDEFINED and unknown:
         remarks.append(
             f"metrics are undefined for every one of {job.rows.size} {job.unit[1]}: "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from jax_rank_metrics._ground import choices, messages, optional
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._runs.files import sources
+from jax_rank_metrics._values import remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -393,6 +394,28 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
     return run.group_by(IDS, maintain_order=True).agg(pl.col("score").max())
 
 
+def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
+    """Returns a remark if scores mostly rise with the ranks in another column of a run."""
+    if "rank" not in run.columns or "query_id" not in run.columns:
+        return []
+    # In neighbouring rows of a query, of which either may be the better one.
+    steps = [pl.col(name).cast(pl.Float64, strict=False) for name in ("rank", "score")]
+    sign = steps[0].diff().sign() * steps[1].diff().sign()
+    is_pair = (pl.col("query_id") == pl.col("query_id").shift(1)) & sign.is_finite()
+    pairs = run.select("query_id", sign=pl.when(is_pair).then(sign)).drop_nulls()
+    rising = pairs.filter(pl.col("sign") > 0)
+    num_falling = pairs.filter(pl.col("sign") < 0).height
+    if not remarks.is_reversed(rising.height, num_falling):
+        return []
+    return [
+        f"scores rise with the ranks beside them in {rising.height} of "
+        f"{rising.height + num_falling} pairs of neighbouring rows, as in query "
+        f"{rising['query_id'][0]!r}; scores alone determine the order, higher ones first: "
+        "negate scores that are distances, or leave them out of a frame, so that its "
+        "ranks are read"
+    ]
+
+
 def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
     """Returns remarks on documents that repeat, and on lists without any.
 
@@ -417,10 +440,10 @@ def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
     ):
         if "repeated" in rows.columns:
             problems.append((problem, rows, rows["repeated"]))
-    remarks = []
+    texts = []
     for problem, rows, has_problem in problems:
         queries = rows["query_id"].filter(has_problem).unique(maintain_order=True)
         if len(queries):
             count = f"{len(queries)} of {rows['query_id'].n_unique()} lists"
-            remarks.append(f"in {count}, such as that of {queries[0]!r}, {problem}")
-    return remarks
+            texts.append(f"in {count}, such as that of {queries[0]!r}, {problem}")
+    return texts

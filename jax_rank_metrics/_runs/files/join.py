@@ -23,7 +23,7 @@ from jax_rank_metrics._runs.files import frames, text
 from jax_rank_metrics._runs.files.frames import listed, pl
 from jax_rank_metrics._runs.files.joined import Joined, keep_first
 from jax_rank_metrics._runs.files.judged_run import JudgedRun, find_judged
-from jax_rank_metrics._values.remarks import colliding_scores
+from jax_rank_metrics._values.remarks import colliding_scores, remark_on_one_list
 
 
 @runtime_checkable
@@ -72,7 +72,8 @@ def frame_of(
     if has_ranks:
         frame = frame.with_columns(score=frames.scores_of_ranks(frame["score"], fail))
     if not has_lists:
-        frame = frames.cleaned(frame, value, fail)
+        ranks = raw.select(name for name in raw.columns if name == "rank")
+        frame = frames.cleaned(frame, value, fail).with_columns(ranks)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     is_distinct = "repeated" in frame.columns
     row = None if is_distinct else frames.first_repeat(frame)
@@ -149,6 +150,10 @@ def _raw_frame(
             column: data[source] if is_polars else _numeric(data[source])
             for column, source in present.items()
         }
+        ranks = [column for column in names if frames.is_rank(str(column))]
+        if value == "score" and ranks and not has_ranks:
+            values = _numeric(data[ranks[0]])
+            columns["rank"] = pl.Series(values, dtype=pl.Float64, strict=False)
     else:
         raise TypeError(
             f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "
@@ -289,6 +294,11 @@ def remarks_on_join(run: JudgedRun) -> list[str]:
                 "write smaller integers, or leave the rules of trec_eval",
             )
         )
+    if len(run.query_ids) == 1:
+        num_items = int(run.retrieved.counts[0]) + np.count_nonzero(~run.is_retrieved)
+        num_relevant = np.count_nonzero(run.judged.values > 0)
+        cure = "pass the query_id of each"
+        remarks += remark_on_one_list(num_items, num_relevant, cure)
     return remarks + _ids_that_print_alike(run)
 
 

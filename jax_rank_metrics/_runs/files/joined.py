@@ -32,7 +32,7 @@ from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._runs.files import judged_run
 from jax_rank_metrics._runs.files.frames import pl
-from jax_rank_metrics._values import mean, on_host, per_list
+from jax_rank_metrics._values import mean, on_host, per_list, remarks
 from jax_rank_metrics._values.remarks import FlatLists, remark_on_grades, remark_on_ties
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
@@ -51,6 +51,7 @@ class Places(NamedTuple):
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
     rows: np.ndarray = np.zeros(0, int)  # [documents], in the judgements, if known
+    middle: np.ndarray = np.zeros(0)  # [documents], its mean place from 0
 
 
 class Joined:
@@ -101,7 +102,24 @@ class Joined:
         largest = float(counted.max(initial=0))
         num_judged = int((relevance >= 0).sum())
         of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
-        return (*self._remarks, *of_grades)
+        return (*self._remarks, *of_grades, *self._of_order)
+
+    @functools.cached_property
+    def _of_order(self) -> list[str]:
+        """A remark if relevant documents rank below the middle of what was retrieved."""
+        places = self._places
+        is_found = places.retrieved & (places.relevance > 0)
+        lists = np.repeat(np.arange(self.num_segments), self._run.judged.counts)
+        lists = lists[is_found]
+        # Twice how far the mean place of relevant documents is from that of all.
+        from_middle = 2 * places.middle[is_found] - (places.num_retrieved[lists] - 1)
+        amounts = np.bincount(lists, from_middle, minlength=self.num_segments)
+        losses, wins = np.count_nonzero(amounts > 0), np.count_nonzero(amounts < 0)
+        if not remarks.is_reversed(losses, wins):
+            return []
+        first = self.query_ids[int(np.argmax(amounts > 0))]
+        where = f"{losses} of {losses + wins} queries, such as {first!r}"
+        return [remarks.reversed_scores(where)]
 
     def reads_hash(self, bound: Bound) -> bool:
         """Whether a metric reads tied documents in an order by hash."""
@@ -472,6 +490,7 @@ def places_of(run: judged_run.JudgedRun, ties: str) -> Places:
         values[run.retrieved_rows[is_ranked]],
         _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
     )
+    middle = above + (tied - 1) / 2
     if ties == "trec":
         rows = np.flatnonzero(tied > 1)
         if len(rows):
@@ -486,6 +505,7 @@ def places_of(run: judged_run.JudgedRun, ties: str) -> Places:
         tied=tied[order],
         num_retrieved=counts.astype(np.int32),
         rows=order,
+        middle=middle[order],
     )
 
 

@@ -8,7 +8,13 @@ import numpy as np
 from jax_rank_metrics._ground import messages
 from jax_rank_metrics._ground.choices import Repeats
 from jax_rank_metrics._ground.inputs import padding
-from jax_rank_metrics._runs.files.frames import IDS, SUBTOPIC, pl, remarks_on_lists
+from jax_rank_metrics._runs.files.frames import (
+    IDS,
+    SUBTOPIC,
+    pl,
+    remarks_on_lists,
+    remarks_on_ranks,
+)
 from jax_rank_metrics._values.remarks import collides
 
 TOPICS = "subtopics"  # a column of `Joined`, and of frames of documents: lists of bools
@@ -116,6 +122,8 @@ def find_judged(
         raise ValueError(
             f"{option}: plain scores have no ids of documents; leave it out"
         )
+    of_ranks = remarks_on_ranks(run)
+    run = run.select(pl.exclude("rank"))
     duplicates = "error"  # in tables
     if "repeated" in run.columns:
         duplicates = "removed" if repeats == "remove" else "first"
@@ -133,7 +141,7 @@ def find_judged(
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     as_text = pl.col(mixed).cast(pl.String)
     judged, run = judged.with_columns(as_text), run.with_columns(as_text)
-    remarks = remarks_on_lists(judged, run)
+    remarks = of_ranks + remarks_on_lists(judged, run)
     if exclude_self:
         is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
         # A document that is null is that of an empty list, so that queries stay.

@@ -1,6 +1,7 @@
 """`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import get_args
@@ -245,6 +246,8 @@ def read(
     if value not in parsed.frame.columns:
         cure = f"pass {argument('columns', '')} of query, document and {value}"
         parsed.fail(0, f"doc_id is no list; {cure}")
+    for remark in frames.remarks_on_ranks(parsed.frame):
+        warnings.warn(f"{source}: {remark}", stacklevel=4)
     frame, tag = frames.cleaned(parsed.frame, value, parsed.fail), None
     if value == "score" and format == "trec" and parsed.line:
         tag = text.tag_of(parsed.line(0))
