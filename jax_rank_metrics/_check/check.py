@@ -141,7 +141,7 @@ def check(
         if isinstance(value, Tracer):
             raise TypeError(
                 f"{name} is traced; call check outside jax.jit and jax.grad (in a loss, a "
-                "metric without relax= has the gradient 0, and trains nothing)"
+                "metric without relax= has the gradient 0 by scores, and trains nothing)"
             )
     inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else binding.bind_all(metrics)

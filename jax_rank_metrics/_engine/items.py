@@ -103,22 +103,18 @@ class RawItems:
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
 
-        Stops gradients: a metric is a constant to autodiff, so that padding cannot leak
-        a NaN into a gradient.
+        What no item has is 0, also in gradients: padding cannot leak a NaN into them.
         """
         dtype = jnp.dtype(self.dtype)
-        raw_labels = lax.stop_gradient(self.labels)
-        labels = raw_labels.astype(dtype)
+        labels = self.labels.astype(dtype)
         exists, weights = labels >= 0, self.weights
         if self.mask is not None:
             exists = exists & self.mask
         if weights is not None:
-            weights = lax.stop_gradient(weights).astype(dtype)
+            weights = weights.astype(dtype)
             exists = exists & (weights > 0)
-        columns = self.columns.items()
-        columns = {name: lax.stop_gradient(column) for name, column in columns}
-        integer_labels = _inexact_integers(raw_labels, dtype)
-        items = ItemArrays(labels, exists, weights, columns, integer_labels)
+        integer_labels = _inexact_integers(self.labels, dtype)
+        items = ItemArrays(labels, exists, weights, self.columns, integer_labels)
         return items.only(exists)
 
     def retrieved_items(self) -> ItemArrays:

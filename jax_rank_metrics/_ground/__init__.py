@@ -5,6 +5,7 @@
     optional.py       optional libraries, imported when a function first needs them
     one_off.py        programs that run once, compiled quickly
     pytrees.py        classes that are pytrees
+    loops.py          results of loops, through which no gradient goes back
     shares.py         `jrm.share`: a cutoff that is a share of the list
     types.py          the types of arrays and options in public signatures
     meshes.py         collectives over device meshes, and how arrays vary over their axes

@@ -245,11 +245,26 @@ def along_runs(
     # shard_map, the type.
     no_item = continues & ~continues
     arrays = [jnp.where(widen(no_item, x), jnp.zeros_like(x), x) for x in arrays]
-    return lax.while_loop(
-        lambda state: meshes.unvmap_any(state[1] == state[0]),
-        lambda state: double(*state),
-        (jnp.ones((), jnp.int32), offset, arrays),
-    )[1:]
+
+    @jax.custom_jvp
+    def combined(offset: jax.Array, *arrays: jax.Array) -> tuple[jax.Array, list]:
+        return lax.while_loop(
+            lambda state: meshes.unvmap_any(state[1] == state[0]),
+            lambda state: double(*state),
+            (jnp.ones((), jnp.int32), offset, list(arrays)),
+        )[1:]
+
+    @combined.defjvp
+    def _(primals: Sequence[jax.Array], tangents: Sequence[jax.Array]) -> tuple:
+        # Reverse-mode differentiation asks for a number of steps that no data decide.
+        def in_all_steps(*arrays: jax.Array) -> tuple[jax.Array, list]:
+            start = jnp.ones((), jnp.int32), primals[0], list(arrays)
+            num_steps = continues.shape[axis].bit_length()
+            return lax.fori_loop(0, num_steps, lambda _, x: double(*x), start)[1:]
+
+        return jax.jvp(in_all_steps, primals[1:], tangents[1:])
+
+    return combined(offset, *arrays)
 
 
 def delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:

@@ -31,8 +31,13 @@ def exponential_gain(labels: jax.Array) -> jax.Array:
     References:
         Burges et al., Learning to rank using gradient descent, ICML 2005.
     """
-    if labels.dtype != jnp.float64:
-        labels = labels.astype(jnp.float32)
+    return _exponential(
+        labels if labels.dtype == jnp.float64 else labels.astype(jnp.float32)
+    )
+
+
+@jax.custom_jvp
+def _exponential(labels: jax.Array) -> jax.Array:
     info = jnp.finfo(labels.dtype)
     # The bits of 2^exponent: the biased exponent, and a mantissa of zeros.
     exponent = jnp.clip(jnp.floor(labels), 0, info.maxexp)
@@ -40,6 +45,15 @@ def exponential_gain(labels: jax.Array) -> jax.Array:
     biased = (exponent.astype(integer) - (info.minexp - 1)) << info.nmant
     power = lax.bitcast_convert_type(biased, labels.dtype)  # inf for 2^128 and beyond
     return jnp.where(labels == exponent, power - 1, jnp.expm1(labels * math.log(2)))
+
+
+@_exponential.defjvp
+def _exponential_jvp(
+    primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[jax.Array, jax.Array]:
+    # Autodiff would take the exact powers of whole labels for constants.
+    gains = _exponential(*primals)
+    return gains, (gains + 1) * math.log(2) * tangents[0]
 
 
 def linear_gain(labels: jax.Array) -> jax.Array:

@@ -102,7 +102,7 @@ class Packed(base.RankedLayout):
     ) -> tuple[jax.Array, "Packed"]:
         """Sorts the values of every list, largest first; `depth` saves nothing here."""
         del depth
-        values = jnp.maximum(packed_order.largest_packed(x, exists, self.ids), 0)
+        values = packed_order.largest_packed(x, exists, self.ids)
         if self.in_order:
             return values, self
         ids = jnp.searchsorted(self.starts[1:], self._slots(), side="right")

@@ -1,5 +1,6 @@
 """Lists as rows: whole, cut over devices, or of slots that stand for many items."""
 
+import functools
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -107,7 +108,7 @@ class Sharded(base.PoolLayout):
 
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list over all devices."""
-        return lax.pmax(Rows().max(x), self.axis_name)
+        return _max_over(self.axis_name, Rows().max(x))
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """Reshapes `[*lists]` to `[*lists, 1]`."""
@@ -120,6 +121,25 @@ class Sharded(base.PoolLayout):
         items = x.shape[-1] * lax.axis_size(self.axis_name)
         depth = items if depth is None else min(depth, items)
         return ideal.largest(x, exists, depth, self.axis_name), Rows()
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _max_over(axis_name: types.AxisNames, x: jax.Array) -> jax.Array:
+    return lax.pmax(x, axis_name)
+
+
+@_max_over.defjvp
+def _max_over_jvp(
+    axis_name: types.AxisNames, primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[jax.Array, jax.Array]:
+    # JAX has no gradient of `pmax`. Devices with the same maximum share it.
+    largest = lax.pmax(primals[0], axis_name)
+    is_largest = primals[0] == largest
+    number, slope = lax.psum(
+        (is_largest.astype(largest.dtype), jnp.where(is_largest, tangents[0], 0)),
+        axis_name,
+    )
+    return largest, slope / number
 
 
 @pytrees.pytree("ranks")

@@ -29,7 +29,13 @@ def largest(
         depth: How many to return, at most the number of items.
         items_axis: Mesh axes over whose devices the items of every list are cut.
     """
-    x = jnp.where(exists, x, -1)
+    return _descending(depth, items_axis, jnp.where(exists, x, -1))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _descending(
+    depth: int, items_axis: types.AxisNames | None, x: jax.Array
+) -> jax.Array:
     if items_axis is not None:
         part = _largest(x, min(depth, x.shape[-1]))
         x = meshes.concatenate_over(part, items_axis, x.ndim - 1)
@@ -39,6 +45,23 @@ def largest(
             parts = x.reshape((*x.shape[:-1], num_parts, x.shape[-1] // num_parts))
             x = arithmetic.merge_last_axes(_largest(parts, depth))
     return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
+
+
+@_descending.defjvp
+def _descending_jvp(
+    depth: int,
+    items_axis: types.AxisNames | None,
+    primals: tuple[jax.Array],
+    tangents: tuple[jax.Array],
+) -> tuple[jax.Array, jax.Array]:
+    # Autodiff sees through a sort of floats, but not through bits and counts.
+    def by_sort(x: jax.Array) -> jax.Array:
+        if items_axis is not None:
+            x = meshes.concatenate_over(x, items_axis, x.ndim - 1)
+        values = -jnp.sort(-x, axis=-1)[..., :depth]
+        return jnp.where(values < 0, 0, values)
+
+    return jax.jvp(by_sort, primals, tangents)
 
 
 def _largest(x: jax.Array, depth: int) -> jax.Array:

@@ -24,19 +24,37 @@ def index_in_list(segment_ids: jax.Array) -> jax.Array:
 def largest_packed(
     x: jax.Array, exists: jax.Array, segment_ids: jax.Array
 ) -> jax.Array:
-    """Sorts non-negative floats `[items]`, descending within each list."""
-    bits = descending_bits(jnp.where(exists, x, -1))
+    """Sorts non-negative floats `[items]`, descending within each list; 0 stands last."""
+    return _descending(jnp.where(exists, x, -1), segment_ids)
+
+
+@jax.custom_jvp
+def _descending(x: jax.Array, segment_ids: jax.Array) -> jax.Array:
+    bits = descending_bits(x)
 
     def by_two_operands(segment_ids: jax.Array, bits: jax.Array) -> jax.Array:
         # Equal pairs are the same. A stable sort would carry, and compile, indices.
         return lax.sort((segment_ids, bits), num_keys=2, is_stable=False)[1]
 
     if bits.dtype != jnp.int32:
-        return floats_of_bits(by_two_operands(segment_ids, bits), x.dtype)
+        values = floats_of_bits(by_two_operands(segment_ids, bits), x.dtype)
+        return jnp.maximum(values, 0)
     ranked = lax.platform_dependent(
         segment_ids, bits, cpu=_by_one_operand, default=by_two_operands
     )
-    return floats_of_bits(ranked, x.dtype)
+    return jnp.maximum(floats_of_bits(ranked, x.dtype), 0)
+
+
+@_descending.defjvp
+def _descending_jvp(
+    primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
+) -> tuple[jax.Array, jax.Array]:
+    # Autodiff sees through a sort of floats, but not through their bits.
+    def by_sort(x: jax.Array) -> jax.Array:
+        values = -lax.sort((primals[1], -x), num_keys=2)[1]
+        return jnp.where(values < 0, 0, values)
+
+    return jax.jvp(by_sort, primals[:1], tangents[:1])
 
 
 def _by_one_operand(first: jax.Array, second: jax.Array) -> jax.Array:

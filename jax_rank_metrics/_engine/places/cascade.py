@@ -19,7 +19,7 @@ from jax import lax
 
 from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.places import few_ranks_cpu, place, tie_groups
-from jax_rank_metrics._ground import arithmetic, meshes, types
+from jax_rank_metrics._ground import arithmetic, loops, meshes, types
 
 
 def _with_item(
@@ -76,6 +76,7 @@ def of_group(
     stopped = lax.while_loop(
         lambda state: meshes.unvmap_any(state[1] > 0), add_next, start
     )[3]
+    stopped = loops.forward_only(stopped)
     return stopped - arithmetic.shifted(stopped, 1)
 
 
@@ -155,6 +156,7 @@ def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax
     zeros = meshes.match_varying(jnp.zeros_like(stop), (stop, continues))
     state = jnp.zeros_like(last), zeros
     stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    stopped = loops.forward_only(stopped)
     return arithmetic.take(reached, start) * (stopped - before(stopped))
 
 

@@ -43,11 +43,23 @@ def ideal_sum(
         values = arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = tie_groups.sum_of_slots(layout, values, dtype)
     cutoffs = map(layout.cut_of_items, ks)
-    # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
-    terms = [
-        jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in cutoffs
-    ]
+    terms = [_terms(values, place_sum(position_fn, k)) for k in cutoffs]
     return data.sums_to_cutoffs(layout, terms)
+
+
+@jax.custom_jvp
+def _terms(values: jax.Array, of_ranks: jax.Array) -> jax.Array:
+    # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
+    return jnp.where(values > 0, values * of_ranks, 0)
+
+
+# An item of the value 0 has a gradient, and an empty slot has no tangent.
+_terms.defjvps(
+    lambda tangent, _, values, of_ranks: (
+        tangent * jnp.where(jnp.isfinite(of_ranks), of_ranks, 0)
+    ),
+    None,
+)
 
 
 def ideal_first(

@@ -18,7 +18,7 @@ from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.places import place
 from jax_rank_metrics._engine.ranking import item_fns, ranked_items, ranking_data
 from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
-from jax_rank_metrics._ground import arithmetic, meshes, types
+from jax_rank_metrics._ground import arithmetic, loops, meshes, types
 
 # Ranks without an item are read so many at a time.
 _STEP = 64
@@ -286,7 +286,7 @@ def _read_empty_ranks(
     _, log_view, read_ranks = lax.while_loop(
         lambda state: state[0] < num_ranks, read, (jnp.zeros_like(num_ranks), *start)
     )
-    return log_view, read_ranks
+    return loops.forward_only((log_view, read_ranks))
 
 
 def _bounded(log_chance: jax.Array, exists: jax.Array) -> jax.Array:

@@ -106,7 +106,7 @@ def labels_of_block(
     )
     labels, excluded = result if isinstance(result, tuple) else (result, None)
     # The function sees one axis of queries; from here on, lists have all their axes.
-    labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
+    labels = jnp.asarray(labels).reshape((*lists, length))
     kept = jnp.ones(labels.shape, bool)
     if excluded is not None:
         kept = ~jnp.asarray(excluded).reshape(labels.shape)

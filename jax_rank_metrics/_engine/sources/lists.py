@@ -151,7 +151,7 @@ def clean_weights(
     """
     if list_weights is None:
         return None
-    list_weights = lax.stop_gradient(list_weights).astype(dtype)
+    list_weights = list_weights.astype(dtype)
     return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jax_rank_metrics._ground import messages
 from jax_rank_metrics._ground.inputs import libraries, options
@@ -290,7 +289,7 @@ def item_groups(
             f"item_groups has shape {array.shape}; pass how much of each item belongs to "
             f"each group, [{items}, groups]"
         )
-    array = lax.stop_gradient(array).astype(float_dtype(array))
+    array = array.astype(float_dtype(array))
     return group_memberships(array)
 
 
