@@ -16,3 +16,27 @@ class ArrowTable:
     def __arrow_c_stream__(self, requested_schema=None):
         """The data as a stream of Arrow."""
         return self.frame.__arrow_c_stream__(requested_schema)
+
+
+class Dataset:
+    """A `Dataset` of Hugging Face, whose rows are a table of Arrow in one format."""
+
+    def __init__(self, frame):
+        """A frame of polars."""
+        self.frame, self.column_names = frame, frame.columns
+
+    def with_format(self, kind):
+        """The same data in another format."""
+        assert kind == "arrow"
+        dataset = Dataset(self.frame)
+        dataset.is_arrow = True
+        return dataset
+
+    def __getitem__(self, rows):
+        """Rows, in the format that was asked for."""
+        assert self.is_arrow and rows == slice(None)
+        return ArrowTable(self.frame)
+
+    def to_pandas(self):
+        """A frame of pandas."""
+        return self.frame.to_pandas()

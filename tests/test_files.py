@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from arrow_tables import ArrowTable
+from arrow_tables import ArrowTable, Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from late_imports import LateImport
@@ -335,6 +335,7 @@ def test_columns_of_other_programs(tmp_path, value, triple):
         frame.lazy(),
         pd.DataFrame(frame.to_dicts()),
         ArrowTable(frame),
+        Dataset(frame),
     ):
         sides = (form, dicts) if value == "relevance" else (dicts, form)
         joined = jrm.join(*sides)

@@ -1,14 +1,16 @@
 """Labelled data: the same data in every form gives the same bits, or raises and says why."""
 
+import datetime
 import functools
 import io
+import zoneinfo
 
 import jax
 import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse
-from arrow_tables import ArrowTable
+from arrow_tables import ArrowTable, Dataset
 from late_imports import LateImport
 from per_lists import lists_of
 
@@ -102,6 +104,7 @@ def forms_of(data, unit):
         "polars": pl.DataFrame(named_columns),
         "lazy": pl.LazyFrame(named_columns),
         "arrow": ArrowTable(pl.DataFrame(named_columns)),
+        "dataset": Dataset(pl.DataFrame(named_columns)),
         "wrong": make(data[order], index=[f"x{i}" for i in order]),
         "few": named.iloc[1:],
         "masked": np.ma.masked_array(data, np.arange(len(data)).reshape(-1, *[1] * (data.ndim - 1)) + 0 * data.astype(bool) == 1),
@@ -133,7 +136,15 @@ def test_matrices_of_scores():
     mixed = frame.loc[[2, 0, 1], [3, 1, 0, 2]]
     with_users = mixed.reset_index(names="user").rename(columns=str)
     polars = pl.DataFrame(with_users.to_dict("list"))
-    forms = (frame, mixed, with_users, polars, polars.lazy(), ArrowTable(polars))
+    forms = (
+        frame,
+        mixed,
+        with_users,
+        polars,
+        polars.lazy(),
+        ArrowTable(polars),
+        Dataset(polars),
+    )
     for model in (*forms, pl.DataFrame(SCORES), lambda u: mixed.loc[u]):
         np.testing.assert_array_equal(
             USERS(model, PAIRS).retrieved_ids, expected.retrieved_ids
@@ -152,7 +163,7 @@ def test_users_of_pairs():
     columns = {"user": users, "item": items}
     stored = scipy.sparse.csr_array(([1.0, 0], ([1, 4], [2, 0])), shape=(6, 5))
     frames = pandas.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns)
-    frames += (ArrowTable(pl.DataFrame(columns)),)
+    frames += (ArrowTable(pl.DataFrame(columns)), Dataset(pl.DataFrame(columns)))
     series = pandas.Series([[2], [0]], index=users)
     entries = np.int8([100, 100, 1]), ([1, 1, 4], [2, 2, 0])  # 200 does not fit
     twice = scipy.sparse.coo_array(entries, shape=(6, 5))
@@ -179,7 +190,7 @@ def test_triples():
     expected = leaves(LINKS(score_fn=scores_of_links, triples=TRIPLES)["both"])
     short = mixed.set_axis(["T", "H", "R"], axis=1)
     polars = pl.DataFrame(mixed.to_dict("list"))
-    tables = polars.lazy(), ArrowTable(polars)
+    tables = polars.lazy(), ArrowTable(polars), Dataset(polars)
     for triples in (frame, mixed, short, polars, *tables, pandas.DataFrame(TRIPLES)):
         got = leaves(LINKS(score_fn=scores_of_links, triples=triples)["both"])
         for x, y in zip(got, expected, strict=True):
@@ -242,6 +253,41 @@ def test_groups_in_a_stated_order():
     for groups in forms:
         assert list(EVALUATION.by(groups)) == ["cold", "warm"]
     assert list(EVALUATION.by(names)) == ["warm", "cold"]
+
+
+def test_groups_are_called_what_they_were():
+    """Times keep their zone and their unit, and ids of several kinds their kind."""
+    users = EVALUATION.users
+    days = [datetime.datetime(2024, 1, day) for day in (1, 2, 1)]
+    zone = zoneinfo.ZoneInfo("Asia/Tokyo")
+    of_zone = [day.replace(tzinfo=zone) for day in days]
+    of_polars, times = pl.Series(days), np.array(days, "datetime64[ns]")
+    of_pandas = pandas.Series(times, users)
+    forms = [
+        (days, of_pandas),
+        (days, of_pandas.astype("category")),
+        (days, of_pandas.astype("datetime64[us]")),
+        (days, pandas.DataFrame({"user": users, "day": times})),
+        (days, times.astype("datetime64[us]")),
+        ([*times], times),  # no date of Python holds nanoseconds
+        ([*(times - times[1])], times - times[1]),
+        (of_zone, of_pandas.dt.tz_localize(zone)),
+        (of_zone, of_polars.dt.replace_time_zone("Asia/Tokyo")),
+        ([day.date() for day in days], of_polars.dt.date()),
+    ]
+    mixed = ([*times], of_zone, ["1", 1, "1"], [(1, 2), (3,), (1, 2)])
+    forms += [(names, dict(zip(users, names, strict=True))) for names in mixed]
+    for names, groups in forms:
+        keys, expected = list(EVALUATION.by(groups)), names[:2]
+        assert keys == expected, groups
+        assert [str(key)[:19] for key in keys] == [str(key)[:19] for key in expected]
+    frame = pl.DataFrame({"user": users, "day": forms[8][1]})
+    assert list(EVALUATION.by(frame)) == of_zone[:2]
+    assert jrm.pack(forms[8][1]).ids.tolist() == of_zone[:2]
+    # Of each task, there is a list.
+    tasks = frame.rename({"day": "task"}).with_columns(mrr=pl.Series([0.1, 0.2, 0.3]))
+    for table in (tasks, pandas.DataFrame(tasks.to_dict(as_series=False))):
+        assert {record.task for record in jrm.Systems(table).records} == {*of_zone[:2]}
 
 
 def test_written_frames():

@@ -128,15 +128,15 @@ def _with_whole_grades(judged: "pl.DataFrame") -> "pl.DataFrame":
     trec_eval reads 1.9 as 1, and −0.5 as 0.
     """
     grades = judged["relevance"]
-    whole = grades.sign() * grades.abs().floor()
-    is_cut = grades != whole
+    whole_grades = grades.sign() * grades.abs().floor()
+    is_cut = grades != whole_grades
     if not is_cut.any():
         return judged
     note(
         f"{is_cut.sum()} of {len(grades)} judgements are fractions, such as "
         f"{grades.filter(is_cut)[0]:g}, whose decimals --trec cuts off, as trec_eval does"
     )
-    return judged.with_columns(whole)
+    return judged.with_columns(whole_grades)
 
 
 def _with_progress(items: list[T]) -> Iterable[T]:

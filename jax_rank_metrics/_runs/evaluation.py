@@ -97,7 +97,7 @@ class Evaluation(merging.StatesByName):
         categories = getattr(getattr(groups, "dtype", None), "categories", ())
         ids = self.list_ids
         ids = range(self.num_queries) if ids is None else ids
-        groups = inputs.by_ids("groups", groups, ids, self._units)
+        groups = inputs.by_ids("groups", groups, ids, self._units, inputs.keys_of)
         packed = numbered("groups", groups)
         if packed.segment_ids.shape != (self.num_queries,):
             raise ValueError(

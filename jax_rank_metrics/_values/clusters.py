@@ -62,7 +62,7 @@ def cluster_numbers(
     if isinstance(ids, Tracer):
         raise TypeError(f"{name} are traced; pass them outside of jax.jit")
     if len(list_shape) == 1:
-        ids = inputs.by_ids(name, ids, range(*list_shape), "lists")
+        ids = inputs.by_ids(name, ids, range(*list_shape), "lists", inputs.keys_of)
     inputs.refuse_masked(name, ids, "the cluster of every list")
     is_listed = len(list_shape) == 1 and isinstance(ids, (list, tuple))
     ids = ids if is_listed else np.asarray(ids)  # in a list, an id may be a tuple

@@ -351,10 +351,15 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
     """Raises TypeError where a pytree holds anything but objects of a kind."""
     for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):
+            held = f"a {type(leaf).__name__}"
             cure = f"pass a pytree of {'Mean' if kind is State else kind.__name__}"
-            if isinstance(leaf, StatesByName):
+            if hasattr(leaf, "dtype"):
+                held = inputs.kind_of(leaf)
+                if kind is State:  # as Orbax restores it
+                    cure += ", and restore a checkpoint into the target empty(metrics)"
+            elif isinstance(leaf, StatesByName):
                 cure = f"pass its {'.states' if kind is State else '.lists'}"
-            raise TypeError(f"{name} holds a {type(leaf).__name__}; {cure}")
+            raise TypeError(f"{name} holds {held}; {cure}")
 
 
 def in_order(like: object, tree: T) -> T:
@@ -372,6 +377,7 @@ def _is_per_list(tree: object) -> bool:
 
 
 def _check_same_states(first: object, second: object) -> None:
+    check_leaves(second, State, "states")
     structures = [jax.tree.structure(tree) for tree in (first, second)]
     if structures[0] != structures[1]:
         raise ValueError(

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jax_rank_metrics._engine.calls import binding
-from jax_rank_metrics._engine.calls.evaluate import empty, evaluate
+from jax_rank_metrics._engine.calls.evaluate import empty, evaluate, measure
 from jax_rank_metrics._engine.formulas import pooled_metrics
 from jax_rank_metrics._engine.metrics import spec
+from jax_rank_metrics._engine.sources import catalog
 from jax_rank_metrics._names import grammar
-from jax_rank_metrics._values import state
+from jax_rank_metrics._values import mean, state
 from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
 _POOLED: dict[str, Callable[..., state.State]] = {
@@ -70,11 +71,41 @@ class LoopMetrics(NamedTuple):
 
         Raises:
             TypeError: if labels or scores are missing.
+            ValueError: if a metric of all items, which reads labels, gets a ranking.
         """
         arguments, states = batch_arguments(batch), dict[str, state.State]()
+        if not arguments.keys().isdisjoint(("ranking", "relevant_ids")):
+            return self._of_ranking(arguments, dict(options))
         if self.bounds:
             states |= evaluate(self.bounds, **arguments, **options)
         return states | {key: metric.evaluate(arguments) for key, metric in self.pooled}
+
+    def _of_ranking(
+        self, arguments: dict[str, Any], options: dict[str, Any]
+    ) -> dict[str, state.State]:
+        """Returns the states of a ranking, or of scores and relevant ids."""
+        if self.pooled:
+            raise ValueError(
+                f"{self.pooled[0][0]} reads the labels of all items; pass labels"
+            )
+        undefined = options.pop("undefined", "zero")
+        arguments.pop("labels", None)  # of another metric
+        if "ranking" in arguments:
+            ranking, _ = arguments.pop("ranking"), arguments.pop("scores", None)
+            if unread := [*arguments, *options]:
+                raise ValueError(
+                    f"ranking is ranked already; pass {unread[0]} where it is made"
+                )
+        else:
+            if "mask" in arguments:
+                arguments["item_mask"] = arguments.pop("mask")
+            ranking = catalog.rank_scores(**arguments, **options)
+        lists = measure(self.bounds, ranking)
+        values, kinds = (
+            tuple(lists.values()),
+            tuple(bound.state for bound in self.bounds),
+        )
+        return dict(zip(lists, mean.means_of(values, undefined, kinds), strict=True))
 
 
 def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:

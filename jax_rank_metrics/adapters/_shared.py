@@ -1,5 +1,6 @@
 """Helpers of the adapters: import a framework, and read the batches of its loops."""
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from types import ModuleType
@@ -20,6 +21,9 @@ BATCH_ARGUMENTS = (
     *("labels", "scores", "mask", "weights", "key", "list_weights"),
     *("segment_ids", "retrieved", "columns"),
 )
+
+# What stands in place of labels: arguments of `rank_scores`, or a ranking of any source.
+_OF_RANKINGS = ("relevant_ids", "relevant_labels", "exclude_ids", "ranking")
 
 # What other libraries call labels and scores, for messages.
 _SYNONYMS = {
@@ -67,18 +71,28 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the entries of a batch that are arguments of `evaluate`.
+    """Returns the entries of a batch that are arguments of `evaluate` or `rank_scores`.
 
-    A mask with one axis less than the labels, as metrics of single examples have it, masks
+    A mask with one axis less than the scores, as metrics of single examples have it, masks
     whole lists.
 
     Raises:
-        TypeError: if labels or scores are missing.
+        TypeError: if labels or scores are missing; if a name is almost that of an argument
+            which the batch lacks.
     """
-    arguments = {
-        name: batch[name] for name in BATCH_ARGUMENTS if batch.get(name) is not None
-    }
-    for name in ("labels", "scores"):
+    known = (*BATCH_ARGUMENTS, *_OF_RANKINGS)
+    arguments = {name: batch[name] for name in known if batch.get(name) is not None}
+    for name in batch.keys() - {*known}:
+        meant = difflib.get_close_matches(name, known, 1, 0.85)
+        if meant and meant[0] not in arguments:
+            raise TypeError(
+                f"got {name}, which would be ignored; pass {meant[0]}=…, or give it "
+                "another name if it is for another metric"
+            )
+    if "ranking" in arguments:
+        return arguments
+    in_batch = "relevant_ids" in arguments
+    for name in ("scores",) if in_batch else ("labels", "scores"):
         if name not in arguments:
             synonym = next((word for word in _SYNONYMS[name] if word in batch), "…")
             raise TypeError(
@@ -86,9 +100,10 @@ def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
                 f"{', '.join(sorted(batch)) or 'nothing'})"
             )
     if "mask" in arguments:
-        mask, labels = jnp.asarray(arguments["mask"]).astype(bool), arguments["labels"]
-        if mask.ndim == jnp.ndim(labels) - 1:
-            mask = jnp.broadcast_to(mask[..., None], jnp.shape(labels))
+        mask = jnp.asarray(arguments["mask"]).astype(bool)
+        items = arguments["scores" if in_batch else "labels"]
+        if mask.ndim == jnp.ndim(items) - 1:
+            mask = jnp.broadcast_to(mask[..., None], jnp.shape(items))
         arguments["mask"] = mask
     return arguments
 

@@ -22,9 +22,11 @@ def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
 
     `from_model_output` takes from the outputs of a model `labels`, `scores` and any
     other arguments of `evaluate` that come with a batch: `mask`, `weights`, `key`,
-    `list_weights`, `segment_ids`, `retrieved`, `columns`. It ignores all others. To rename
-    outputs, use clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold
-    numbers, as masks of clu do. `compute` returns a dict with a scalar for each metric
+    `list_weights`, `segment_ids`, `retrieved`, `columns`. In place of labels it takes
+    `relevant_ids` for `rank_scores`, or a `ranking` of any source alone. It ignores all
+    others, but for names that are almost one of these, which raise. To rename outputs, use
+    clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold numbers, as
+    masks of clu do. `compute` returns a dict with a scalar for each metric
     and cutoff; the attribute `states` has the state of each metric. For clu's
     `write_values`, see `flatten`.
 

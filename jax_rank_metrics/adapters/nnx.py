@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jax_rank_metrics._engine.calls.binding import Metrics
 from jax_rank_metrics._ground.meshes import varying_axes
@@ -86,12 +87,15 @@ class RankingMetrics(_nnx.Metric):
             *arrays: Refused: all arguments go by name.
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
-                `retrieved`, `columns`. All other names are ignored, since a
-                `MultiMetric` passes the same arguments to all of its metrics. A mask may
-                be `[*lists]`, for whole lists.
+                `retrieved`, `columns`. A mask may be `[*lists]`, for whole lists. Or, in
+                place of labels, `relevant_ids` for `rank_scores`, or a `ranking` of any
+                source alone. All other names are ignored, since a `MultiMetric` passes
+                the same arguments to all of its metrics, but for those that are almost
+                one of these.
 
         Raises:
-            TypeError: if labels or scores are missing, or have no name; as `evaluate`.
+            TypeError: if labels or scores are missing, or have no name; if a name is
+                almost that of an argument; as `evaluate`.
             ValueError: as `evaluate`; inside `nnx.shard_map`, if lists are divided over a
                 mesh axis and there is no `axis_name`.
         """
@@ -111,8 +115,8 @@ class RankingMetrics(_nnx.Metric):
         self._assign(merging.merge(self.states, states))
 
     def reset(self) -> None:
-        """Forgets all lists."""
-        self._assign(self._loop.empty())
+        """Forgets all lists, and keeps axes that `nnx.vmap` has added."""
+        self._assign(jax.tree.map(jnp.zeros_like, self.states))
 
     def compute(self) -> dict[str, jax.Array]:
         """Returns a scalar for each metric and cutoff, by names such as "recall@5".

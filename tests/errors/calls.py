@@ -288,6 +288,7 @@ CASES = {
     "merge nothing": (ValueError, "merge got no states", jrm.merge),
     "merge structures": (ValueError, "states differ in structure", lambda: jrm.merge(jrm.empty("map"), jrm.empty("mrr"))),
     "merge no states": (TypeError, "states holds a float.*pytree of Mean", lambda: jrm.merge({"a": 1.0}, {"a": 2.0})),
+    "merge what was restored without a target": (TypeError, "states holds an array of int32 (2,); pass a pytree of Mean, and restore .*empty(metrics)", lambda: jrm.merge(jrm.empty("map"), {"map": {"counts": np.zeros(2, np.int32)}})),
     "mean of states": (TypeError, "lists holds a Mean.*PerList", lambda: jrm.mean(jrm.empty("map"))),
     "reduce unstacked": (ValueError, "without a leading axis", lambda: jrm.reduce(jrm.empty("map"))),
     "flat of a list": (TypeError, "flat needs a dict", lambda: jrm.compute([jrm.Mean.empty()], flat=True)),

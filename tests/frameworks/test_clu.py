@@ -11,6 +11,7 @@ from clu import metrics as clu_metrics
 from clu import values as clu_values
 from flax import serialization
 
+import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters import clu
 
 METRICS = ("recall@1,3", "ndcg@5", "mrr")
@@ -104,6 +105,19 @@ def test_many_devices(lists, agree):
     evaluation = step(start(jnp.arange(8)), cut).unreplicate()
     agree(evaluation.compute()["rank"], lists.labels, batch["scores"][:11])
     assert int(evaluation.rank.states["mrr"].lists) == 11
+
+
+def test_in_batch():
+    """Scores and relevant ids, or a ranking, stand in place of labels."""
+    scores = jax.random.normal(jax.random.key(0), (4, 4))
+    ids = jnp.arange(4)[:, None]
+    expected = jrm.evaluate("mrr", jnp.eye(4), scores)["mrr"]
+    for outputs in (
+        {"scores": scores, "relevant_ids": ids},
+        {"ranking": jrm.rank_scores(scores, ids), "loss": 1.0},
+    ):
+        metrics = jax.jit(clu.metric("mrr").from_model_output)(**outputs)
+        assert repr(metrics.states["mrr"]) == repr(expected)
 
 
 def test_other_names(lists, agree):

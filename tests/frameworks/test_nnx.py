@@ -109,6 +109,76 @@ def test_scanned_and_restored_without_a_target(lists, agree, tmp_path):
     agree(later.compute(), lists.labels, scores, names)
 
 
+def test_states_restored_without_a_target(lists, tmp_path):
+    """Orbax then makes dicts of arrays of states, and the message names the target."""
+    states = jrm.evaluate(METRICS, lists.labels, lists.features.sum(-1))
+    with orbax.checkpoint.StandardCheckpointer() as checkpointer:
+        checkpointer.save(tmp_path / "states", states)
+        checkpointer.wait_until_finished()
+        for call in (jrm.compute, lambda x: jrm.merge(states, x)):
+            with pytest.raises(TypeError, match=r"the target empty\(metrics\)"):
+                call(checkpointer.restore(tmp_path / "states"))
+        restored = checkpointer.restore(tmp_path / "states", jrm.empty(METRICS))
+    assert repr(jrm.merge(states, restored)) == repr(jrm.merge(states, states))
+
+
+def test_metrics_under_vmap(lists, agree):
+    """`reset` keeps the axis of models that `nnx.vmap` made, and all else of its state."""
+    names = (*METRICS, "gm_map", "pooled_roc_auc(bits=8)")
+    metrics = nnx.vmap(lambda: RankingMetrics(names), axis_size=3)()
+    update = nnx.vmap(
+        lambda metrics, labels, scores: metrics.update(labels=labels, scores=scores),
+        in_axes=(0, None, 0),
+    )
+    scores = np.stack([lists.features[..., i] for i in range(3)])
+    zeros = jax.tree.map(np.asarray, metrics.states)
+    for _ in range(2):
+        update(metrics, lists.labels, scores)
+        for i in range(3):
+            values = {name: x[i] for name, x in metrics.compute().items()}
+            values.pop("pooled_roc_auc(bits=8)")
+            agree(values, lists.labels, scores[i], names[:-1])
+        metrics.reset()
+        jax.tree.map(np.testing.assert_array_equal, metrics.states, zeros)
+
+
+def test_in_batch(lists):
+    """Scores and relevant ids, or a ranking, stand in place of labels."""
+    scores = jax.random.normal(jax.random.key(0), (6, 6))
+    relevant_ids, mask = jnp.arange(6)[:, None], jnp.arange(6) < 5
+    names = ("mrr", "recall@1,3", "gm_map")
+    expected = jrm.evaluate(
+        names, jnp.eye(6)[:5], scores[:5], undefined="skip", ties="stable"
+    )
+    metrics = RankingMetrics(names, undefined="skip", ties="stable")
+    batch = nnx.MultiMetric(rank=metrics, accuracy=nnx.metrics.Accuracy())
+    update = nnx.jit(lambda metrics, **batch: metrics.update(**batch))
+    labels = jnp.zeros(6, int)  # of classes
+    update(
+        batch,
+        logits=scores,
+        labels=labels,
+        mask=mask,
+        scores=scores,
+        relevant_ids=relevant_ids,
+    )
+    for name, value in jrm.compute(expected).items():
+        np.testing.assert_allclose(metrics.states[name].compute(), value, rtol=1e-6)
+    metrics = RankingMetrics(names)
+    ranking = jrm.rank_scores(scores[:5], relevant_ids[:5], ties="stable")
+    update(metrics, ranking=ranking, labels=labels)
+    for name, value in jrm.compute(expected).items():
+        np.testing.assert_allclose(metrics.states[name].compute(), value, rtol=1e-6)
+    with pytest.raises(ValueError, match="ranked already; pass mask where it is made"):
+        metrics.update(ranking=ranking, mask=mask)
+    with pytest.raises(ValueError, match="ranked already; pass ties where"):
+        RankingMetrics("mrr", ties="stable").update(ranking=ranking)
+    with pytest.raises(
+        ValueError, match="pooled_roc_auc reads the labels .*pass labels"
+    ):
+        RankingMetrics("pooled_roc_auc").update(ranking=ranking)
+
+
 def test_serialized_and_pickled(lists):
     """`flax.serialization` takes states, and pickle the metric."""
     metrics = RankingMetrics((*METRICS, "gm_map"), undefined="skip")
@@ -174,6 +244,14 @@ def test_missing_arguments(lists):
         RankingMetrics("mrr").update(lists.labels, lists.labels)
     with pytest.raises(TypeError, match="scores are missing; pass scores=logits"):
         RankingMetrics("mrr").update(labels=lists.labels, logits=lists.labels)
+    for name, meant in {
+        "masks": "mask",
+        "weight": "weights",
+        "column": "columns",
+    }.items():
+        arguments = {"labels": lists.labels, "scores": lists.labels, name: 1}
+        with pytest.raises(TypeError, match=f"got {name}, .*; pass {meant}=…"):
+            RankingMetrics("mrr").update(**arguments)
     with pytest.raises(TypeError, match="labels are missing; pass labels=…"):
         RankingMetrics("mrr").update(scores=lists.labels)
     with pytest.raises(TypeError, match="option k.*ndcg@10"):

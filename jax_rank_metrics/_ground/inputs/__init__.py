@@ -76,6 +76,7 @@ from jax_rank_metrics._ground.inputs.libraries import is_pandas_frame as is_pand
 from jax_rank_metrics._ground.inputs.libraries import is_series as is_series
 from jax_rank_metrics._ground.inputs.libraries import is_sparse as is_sparse
 from jax_rank_metrics._ground.inputs.libraries import key_of_ids as key_of_ids
+from jax_rank_metrics._ground.inputs.libraries import keys_of as keys_of
 from jax_rank_metrics._ground.inputs.libraries import list_columns as list_columns
 from jax_rank_metrics._ground.inputs.libraries import named as named
 from jax_rank_metrics._ground.inputs.libraries import parts_of_tasks as parts_of_tasks
@@ -91,7 +92,7 @@ from jax_rank_metrics._ground.inputs.list_ids import (
     check_weights as check_weights,
 )
 from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
-from jax_rank_metrics._ground.inputs.list_ids import keys_of as keys_of
+from jax_rank_metrics._ground.inputs.list_ids import hashable_ids as hashable_ids
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (
     weights_of_lists as weights_of_lists,

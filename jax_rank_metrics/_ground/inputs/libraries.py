@@ -60,7 +60,9 @@ class _ArrowTable(Protocol):
 
 
 def as_frame(value: Any, purpose: str) -> Any:
-    """Returns a lazy frame, or a table of Arrow, as a frame of polars; others as they are.
+    """Returns lazy frames, tables of Arrow and datasets as a frame of polars.
+
+    Others are returned as they are.
 
     Raises:
         ModuleNotFoundError: for a table, if polars is not installed.
@@ -69,9 +71,17 @@ def as_frame(value: Any, purpose: str) -> Any:
         return value.collect()
     if is_pandas_frame(value) or _is_of(value, "polars", "DataFrame"):
         return value
+    if _is_dataset(value):
+        value = value.with_format("arrow")[:]
     if not isinstance(value, _ArrowTable):
         return value
     return optional.import_optional("polars", purpose, "trec").DataFrame(value)
+
+
+def _is_dataset(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a `Dataset` of Hugging Face; a dict of its splits is none."""
+    methods = (getattr(type(value), x, None) for x in ("with_format", "to_pandas"))
+    return all(map(callable, methods))
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
@@ -90,12 +100,13 @@ def is_pandas_frame(value: Any) -> TypeGuard[Any]:
 
 
 def is_frame(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a frame of pandas or polars, or a table of Arrow.
+    """Whether a value is a frame of pandas or polars, a table of Arrow, or a dataset.
 
     Who reads its columns calls `as_frame` before.
     """
     is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
-    return is_pandas_frame(value) or is_polars or isinstance(value, _ArrowTable)
+    is_known = is_pandas_frame(value) or is_polars or _is_dataset(value)
+    return is_known or isinstance(value, _ArrowTable)
 
 
 def is_series(value: Any) -> TypeGuard[Any]:
@@ -111,6 +122,22 @@ def is_sparse(value: Any) -> TypeGuard[Any]:
 def is_torch_tensor(value: Any) -> TypeGuard[Any]:
     """Whether a value is a tensor of PyTorch."""
     return _is_of(value, "torch", "Tensor")
+
+
+def keys_of(column: Any) -> np.ndarray:
+    """Returns ids or groups, as objects where NumPy would make others of them.
+
+    Times would lose their zone, or become integers where they are in nanoseconds. Of a
+    list that holds numbers and strings, all would be strings, and tuples would be rows.
+    """
+    if not isinstance(column, (list, tuple)):
+        array = np.asarray(column)
+        if array.dtype.kind not in "mM" or array.ndim != 1:
+            return array
+        entries = array.tolist() if column is array else list(column)
+        # No date of Python holds nanoseconds.
+        column = list(array) if any(isinstance(x, int) for x in entries) else entries
+    return np.fromiter(column, object, len(column))
 
 
 def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
@@ -209,7 +236,11 @@ def refuse_ids(name: str, columns: Sequence[Any]) -> None:
 
 
 def by_ids(
-    name: str, value: Any, ids: Sequence[Any] | np.ndarray | range | None, unit: str
+    name: str,
+    value: Any,
+    ids: Sequence[Any] | np.ndarray | range | None,
+    unit: str,
+    as_array: Callable[[Any], np.ndarray] = np.asarray,
 ) -> Any:
     """Returns labelled data in the order of the ids of its first axis.
 
@@ -220,8 +251,10 @@ def by_ids(
         unit: What the axis holds, in the plural. Of "items", columns named like ids of
             items are labels, and of others those named like ids of lists. Of lists,
             labels beside the ids are left out.
+        as_array: Reads the values of labelled data: `keys_of` if they are ids themselves.
     """
-    labels, values = _parts(name, value, _ITEMS if unit == "items" else _LISTS)
+    id_names = _ITEMS if unit == "items" else _LISTS
+    labels, values = _parts(name, value, id_names, as_array)
     return values if labels is None else _ordered(name, labels, values, ids, unit)
 
 
@@ -271,7 +304,7 @@ def parts_of_tasks(frame: Any) -> list[tuple[Any, Any]]:
     keys = [key for key in frame.columns if _is_named_by(_TASKS, key)]
     if not keys:
         return []
-    tasks = frame[keys[0]].to_numpy()
+    tasks = keys_of(frame[keys[0]])
     rows = frame.drop(columns=keys) if is_pandas_frame(frame) else frame.drop(keys)
     select = rows.loc.__getitem__ if is_pandas_frame(frame) else rows.filter
     return [(task, select(tasks == task)) for task in dict.fromkeys(tasks.tolist())]
@@ -333,13 +366,13 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     if is_other or len(slots) < len(keys):
         problem = "has some labels more than once"
         if is_other:
-            lacking = [key for key in listed if key not in slots]
+            unlisted = [key for key in listed if key not in slots]
             labels, absent, expected = (
                 ", ".join(map(repr, names[:3])) + ", …" * (len(names) > 3)
-                for names in (keys, lacking, listed)
+                for names in (keys, unlisted, listed)
             )
             # The first labels may be the same on both sides.
-            absent = f" without {absent} ({len(lacking)})," if lacking else ""
+            absent = f" without {absent} ({len(unlisted)})," if lacking else ""
             problem = (
                 f"has the labels {labels},{absent} which are not those of the {unit} "
                 f"{expected}"
@@ -357,21 +390,26 @@ def read_labelled(name: str, value: Any) -> tuple[Any, np.ndarray]:
     return (range(len(values)) if labels is None else labels), values
 
 
-def _parts(name: str, value: Any, id_names: re.Pattern[str]) -> tuple[Any, Any]:
+def _parts(
+    name: str,
+    value: Any,
+    id_names: re.Pattern[str],
+    as_array: Callable[[Any], np.ndarray] = np.asarray,
+) -> tuple[Any, Any]:
     """Returns the labels of the first axis, or None, and the values."""
     if is_series(value):
-        return value.index, np.asarray(value)
+        return value.index, as_array(value)
     if is_frame(value):
         value = as_frame(value, name)
         labels, columns = _index_of(name, value, id_names)
-        values = np.asarray(columns)
         # A single column beside that of the ids is the values themselves.
-        is_column = labels is not getattr(value, "index", None) and values.shape[1] == 1
-        return labels, values[:, 0] if is_column else values
+        if labels is not getattr(value, "index", None) and columns.shape[1] == 1:
+            return labels, as_array(columns[columns.columns[0]])
+        return labels, np.asarray(columns)
     if isinstance(value, Mapping):
         refuse_masked(name, list(value.values()))
         try:
-            return list(value), np.asarray(list(value.values()))
+            return list(value), as_array(list(value.values()))
         except ValueError as error:
             raise ValueError(
                 f"{name}: values differ in length; pass as many numbers for each key"
@@ -397,7 +435,7 @@ def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, An
     if not keys:
         return index, frame
     columns = frame.drop(columns=dropped) if index is not None else frame.drop(dropped)
-    return frame[keys[0]].to_numpy(), columns
+    return keys_of(frame[keys[0]]), columns
 
 
 def _is_named_by(pattern: re.Pattern[str], key: object) -> bool:

@@ -13,7 +13,12 @@ from jax.core import Tracer
 from jax_rank_metrics._ground import messages, types
 from jax_rank_metrics._ground.inputs import arrays
 from jax_rank_metrics._ground.inputs.arrays import numpy_array
-from jax_rank_metrics._ground.inputs.libraries import by_ids, is_of_jax, refuse_masked
+from jax_rank_metrics._ground.inputs.libraries import (
+    by_ids,
+    is_of_jax,
+    keys_of,
+    refuse_masked,
+)
 
 _INT32 = np.iinfo(np.int32)
 
@@ -208,13 +213,11 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
     refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
-    # NumPy would make strings of the numbers in a list that holds both.
-    listed = isinstance(values, (list, tuple))
-    ids = _objects(values) if listed else np.asarray(values)
+    ids, listed = keys_of(values), isinstance(values, (list, tuple))
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")
     if ids.dtype.kind not in "iufUS":
-        return _pack_objects(name, _objects(keys_of(values)), listed)
+        return _pack_objects(name, ids.astype(object), listed)
     if ids.dtype.kind == "f":
         _check_whole(name, ids)
     _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
@@ -225,14 +228,14 @@ def numbered(name: str, values: Iterable[Hashable]) -> Packing:
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
-def keys_of(ids: Any) -> list[Any]:
+def hashable_ids(ids: Any) -> list[Any]:
     """Returns ids of any library as keys of a dict, in which equal ones are equal."""
     if hasattr(ids, "to_list"):  # a Series: its times keep their zone
         return ids.to_list()
     if not hasattr(ids, "__array__"):
         keys = [*ids]
         if keys and isinstance(keys[0], np.datetime64):
-            keys = [keys_of(np.array([key]))[0] for key in keys]
+            keys = [hashable_ids(np.array([key]))[0] for key in keys]
         return keys
     array = np.asarray(ids)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
@@ -273,14 +276,6 @@ def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
         )
     new_numbers = np.array([numbers[list_id] for list_id in ids], np.int32)
     return Packing(new_numbers[packed.segment_ids], len(known), vocabulary.ids)
-
-
-def _objects(values: Sequence[Hashable]) -> np.ndarray:
-    """Returns the values as an array of objects, in which tuples stay whole."""
-    ids = np.empty(len(values), object)
-    for i, value in enumerate(values):
-        ids[i] = value
-    return ids
 
 
 def _pack_objects(name: str, ids: np.ndarray, listed: bool) -> Packing:

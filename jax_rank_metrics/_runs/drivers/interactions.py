@@ -532,7 +532,7 @@ def _is_table_of_ids(raw: object) -> bool:
 
 def _keys(ids: Any) -> list[Any]:
     """Returns ids as keys of a dict, in which a day is its midnight, as in pandas."""
-    keys = inputs.keys_of(ids)
+    keys = inputs.hashable_ids(ids)
     if not any(type(key) is datetime.date for key in keys[:1]):
         return keys
     midnight = datetime.time()
