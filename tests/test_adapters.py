@@ -1,12 +1,14 @@
 """Adapters whose framework is missing; `tests/frameworks` has all other tests."""
 
 import importlib
+import re
 import sys
 
 import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ground import optional
 from jax_rank_metrics._ground.optional import LazyLibrary, import_optional
 from jax_rank_metrics.adapters import ogb
 
@@ -31,7 +33,7 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     for module in [x for x in sys.modules if x.startswith(f"{library}.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
-    message = rf"{library.split('.')[0]}.*jax-rank-metrics\[{extra}\]"
+    message = rf"{library.split('.')[0]}.*{re.escape(optional.INSTALL.format(extra))}"
     with pytest.raises(ModuleNotFoundError, match=message):
         load()
 

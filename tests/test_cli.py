@@ -497,7 +497,7 @@ ERRORS = {
     "gate: a geometric mean has no value": "gate qrels.txt good.txt bad.txt -m gm_map --margin 0.1",
     "-m num_ret has no direction": "gate qrels.txt good.txt bad.txt -m num_ret --margin 0.1",
     "-m gm_map has no direction, or no values of queries": "gate qrels.txt good.txt bad.txt -m gm_map -m num_ret --margin 0.1",
-    "level is -1": "gate qrels.txt good.txt bad.txt -m recall@1,2 --margin 0.1 --alpha 1",
+    "--alpha is 1.0; pass a number between 0 and 0.5": "gate qrels.txt good.txt bad.txt -m recall@1,2 --margin 0.1 --alpha 1",
 }  # fmt: skip
 
 

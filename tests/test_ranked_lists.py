@@ -2,6 +2,7 @@
 
 import io
 import json
+import types
 
 import numpy as np
 import pandas as pd
@@ -234,12 +235,12 @@ def test_documents_of_chunks(is_dict):
         assert joined.doc_ids.drop_nulls().sort().to_list() == ["b", "c", "d"]
 
 
-class Hit:
-    def __init__(self, docid, score):
-        self.docid, self.score = docid, score
+def hit(docid, score):
+    """Returns what a searcher returns."""
+    return types.SimpleNamespace(docid=docid, score=score)
 
 
-@pytest.mark.parametrize("make", [lambda *pair: pair, Hit], ids=["tuples", "objects"])
+@pytest.mark.parametrize("make", [lambda *pair: pair, hit], ids=["tuples", "objects"])
 def test_scored_documents_in_lists(make):
     """Pairs of an id and a number are scored, and a tuple of ids is a list."""
     run = {"q": [make("b", 1), make("a", np.float32(1.5))], "r": [make("x", 1)]}

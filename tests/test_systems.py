@@ -220,3 +220,19 @@ def test_what_people_have_not_labelled(form):
     zero = jrm.prediction_powered(people, judge, undefined="zero")
     zero = zero if not isinstance(zero, dict) else zero["mrr"]
     assert (zero.lists, zero.undefined, zero.other_lists) == (8, 2, 0)
+
+
+def test_ids_of_rows():
+    """A row of means is left out, ids of any kinds pair, and a missing id raises."""
+    frame = pl.DataFrame({"qid": ["a", "b", "All"], "mrr": [0.5, 0.25, 0.375]})
+    with pytest.warns(UserWarning, match="the row 'All' is the mean of the others"):
+        [record] = jrm.Systems({"x": frame})
+        assert record.lists.ids == ["a", "b"]
+    mixed = {1: 0.5, "1": 0.25, 2: 0.0}
+    [record] = jrm.Systems({"x": mixed})
+    assert record.lists.ids == [*mixed] and len(jrm.to_frame({"mrr": mixed})) == 3
+    with pytest.raises(ValueError, match="the list 'mean' with .* not the mean"):
+        jrm.Systems({"x": {"a": 0.5, "b": 0.25, "mean": 0.5}})
+    for missing in (None, float("nan")):
+        with pytest.raises(ValueError, match="list 1 is missing"):
+            jrm.Systems({"x": {"a": 0.5, missing: 0.25}})

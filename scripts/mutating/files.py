@@ -131,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "the first judgement stays, and not the best",
-        "_runs/files/read.py",
+        "_runs/files/frames.py",
         "groups.agg(pl.col(value).max())",
         "groups.agg(pl.col(value).first())",
         "tests/test_files.py::test_rows_of_files[the best of duplicates]",

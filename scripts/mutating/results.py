@@ -62,7 +62,7 @@ MUTANTS = (
     Mutant(
         "labelled lists counted with the others",
         "_verdicts/inference/judges.py",
-        "other_weights[indices] = np.where(labelled, 0, judge_weights[indices])",
+        "other_weights[indices] = np.where(is_labelled, 0, judge_weights[indices])",
         "other_weights[indices] *= 1",
         "tests/test_judges.py::test_loops",
     ),

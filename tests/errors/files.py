@@ -232,7 +232,7 @@ CASES = {
     "a ranked set": (TypeError, "run: query 'q' holds a set; pass a list of ids in rank order", lambda: jrm.join(QRELS, {"q": {"a", "b"}})),
     "pairs of ids": (TypeError, "qrels is a list of tuples of 2, as rows of a table are; pass a dict", lambda: jrm.join([("q", "a"), ("q", "b")], RUN)),
     "rows of csv.reader": (TypeError, "run holds rows of a table, such as ['q', 'Q0'", lambda: jrm.join(QRELS, [["q", "Q0", "a", "1", "0.5", "t"]])),
-    "a scored document twice": (ValueError, "run: document 'a' of query 'q' is there twice; pass it once, or pass duplicates='first'", lambda: jrm.join(QRELS, {"q": [("a", 1.0), ("a", 2.0)]})),
+    "a scored pair twice": (ValueError, "run: document 'a' of query 'q' is there twice; pass it once, or pass duplicates='first'", lambda: jrm.join(QRELS, {"q": [("a", 1.0), ("a", 2.0)]})),
     "plain scores of queries": (ValueError, "exclude_self: plain scores have no ids of documents", lambda: jrm.join({1: {0: 1}}, pl.DataFrame({"doc_id": [0], "score": [1.0]}), exclude_self=True)),
     "None in a list": (ValueError, "run, query 'q': doc_id is missing", lambda: jrm.join(QRELS, {"q": [None]})),
     "ids of two kinds in a list": (ValueError, "run: doc_id holds values of several kinds", lambda: jrm.join(QRELS, {"q": ["a", 1]})),

@@ -91,8 +91,8 @@ from jax_rank_metrics._ground.inputs.libraries import same_index as same_index
 from jax_rank_metrics._ground.inputs.list_ids import (
     check_weights as check_weights,
 )
-from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.list_ids import hashable_ids as hashable_ids
+from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (
     weights_of_lists as weights_of_lists,

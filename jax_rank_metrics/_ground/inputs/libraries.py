@@ -372,7 +372,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
                 for names in (keys, unlisted, listed)
             )
             # The first labels may be the same on both sides.
-            absent = f" without {absent} ({len(unlisted)})," if lacking else ""
+            absent = f" without {absent} ({len(unlisted)})," if unlisted else ""
             problem = (
                 f"has the labels {labels},{absent} which are not those of the {unit} "
                 f"{expected}"

@@ -232,7 +232,7 @@ def hashable_ids(ids: Any) -> list[Any]:
     """Returns ids of any library as keys of a dict, in which equal ones are equal."""
     if hasattr(ids, "to_list"):  # a Series: its times keep their zone
         return ids.to_list()
-    if not hasattr(ids, "__array__"):
+    if not hasattr(ids, "__array__") or ids.dtype == object:
         keys = [*ids]
         if keys and isinstance(keys[0], np.datetime64):
             keys = [hashable_ids(np.array([key]))[0] for key in keys]

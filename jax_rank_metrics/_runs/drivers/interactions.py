@@ -751,7 +751,7 @@ def read_frame(
             row = int(np.argmax(differ))
             raise ValueError(
                 f"{name} has two labels for the item {vocabularies[1].name_of(items[row])} "
-                f"of {unit} {vocabularies[0].name_of(user_ids[slots[row]])}; pass one"
+                f"of {unit} {vocabularies[0].name_of(int(user_ids[slots[row]]))}; pass one"
             )
     return user_ids, rows
 

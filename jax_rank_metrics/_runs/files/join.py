@@ -185,6 +185,7 @@ def _scored(entry: Any, value: frames.ValueColumn) -> tuple[Any, Any] | None:
     >>> _scored(("d7", np.float32(0.5)), "score"), _scored("d7", "score")
     (('d7', 0.5), None)
     """
+    number: Any
     if isinstance(entry, tuple) and len(entry) == 2:
         doc, number = entry
     else:

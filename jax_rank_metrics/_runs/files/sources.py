@@ -52,12 +52,13 @@ class Source(NamedTuple):
             raise TypeError(
                 f"path: got {inputs.kind_of(file)}; pass a path, or a file that is open"
             )
+        opened: Any = file
         # Files of fsspec have a path, and some have no name.
         names = (getattr(file, attribute, None) for attribute in ("name", "path"))
         name = str(next(filter(None, names), "the open file"))
 
         def remaining() -> BinaryIO:
-            data: bytes | str = file.read()
+            data: bytes | str = opened.read()
             if isinstance(data, str):
                 if getattr(file, "encoding", None) is not None:  # no StringIO
                     raise TypeError(

@@ -143,7 +143,7 @@ class JudgedLists(NamedTuple):
         noise: np.ndarray,
         indices: np.ndarray,
         cluster_indices: np.ndarray | None = None,
-        labelled: np.ndarray | bool = True,
+        is_labelled: np.ndarray | bool = True,
     ) -> "JudgedLists":
         """Makes rows of all lists of the judge.
 
@@ -154,7 +154,7 @@ class JudgedLists(NamedTuple):
             noise: `[columns]`.
             indices: `[labelled]`, the number of each labelled list among the judge's.
             cluster_indices: `[lists]`, the cluster of each list; None for none.
-            labelled: `[labelled, columns]`, which of the lists people have looked at.
+            is_labelled: `[labelled, columns]`, which of the lists people have looked at.
         """
         of_judge, judge_weights = judge
         values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
@@ -162,7 +162,7 @@ class JudgedLists(NamedTuple):
         weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
         # A list that people have looked at is no other list, even if it does not count.
         other_weights = judge_weights.copy()
-        other_weights[indices] = np.where(labelled, 0, judge_weights[indices])
+        other_weights[indices] = np.where(is_labelled, 0, judge_weights[indices])
         parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
         counts = [(w > 0).sum(0) for w in (weights, other_weights)]
         if cluster_indices is not None:

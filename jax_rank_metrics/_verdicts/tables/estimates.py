@@ -113,10 +113,10 @@ def have_other_lists(records: Iterable[Record]) -> bool:
         if record.is_on_this_host and not record.lists.is_ratio:
             lists = record.lists
             # Ratios weigh lists by what each system has retrieved, and may leave some out.
-            is_counted = ((lists.weights > 0) & lists.is_known()).any(1)
+            is_counted = np.any((lists.weights > 0) & lists.is_known(), axis=1)
             count = int(is_counted.sum())
             if ids is not None:
-                ids = list(itertools.compress(lists.ids or (), is_counted))
+                ids = list(itertools.compress(lists.ids or (), is_counted.tolist()))
         elif isinstance(record.source, Mean) and not state.stacked_shape(record.source):
             count = int(record.source.lists)
         if count is not None and count != counts.setdefault(record.metric, count):
@@ -142,9 +142,11 @@ def _at_cutoffs(
         return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, per_list.PerList) and not inputs.is_readable(source.values):
         # The other hosts take part in it.
-        how = {"undefined": record.undefined}
-        is_geometric = kind is GeometricMean
-        source = source.geometric_mean(**how) if is_geometric else source.mean(**how)
+        choice = record.undefined
+        if kind is GeometricMean:
+            source = source.geometric_mean(undefined=choice)
+        else:
+            source = source.mean(choice)
     if isinstance(source, state.State):
         if not isinstance(source, Mean):
             raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")

@@ -130,7 +130,9 @@ def _of_tasks(
                 "PerList, as measure gives it, the result of a driver, of compare or of "
                 "leaderboard"
             )
-        if any(map(is_spread, jax.tree.leaves(record.source))):
+        if not isinstance(record.source, dict) and any(
+            map(is_spread, jax.tree.leaves(record.source))
+        ):
             raise ValueError(
                 f"{record.name} lies on several devices; pass jax.device_get of values "
                 "that have no padding"
