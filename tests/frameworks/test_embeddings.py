@@ -46,7 +46,13 @@ def test_ids_are_those_of_faiss(vectors, offset):
             "recall@20", *vectors, relevant, similarity=similarity, ties="stable"
         )
         if similarity != "hamming":
-            np.testing.assert_array_equal(found.retrieved_ids, ids)
+            # Both round in float32, so that items whose scores nearly agree may change places.
+            exact = of_queries.astype(np.float64) @ of_items.T.astype(np.float64)
+            if similarity == "l2":
+                exact = 2 * exact - np.square(of_items.astype(np.float64)).sum(-1)
+            near = [np.take_along_axis(exact, x, 1) for x in (found.retrieved_ids, ids)]
+            np.testing.assert_allclose(*near, rtol=1e-6)
+            assert (found.retrieved_ids == ids).mean() > 0.99
             continue
         # faiss leaves open which of the items at its last distance it returns.
         nearer = scores < scores[:, -1:]
