@@ -342,7 +342,6 @@ DRIVERS = {
     "float64, one user": (lambda: users(TIMES, {1: [3]}), f"among the first 1 users, {COLLIDING} {TIE}, in 1 of 1 lists"),
     "distances": (lambda: users(DISTANCES, DRAWN), "among the first 32 users, relevant items score below the others in 32 of 32 lists, as in list 0; higher"),
     "a similarity that falls": (lambda: jrm.evaluate_embeddings("mrr@2", np.eye(20), np.eye(20), np.arange(20)[:, None], similarity=opposite), "among the first 20 queries, relevant items score below the others in 20 of 20 lists"),
-    "distances where places are counted": (lambda: jrm.evaluate_users("mrr", lambda rows: DISTANCES[rows], DRAWN, k=1), "relevant items score below the others in 60 of 60 users, such as user 0; higher"),
 }  # fmt: skip
 
 

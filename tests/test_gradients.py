@@ -84,6 +84,7 @@ def assert_slope(function, arguments):
 long = pytest.mark.long
 
 
+@pytest.mark.filterwarnings("ignore:value_for_money reads")
 @pytest.mark.parametrize(
     ("layout", "metrics"),
     [

@@ -177,6 +177,7 @@ def test_laws_of_a_metric(metric_names, functions, k, error):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:the metric 'own'")
 def test_ties_as_a_metric_reads_them(metric_names):
     """A metric reads one definite order, or the true groups under every policy."""
     labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])

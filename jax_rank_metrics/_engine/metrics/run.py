@@ -126,7 +126,7 @@ def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None
     """Warns where a user's metric reads numbers that are known of relevant items alone."""
     part = data.items_held or data.pool
     for spec in (bound.spec for bound in bounds):
-        if part is None or spec.formula.__module__.startswith(messages.PACKAGE):
+        if part is None or str(spec.formula.__module__).startswith(messages.PACKAGE):
             continue
         for name in {*spec.columns, *spec.optional_columns} & {*data.partial_columns}:
             if jnp.issubdtype(part.items.columns[name].dtype, jnp.floating):

@@ -436,7 +436,7 @@ def padded_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
         starts: `[all lists + 1]`, where the items of each list begin in flat arrays, one
             list after the other, and where the last list ends.
 
-    >>> blocks = list(make_blocks(np.array([0, 3, 103, 103])))  # of 3, 100 and 0 items
+    >>> blocks = list(padded_blocks(np.array([0, 3, 103, 103])))  # of 3, 100 and 0 items
     >>> [(block.indices.tolist(), block.exists.shape) for block in blocks]
     [([0, 2], (64, 64)), ([1], (64, 256))]
     >>> blocks[0].items(np.arange(7, 110))[0, :4].tolist()

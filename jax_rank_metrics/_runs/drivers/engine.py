@@ -215,7 +215,6 @@ def run(
     num_counted = job.scorer.num_items if job.unit == USER else None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     values, sums, has_inf, num_tied = None, None, np.zeros(num_queries, bool), 0
-    aucs = np.full(num_queries, np.nan)  # where an order is known, and not all alike
     with reporting(progress, job.unit[1]) as report:
         in_parts = isinstance(job.scorer.items, host_blocks.HostBlocks)
         measured = _over_parts if in_parts else _over_batches
@@ -232,9 +231,6 @@ def run(
             )
             if result.has_ties is not None:
                 num_tied += int(result.has_ties[is_query].sum())
-            if result.auc is not None:
-                is_known = is_query & result.auc.defined
-                aucs[batch.indices[is_known]] = result.auc.values[is_known]
             if result.has_inf is not None:
                 has_inf[indices] = result.has_inf[is_query]
             if keeps_lists:
@@ -259,13 +255,6 @@ def run(
         where = f"{num_tied} of {num_queries} {job.unit[1]}"
         hashed = [bound.name for bound in bounds if options.reads_hash(bound)]
         texts.append(read_in_one_order(where, hashed))
-    is_below, is_above = aucs < 0.5, aucs > 0.5
-    losses, wins = np.count_nonzero(is_below), np.count_nonzero(is_above)
-    was_seen = any(remarks_on_values.REVERSED in text for text in texts)
-    if remarks_on_values.is_reversed(losses, wins) and not was_seen:
-        where = f"{losses} of {losses + wins} {job.unit[1]}, such as "
-        where += f"{job.unit[0]} {names_of_queries[np.argmax(is_below)]}"
-        texts.append(remarks_on_values.reversed_scores(where))
     for text in texts:
         warnings.warn(text, stacklevel=3)
     evaluation = Evaluation(

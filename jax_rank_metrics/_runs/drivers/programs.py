@@ -27,7 +27,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.formulas.diversity import intra_list_diversity
 from jax_rank_metrics._engine.formulas.popularity import novelty, popularity
 from jax_rank_metrics._engine.items import GROUPS
@@ -174,8 +173,6 @@ class BatchResult(NamedTuple):
             if the options do not ask.
         has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
             hash, which may change its value; None if no metric does.
-        auc: How often a relevant item outranks another one; None if no metric reads whole
-            lists, so that this is not known.
     """
 
     lists: list[per_list.PerList]
@@ -183,7 +180,6 @@ class BatchResult(NamedTuple):
     faults: jax.Array
     has_inf: jax.Array | None = None
     has_ties: jax.Array | None = None
-    auc: per_list.PerList | None = None
 
 
 def read_by_metrics(
@@ -201,20 +197,13 @@ def read_by_metrics(
         ids: `[queries, k]`, the ids of the first items.
     """
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
-    auc = None
     for bounds, data in readings:
         readers = [bound for bound in bounds if options.reads_hash(bound)]
         if data.items_held is not None and readers:
             by_label = not any(bound.spec.columns for bound in readers)
             ties = data.items_held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
-        # Policies that sort ties by label or index would make them look like an order.
-        is_fair = options.ties in (None, "expected", "random")
-        is_counted = is_fair and not {*bounds}.isdisjoint(options.whole_list_metrics)
-        added = binding.bind_all("roc_auc") if is_counted else ()
-        reading = run.read_ranking((*bounds, *added), data)
-        auc = reading.values[-1] if is_counted else auc
-        of_data = jnp.zeros_like(faults)
+        reading, of_data = run.read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
             of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
         if reading.overflowing is not None:
@@ -222,11 +211,11 @@ def read_by_metrics(
         if (has_nan := data.has_nan) is not None:
             of_data = jnp.where(has_nan, Fault.NAN, of_data)
         names = [bound.name for bound in bounds]
-        values |= dict(zip(names, reading.values, strict=False))
+        values |= dict(zip(names, reading.values, strict=True))
         faults = jnp.maximum(faults, of_data)
     lists = [values[bound.name] for bound in options.bounds]
     lists += [measure(ids) for measure in measures_of_ids(options, catalog).values()]
-    return BatchResult(lists, ids, faults, None, has_ties, auc)
+    return BatchResult(lists, ids, faults, None, has_ties)
 
 
 def measure_catalog(
