@@ -48,7 +48,9 @@ def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     >>> multiple(3)(5), multiple(3) == multiple(3)
     (15, True)
     """
-    names = inspect.getfullargspec(function).kwonlyargs
+    # A signature, as those who check types at run time wrap the function.
+    parameters = inspect.signature(function).parameters.values()
+    names = [option.name for option in parameters if option.kind is option.KEYWORD_ONLY]
 
     @functools.lru_cache(maxsize=256)
     def with_options(*options: object) -> EqualPartial[T]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +63,9 @@ class StreamState(NamedTuple):
         """The number of items that have a rank, `[*lists]` int32."""
         return self.length if self.retrieved is None else self.retrieved[1]
 
-    def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> Self:
+    def extended(
+        self, block: Block, ids: jax.Array, is_judged: jax.Array
+    ) -> "StreamState":
         """Returns what was seen after a further block, but for the first ranks.
 
         Args:
@@ -98,7 +100,7 @@ class StreamState(NamedTuple):
             has_nan=nan_found,
         )
 
-    def over_devices(self, items_axis: types.AxisNames) -> Self:
+    def over_devices(self, items_axis: types.AxisNames) -> "StreamState":
         """Returns what all devices saw, each of a part of the items; `best` is its own."""
 
         def total(x: jax.Array | None) -> jax.Array | None:
