@@ -101,11 +101,9 @@ class LoopMetrics(NamedTuple):
                 arguments["item_mask"] = arguments.pop("mask")
             ranking = catalog.rank_scores(**arguments, **options)
         lists = measure(self.bounds, ranking)
-        values, kinds = (
-            tuple(lists.values()),
-            tuple(bound.state for bound in self.bounds),
-        )
-        return dict(zip(lists, mean.means_of(values, undefined, kinds), strict=True))
+        kinds = tuple(bound.state for bound in self.bounds)
+        means = mean.means_of(tuple(lists.values()), undefined, kinds)
+        return dict(zip(lists, means, strict=True))
 
 
 def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:

@@ -26,9 +26,12 @@ from jax_rank_metrics._runs.drivers.interactions import QUERY, USER
 from jax_rank_metrics._runs.drivers.jobs import EvaluationJob
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._values import on_host, per_list
-from jax_rank_metrics._values import remarks as remarks_on_values
 from jax_rank_metrics._values.mean import Mean
-from jax_rank_metrics._values.remarks import read_in_one_order, remark_on_grades
+from jax_rank_metrics._values.remarks import (
+    read_in_one_order,
+    remark_on_grades,
+    remark_on_one_list,
+)
 
 T = TypeVar("T")
 
@@ -302,7 +305,7 @@ def _remarks(
     if job.rows.size == 1 and (relevant := job.judgements.relevant) is not None:
         counts = job.scorer.num_items or 0, np.count_nonzero(relevant.data > 0)
         cure = f"pass those of each of the {job.unit[1]}"
-        remarks += remarks_on_values.remark_on_one_list(*counts, cure)
+        remarks += remark_on_one_list(*counts, cure)
     if job.unit in _WHY_UNDEFINED and unknown:
         remarks.append(
             f"metrics are undefined for every one of {job.rows.size} {job.unit[1]}: "

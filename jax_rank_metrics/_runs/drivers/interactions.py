@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import functools
+import itertools
 import numbers
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -294,12 +295,10 @@ class Interactions:
             of_rows = range(len(raw_rows)) if users is None else [*users.tolist(), -1]
             names = [user_ids.name_of(row) for row in of_rows]
             if name != "candidates":
-                missing = [
-                    user
-                    for user, row in zip(names, raw_rows, strict=True)
-                    if inputs.is_missing(row)
-                ]
-                raw_rows = [() if inputs.is_missing(row) else row for row in raw_rows]
+                are_missing = [inputs.is_missing(row) for row in raw_rows]
+                missing = [*itertools.compress(names, are_missing)]
+                for slot in itertools.compress(range(len(raw_rows)), are_missing):
+                    raw_rows[slot] = ()
             rows = [
                 _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
                 for user, row in zip(names, raw_rows, strict=True)
@@ -561,7 +560,7 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     is_list = is_list and getattr(row, "ndim", 1) == 1
     if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
         row = item_ids.numbers(name, row, has_padding=True)
-    if row is None or not np.iterable(row) and inputs.is_missing(row):
+    if inputs.is_missing(row):
         raise ValueError(
             f"{name} is {row}, and no list; pass the candidates of each {unit[0]}, or [] "
             "where there are none"

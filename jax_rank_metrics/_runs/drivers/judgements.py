@@ -292,24 +292,25 @@ def _own_items(
     import scipy.sparse
 
     (num_queries, num_items), texts = shape, []
-    rows = own_rows = np.arange(num_queries)
+    own_rows, num_named = np.arange(num_queries), 0
     if query_ids.ids is not None and item_ids.ids is not None:
         known = item_ids.numbers_by_id
         named = np.array([known.get(key, -1) for key in query_ids.numbers_by_id])
-        named[named >= num_items] = -1  # unknown items
-        if num_named := np.count_nonzero(named >= 0):
-            own_rows = named if num_named == num_queries else own_rows
-            if own_rows is not named:
-                texts.append(
-                    f"exclude_self=True goes by position, since {num_named} of "
-                    f"{num_queries} query_ids are among item_ids, and others are not; "
-                    "pass exclude, the ids that leave each list, if it should go by name"
-                )
-    if own_rows is rows and num_queries != num_items:
+        # Numbers after those of the catalogue are of unknown items.
+        num_named = np.count_nonzero((named >= 0) & (named < num_items))
+    if num_named == num_queries:
+        own_rows = named
+    elif num_named:
+        texts.append(
+            f"exclude_self=True goes by position, since {num_named} of {num_queries} "
+            "query_ids are among item_ids, and others are not; pass exclude, the ids that "
+            "leave each list, if it should go by name"
+        )
+    if num_named < num_queries and num_queries != num_items:
         raise ValueError(
             f"exclude_self is True, but there are {num_queries} queries and {num_items} "
             "items; pass exclude, the ids that leave each list, where query i is not item "
             "i, or query_ids and item_ids in which queries have the names of items"
         )
-    entries = np.ones(num_queries, np.float32), (rows, own_rows)
+    entries = np.ones(num_queries, np.float32), (np.arange(num_queries), own_rows)
     return scipy.sparse.csr_array(entries, shape=shape), texts

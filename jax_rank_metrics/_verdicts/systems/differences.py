@@ -175,11 +175,11 @@ class Differences:
             is_known = a.is_known(choice) & b.is_known(choice)
             seeds_a, weights_a = a.filled(choice, is_known, must_be_finite=True)
             seeds_b, weights_b = b.filled(choice, is_known, must_be_finite=True)
-            # Wins and effects are those of means over seeds.
             # A list that people have labelled for one system alone counts for neither.
             is_labelled = a.is_known("zero") & b.is_known("zero")
             are_undefined = (a.undefined_lists | b.undefined_lists) & is_labelled
             undefined_counts.append(are_undefined.sum(0))
+            # Wins and effects are those of means over seeds.
             sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
             side_weights.append(
                 np.stack([weights_a, weights_b if is_ratio else weights_a])

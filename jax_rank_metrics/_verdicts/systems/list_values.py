@@ -302,8 +302,8 @@ def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def is_missing(value: object) -> bool:
-    """Whether this is None, or the NA or NaT of pandas; NaN is a number."""
-    return type(value).__name__ in ("NoneType", "NAType", "NaTType")
+    """Whether a value stands for none, and is not NaN, which is a number."""
+    return not is_number(value) and inputs.is_missing(value)
 
 
 def with_nan(values: object) -> np.ndarray:
@@ -359,7 +359,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             "as integers or strings"
         ) from error
     for index, key in enumerate(names):
-        if not isinstance(key, str) and str(key) in ("None", "nan", "NaT", "<NA>"):
+        if type(key) not in (int, str) and inputs.is_missing(key):
             raise ValueError(
                 f"ids of {name}: that of list {index} is missing ({key}); pass an id, or "
                 "leave the list out"

@@ -117,7 +117,6 @@ class Record:
                 what they count as.
         """
         name, source, undefined = self.name, self.source, self.undefined
-        ids = self.ids
         if isinstance(source, ListValues):
             # Read before, as those of `Seeds` are; only errors call them differently here.
             return dataclasses.replace(
@@ -131,14 +130,15 @@ class Record:
             )
         if isinstance(source, PerList):
             array, weights, defined = list_arrays.columns_of(source)
+            ids = self._checked_ids(len(array))
             has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
             is_share = source.has_shares
             undefined = undefined or source.undefined
         else:
             array, has_cutoffs = _array(name, source)
             array = array if has_cutoffs else array[:, None]
-            if self.ids is not None:
-                ids = checked_ids(name, self.ids, len(array))
+            ids = self._checked_ids(len(array))
+            if ids is not None:
                 is_list = ~_are_means(name, ids, array)
                 array, ids = array[is_list], [*itertools.compress(ids, is_list)]
             weights = np.ones(array.shape)
@@ -154,7 +154,7 @@ class Record:
             defined[None],
             has_cutoffs,
             array.dtype,
-            None if ids is None else checked_ids(name, ids, len(array)),
+            ids,
             undefined,
             is_ratio,
             is_share,
@@ -164,6 +164,10 @@ class Record:
                 _refuse_missing(self, lists)
             return dataclasses.replace(lists, labelled=defined)
         return lists
+
+    def _checked_ids(self, count: int) -> list[Any] | None:
+        """Returns the ids of `count` lists, checked; None without ids."""
+        return None if self.ids is None else checked_ids(self.name, self.ids, count)
 
     @property
     def is_on_this_host(self) -> bool:
@@ -282,7 +286,8 @@ def _are_means(name: str, ids: list[Any], array: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: if a list has the id of a mean, and another value.
     """
-    are_means = np.array([str(key).strip().lower() in _MEANS for key in ids], bool)
+    names = (key.strip().lower() if isinstance(key, str) else None for key in ids)
+    are_means = np.array([label in _MEANS for label in names], bool)
     if not are_means.any():
         return are_means
     values = array[~are_means]

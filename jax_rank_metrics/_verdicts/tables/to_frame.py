@@ -77,11 +77,10 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
     else:
-        # Neither a frame nor NaN in it says what a list counts as.
-        how: dict[str, Any] = {"undefined": "zero"}
-        records = read(results, "results", ("metric",), **how)
+        # NaN stays NaN, whatever such a list counts as.
+        records = read(results, "results", ("metric",), "zero")
         if any(record.path for record in records):  # else values have no names
-            records = read(results, "results", **how)
+            records = read(results, "results", undefined="zero")
         if all(isinstance(record.source, PredictionPowered) for record in records):
             rows = [row for record in records for row in _judged_rows(record)]
         elif all(isinstance(record.source, state.State) for record in records):
