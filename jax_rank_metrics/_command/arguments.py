@@ -250,7 +250,7 @@ def run_names(paths: Sequence[Path]) -> list[str]:
     """
     stems = [
         path.with_name(
-            # After the first letter, so that `.hidden` keeps its name.
+            # An extension follows at least one letter, so `.hidden` keeps its name.
             re.sub(r"(?<=.)(\.\w*[a-z]\w*)?(\.(gz|zstd?))?$", "", path.name, flags=re.I)
         )
         for path in paths

@@ -23,7 +23,7 @@ from jax_rank_metrics._verdicts.systems import reading
 
 T = TypeVar("T")
 
-# How messages spell arguments of Python; "" is one that the command does not have.
+# The options that messages name in place of arguments; "" where the command has none.
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("missing", "unjudged", "repeats", "duplicates", "exclude_self")

@@ -48,7 +48,7 @@ def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     >>> multiple(3)(5), multiple(3) == multiple(3)
     (15, True)
     """
-    # A signature, as those who check types at run time wrap the function.
+    # Run-time type checkers wrap functions, and `signature` sees through wrappers.
     parameters = inspect.signature(function).parameters.values()
     names = [option.name for option in parameters if option.kind is option.KEYWORD_ONLY]
 

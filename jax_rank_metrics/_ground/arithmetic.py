@@ -256,7 +256,7 @@ def along_runs(
 
     @combined.defjvp
     def _(primals: Sequence[jax.Array], tangents: Sequence[jax.Array]) -> tuple:
-        # Reverse-mode differentiation asks for a number of steps that no data decide.
+        # JAX cannot go back through a while loop, but it can through a fixed count.
         def in_all_steps(*arrays: jax.Array) -> tuple[jax.Array, list]:
             start = jnp.ones((), jnp.int32), primals[0], list(arrays)
             num_steps = continues.shape[axis].bit_length()

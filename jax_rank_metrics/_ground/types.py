@@ -94,7 +94,7 @@ RankCutoffs = int | Sequence[int | None] | None  # where the number of ranks is 
 Ties = Literal["expected", "random", "stable", "best", "worst"]
 # The ways in which a metric reads tied items; see `metric`.
 TieReading = Literal["expected", "order", "own"]
-# What drivers do with items that `item_ids` lacks.
+# The choices for items that `item_ids` lacks.
 UnknownItems = Literal["error", "miss", "drop"]
 
 Undefined = Literal["zero", "one", "skip"]

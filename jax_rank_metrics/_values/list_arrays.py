@@ -65,7 +65,7 @@ class ListArrays:
     def __getitem__(self: A, index: Any) -> A:
         """Selects lists."""
         index = index if isinstance(index, tuple) else (index,)
-        # Beyond the axes of lists, as of an ellipsis, there is no number of lists.
+        # Indexes beyond the axes of lists, as after an ellipsis, are read as they are.
         counts = (*self._list_shape, *(0 for _ in index))
         index = tuple(map(_read_index, index, counts))
         if not any(isinstance(i, Tracer) for i in index):
@@ -97,7 +97,7 @@ def _read_index(index: Any, count: int) -> Any:
     """Returns a list as an array, and a Boolean Series in the order of `count` lists."""
     if isinstance(index, list):
         return np.asarray(index or np.arange(0))
-    # Bools beside what is missing are objects.
+    # pandas holds bools as objects if some are missing.
     if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
         selected = inputs.by_ids("index", index, range(count), "lists")
         return np.array(selected.tolist())

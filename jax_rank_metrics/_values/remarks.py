@@ -304,9 +304,9 @@ def remark_on_reversal(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def is_reversed(losses: _Count, wins: _Count) -> bool:
-    """Whether chance hardly explains how often one order lost against its reverse.
+    """Returns True if an order loses so often that its reverse must be meant.
 
-    These are at least four standard deviations of fair coins, and four lists in five.
+    It has to lose in four of five lists, and by four standard deviations of fair coins.
     """
     decided = losses + wins
     return bool(decided and losses - wins >= max(4 * decided**0.5, 0.6 * decided))

@@ -22,7 +22,7 @@ BATCH_ARGUMENTS = (
     *("segment_ids", "retrieved", "columns"),
 )
 
-# What stands in place of labels: arguments of `rank_scores`, or a ranking of any source.
+# Arguments that replace labels: those of `rank_scores`, or a ranking of any source.
 _OF_RANKINGS = ("relevant_ids", "relevant_labels", "exclude_ids", "ranking")
 
 # What other libraries call labels and scores, for messages.

@@ -132,7 +132,7 @@ def _max_over(axis_name: types.AxisNames, x: jax.Array) -> jax.Array:
 def _max_over_jvp(
     axis_name: types.AxisNames, primals: tuple[jax.Array], tangents: tuple[jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    # JAX has no gradient of `pmax`. Devices with the same maximum share it.
+    # JAX cannot differentiate `pmax`. Devices that share the maximum share its slope.
     largest = lax.pmax(primals[0], axis_name)
     is_largest = primals[0] == largest
     number, slope = lax.psum(

@@ -374,7 +374,10 @@ def metric(
 
 
 def _are_same(old: Any, new: Any) -> bool:
-    """Whether functions do the same, or the newer one is meant, as at module level."""
+    """Returns True if the new function does the same, or replaces the old on purpose.
+
+    A function at module level does, as where a cell of a notebook runs again.
+    """
     if "<locals>" not in new.__qualname__ or old is new:
         return True
     pairs = [

@@ -53,7 +53,7 @@ def _terms(values: jax.Array, of_ranks: jax.Array) -> jax.Array:
     return jnp.where(values > 0, values * of_ranks, 0)
 
 
-# An item of the value 0 has a gradient, and an empty slot has no tangent.
+# Items of value 0 have a slope. Empty slots have no tangent, so they add nothing.
 _terms.defjvps(
     lambda tangent, _, values, of_ranks: (
         tangent * jnp.where(jnp.isfinite(of_ranks), of_ranks, 0)

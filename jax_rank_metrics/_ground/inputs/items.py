@@ -371,7 +371,7 @@ def without_lists(tree: Arrays) -> Arrays:
 
     def array_of(leaf: Any) -> Any:
         array = np.asarray(leaf)
-        # Of a list that lacks a name, NumPy makes the string "nan".
+        # NumPy would turn a missing name in a list into the string "nan".
         return np.asarray(leaf, object) if array.dtype.kind in "US" else array
 
     return jax.tree.map(
@@ -414,7 +414,7 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
 
 
 def _is_array_like(value: object) -> bool:
-    """Whether this is a list of numbers or names, however deep, and no pytree."""
+    """Returns True for nested lists of numbers or names, which are no pytrees."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     kinds = bool, int, float, str, bytes, np.generic, datetime.date, uuid.UUID

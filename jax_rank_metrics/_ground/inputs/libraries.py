@@ -79,7 +79,7 @@ def as_frame(value: Any, purpose: str) -> Any:
 
 
 def _is_dataset(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a `Dataset` of Hugging Face; a dict of its splits is none."""
+    """Returns True for a `Dataset` of Hugging Face, and False for a dict of splits."""
     methods = (getattr(type(value), x, None) for x in ("with_format", "to_pandas"))
     return all(map(callable, methods))
 
@@ -135,7 +135,7 @@ def keys_of(column: Any) -> np.ndarray:
         if array.dtype.kind not in "mM" or array.ndim != 1:
             return array
         entries = array.tolist() if column is array else list(column)
-        # No date of Python holds nanoseconds.
+        # `tolist` makes integers of nanoseconds, because dates of Python cannot hold them.
         column = list(array) if any(isinstance(x, int) for x in entries) else entries
     return np.fromiter(column, object, len(column))
 

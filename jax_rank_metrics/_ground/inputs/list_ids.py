@@ -239,14 +239,14 @@ def hashable_ids(ids: Any) -> list[Any]:
         return keys
     array = np.asarray(ids)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
-        # NumPy makes integers of nanoseconds.
+        # `tolist` makes integers of nanoseconds: read microseconds if these are exact.
         rounded = array.astype(f"{array.dtype.kind}8[us]")
         return rounded.tolist() if (rounded == array).all() else [*array]
     return array.tolist()
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value stands for none: None, NaN, NaT or NA, and no list of any kind."""
+    """Returns True for None, NaN, NaT and NA, and False for lists of any kind."""
     return value is None or not (np.iterable(value) or _equals_itself(value))
 
 

@@ -60,7 +60,7 @@ class Vocabulary:
 
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
-        """The row that each id names; after these, numbers of unknown items that count."""
+        """The row of each id; unknown items that count as missed come after these."""
         return {key: row for row, key in enumerate(_keys(self.ids))}
 
     def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
@@ -109,7 +109,7 @@ class Vocabulary:
 
     @property
     def first_unknown(self) -> int | None:
-        """The number of the first of these; None if there is none."""
+        """The number given to the first unknown item that counts; None without one."""
         return len(self.numbers_by_id) - self.num_unknown if self.num_unknown else None
 
     def named(self, numbers: np.ndarray) -> np.ndarray:

@@ -250,7 +250,7 @@ def read_judgements(
     excluded = rows_of.get("exclude")
     if exclude_self:
         own_rows, remarks = _own_items(shape, *vocabularies)
-        # Labels do not matter in what is excluded: entries may add up to 2.
+        # Any entry above 0 excludes its item, so entries may add up to 2.
         own_rows.resize((num_queries, num_items + num_unknown))
         excluded = (
             own_rows

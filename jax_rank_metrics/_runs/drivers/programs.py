@@ -284,7 +284,7 @@ def _rankings_of(
     """Returns the rankings of a stream that has passed all items."""
     top_k = places = None
     if options.missed_from is not None:
-        # Relevant items that are not in the catalogue count, and have no rank.
+        # Count relevant items outside the catalogue as existing, but give them no rank.
         is_missed = stream.relevant_ids >= options.missed_from
         is_missed &= stream.judged.exists
         retrieved = state.retrieved or (state.exists, state.length)

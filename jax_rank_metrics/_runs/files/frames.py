@@ -398,7 +398,7 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     """Returns a remark if scores mostly rise with the ranks in another column of a run."""
     if "rank" not in run.columns or "query_id" not in run.columns:
         return []
-    # In neighbouring rows of a query, of which either may be the better one.
+    # Compare neighbouring rows of a query; the better row may be either of the two.
     steps = [pl.col(name).cast(pl.Float64, strict=False) for name in ("rank", "score")]
     sign = steps[0].diff().sign() * steps[1].diff().sign()
     is_pair = (pl.col("query_id") == pl.col("query_id").shift(1)) & sign.is_finite()

@@ -121,7 +121,7 @@ def _raw_frame(
         pairs = [_scored(entry, value) for row in docs for entry in row]
         if pairs and None not in pairs:
             ids, values = zip(*pairs, strict=True)
-            # Cut into lists again, of numbers as well.
+            # Cut the flat ids and numbers into the lists they came from.
             parts = iter(ids), iter([*_one_dtype(name, [*values])])
             docs, columns[value] = (
                 [[*itertools.islice(part, len(row))] for row in docs] for part in parts

@@ -106,12 +106,12 @@ class Joined:
 
     @functools.cached_property
     def _of_order(self) -> list[str]:
-        """A remark if relevant documents rank below the middle of what was retrieved."""
+        """A remark if relevant documents mostly rank below the middle of their lists."""
         places = self._places
         is_found = places.retrieved & (places.relevance > 0)
         lists = np.repeat(np.arange(self.num_segments), self._run.judged.counts)
         lists = lists[is_found]
-        # Twice how far the mean place of relevant documents is from that of all.
+        # Positive where relevant documents rank below the middle of what was retrieved.
         from_middle = 2 * places.middle[is_found] - (places.num_retrieved[lists] - 1)
         amounts = np.bincount(lists, from_middle, minlength=self.num_segments)
         losses, wins = np.count_nonzero(amounts > 0), np.count_nonzero(amounts < 0)

@@ -144,7 +144,7 @@ def find_judged(
     remarks = of_ranks + remarks_on_lists(judged, run)
     if exclude_self:
         is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
-        # A document that is null is that of an empty list, so that queries stay.
+        # Null marks an empty list here, so a query stays if its only document leaves.
         judged, run = (
             frame.with_columns(pl.when(~is_self).then(pl.col(names)))
             for frame, names in ((judged, ["doc_id", "relevance"]), (run, "doc_id"))

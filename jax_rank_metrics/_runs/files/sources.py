@@ -53,7 +53,7 @@ class Source(NamedTuple):
                 f"path: got {inputs.kind_of(file)}; pass a path, or a file that is open"
             )
         opened: Any = file
-        # Files of fsspec have a path, and some have no name.
+        # Files of fsspec have a path, but some lack a name.
         names = (getattr(file, attribute, None) for attribute in ("name", "path"))
         name = str(next(filter(None, names), "the open file"))
 

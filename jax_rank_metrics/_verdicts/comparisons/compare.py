@@ -288,7 +288,7 @@ def compare(
         record.ids is not None or isinstance(record.source, ListValues)
         for record in records
     ):
-        # As if values had them, so that all errors name lists by their ids.
+        # Move the ids into the records, so that all errors name lists by them.
         sides = zip(records, ids_of_records, strict=True)
         records = [dataclasses.replace(record, ids=names) for record, names in sides]
         ids_of_records = None

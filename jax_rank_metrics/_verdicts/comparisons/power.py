@@ -24,7 +24,7 @@ N = TypeVar("N", bound=int | float)
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
 # this many lists, no test is worth planning.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
-# A difference that is missing has no value that means nothing, as 0 would.
+# A missing difference cannot count as 0, which would say that systems are equal.
 FIX_MISSING = (
     "pass the lists that have a difference, which .dropna() of a Series or frame keeps"
 )

@@ -70,7 +70,7 @@ class ListValues:
 
     @property
     def undefined_lists(self) -> np.ndarray:
-        """Whether a list that has a weight is undefined for a seed, `[lists, cutoffs]`."""
+        """True for lists with weight that are undefined for a seed, `[lists, cutoffs]`."""
         return ~self.defined.all(0) & (self.weights > 0) & self.is_known("zero")
 
     def filled(
@@ -294,7 +294,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
 
 
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether `tree` is a dict of list ids to numbers, of which some may be missing."""
+    """Returns True for a dict of list ids to numbers; some of these may be missing."""
     if not isinstance(tree, Mapping):
         return False
     known = [value for value in tree.values() if not is_missing(value)]
@@ -302,7 +302,7 @@ def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value stands for none, and is not NaN, which is a number."""
+    """Returns True for None, NaT and NA, but not for NaN, which is a number here."""
     return not is_number(value) and inputs.is_missing(value)
 
 
@@ -311,7 +311,7 @@ def with_nan(values: object) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype == object:
         cells = [np.nan if is_missing(cell) else cell for cell in array.ravel()]
-        # A list of None alone is not one of numbers; a column may be empty.
+        # A list of None alone holds no numbers, but a column of a frame may be empty.
         is_read = hasattr(values, "to_numpy") or not all(map(is_missing, array.ravel()))
         if is_read and all(map(is_number, cells)):
             return np.array(cells, np.float64).reshape(array.shape)

@@ -122,7 +122,7 @@ class Record:
             return dataclasses.replace(
                 source, name=name, undefined=undefined or source.undefined
             )
-        # JAX sorts the keys of a dict, of which some may be numbers and some strings.
+        # JAX would sort the keys of a dict, and cannot if ids are numbers and strings.
         leaves = source.values() if is_by_list(source) else jax.tree.leaves(source)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             raise TypeError(
@@ -142,7 +142,7 @@ class Record:
                 is_list = ~_are_means(name, ids, array)
                 array, ids = array[is_list], [*itertools.compress(ids, is_list)]
             weights = np.ones(array.shape)
-            # In values that people hand in, NaN is no value.
+            # NaN in values that people hand in means a missing value.
             defined = ~np.isnan(array)
             array = np.where(defined, array, array.dtype.type(0))
             is_ratio, is_share = False, array.dtype == bool
@@ -660,7 +660,7 @@ def _with(
 ) -> Record:
     """Returns a record whose undefined and missing values count as a caller says."""
     if undefined is not None:
-        # A state has another choice in it.
+        # The state was made with another choice, so drop it.
         return dataclasses.replace(record, undefined=undefined, state=None)
     if fix_missing == FIX_MISSING:
         return record

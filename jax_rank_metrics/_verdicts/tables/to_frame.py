@@ -77,7 +77,7 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
     else:
-        # NaN stays NaN, whatever such a list counts as.
+        # Frames show missing values as NaN, so it does not matter what they count as.
         records = read(results, "results", ("metric",), "zero")
         if any(record.path for record in records):  # else values have no names
             records = read(results, "results", undefined="zero")
