@@ -4,7 +4,9 @@ The same lists are given as dense labels to `rank`.
 """
 
 import dataclasses
+import datetime
 import functools
+import uuid
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,7 @@ from marks import long
 from sources import ITEMS, check_same, draw, from_table, labelled, padded
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._engine.sources.attributes import read_attributes
 
 DEPTH = 10
 FIRSTS = ("mrr", "hit_rate@1,3,30", "mrr(rel=2)@20")
@@ -162,3 +165,30 @@ def test_blocks_of_one_item(batch_size, rng):
     scores = queries @ items.T
     ranks = 1 + (scores > scores[:, 1:2]).sum(1)
     np.testing.assert_allclose(evaluation.lists["mrr"].values, 1 / ranks)
+
+
+DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
+NAMES = {
+    "strings": ["ann", "bob", "eve"],
+    "bytes": np.array([b"a", b"b", b"c"]),
+    "dates": DAYS,
+    "nanoseconds": np.array(DAYS, "M8[ns]"),
+    "uuids": [uuid.UUID(int=i) for i in range(3)],
+    "objects": np.array(["ann", "bob", "eve"], object),
+    "hashes": jrm.hash_ids(["ann", "bob", "eve"]),
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_names_of_queries_and_items_are_numbered_together(names):
+    """Equal names are equal on both sides, whatever each side holds beside them."""
+    names = names if isinstance(names, list) else [*names]
+    query_names, item_names = (
+        [names[i] for i in chosen] for chosen in ([2, 1], [1, 2, 0])
+    )
+    is_same = lambda query, item: query[:, None] == item[None]  # noqa: E731
+    if isinstance(names[0], np.ndarray):
+        query_names, item_names = np.stack(query_names), np.stack(item_names)
+    read = read_attributes(jrm.by_attributes(is_same, query_names, item_names), (2,), 3)
+    found = np.asarray(is_same(read.query_attributes, read.item_attributes))
+    assert found.tolist() == [[False, True, False], [True, False, False]]

@@ -144,13 +144,14 @@ def read_attributes(
         )
     ]
     read = by_attributes(label_fn, *trees)
+    arrays = (trees[0], len(lists)), (trees[1], 1)
+    if not inputs.has_pairs(*arrays):
+        return read
     try:
         label_dtype(read, lists, num_items)
     except (TypeError, ValueError):
         # The function may compare what `hash_ids` returned as if ids were numbers.
-        sizes = len(lists), 1
-        pairs = inputs.without_pairs(*zip(trees, sizes, strict=True))
-        return by_attributes(label_fn, *pairs)
+        return by_attributes(label_fn, *inputs.without_pairs(*arrays))
     return read
 
 

@@ -89,30 +89,32 @@ def _by_kind(name: Any) -> tuple[str, Any]:
     return "date" if is_date else type(name).__name__, name
 
 
+def has_pairs(*trees: tuple[Arrays, int]) -> bool:
+    """Returns True if an array may hold pairs of int32; the arguments are those below."""
+    return any(
+        _is_pair(leaf, num_axes)
+        for tree, num_axes in trees
+        for leaf in jax.tree.leaves(tree)
+    )
+
+
 def without_pairs(*trees: tuple[Arrays, int]) -> list[Arrays]:
     """Returns pytrees in which pairs of int32, as `hash_ids` makes them, are one number.
 
     Args:
         *trees: Pytrees of arrays of JAX, and the number of axes before the pairs.
     """
-
-    def is_pair(leaf: Any, num_axes: int) -> bool:
-        is_known = leaf.dtype == np.int32 and arrays.is_readable(leaf)
-        return is_known and leaf.ndim == num_axes + 1 and leaf.shape[-1] == 2
-
     pairs = [
         np.asarray(leaf).reshape(-1, 2)
         for tree, num_axes in trees
         for leaf in jax.tree.leaves(tree)
-        if is_pair(leaf, num_axes)
+        if _is_pair(leaf, num_axes)
     ]
-    if not pairs:
-        return [tree for tree, _ in trees]
     _, codes = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
     parts = iter(np.split(codes.ravel(), np.cumsum([len(part) for part in pairs])))
 
     def joined(leaf: Any, num_axes: int) -> Any:
-        if not is_pair(leaf, num_axes):
+        if not _is_pair(leaf, num_axes):
             return leaf
         return jax.numpy.asarray(next(parts).astype(np.int32).reshape(leaf.shape[:-1]))
 
@@ -120,3 +122,8 @@ def without_pairs(*trees: tuple[Arrays, int]) -> list[Arrays]:
         jax.tree.map(lambda leaf, num_axes=num_axes: joined(leaf, num_axes), tree)
         for tree, num_axes in trees
     ]
+
+
+def _is_pair(leaf: Any, num_axes: int) -> bool:
+    is_known = leaf.dtype == np.int32 and arrays.is_readable(leaf)
+    return is_known and leaf.ndim == num_axes + 1 and leaf.shape[-1] == 2
