@@ -75,7 +75,8 @@ def frame_of(
         ranks = raw.select(name for name in raw.columns if name == "rank")
         frame = frames.cleaned(frame, value, fail).with_columns(ranks)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
-    is_distinct = "repeated" in frame.columns
+    are_keys = isinstance(data, Mapping) and not has_lists
+    is_distinct = are_keys or "repeated" in frame.columns
     row = None if is_distinct else frames.first_repeat(frame)
     if row is not None and duplicates != "error":
         return frames.distinct(frame, value, duplicates)
@@ -118,7 +119,11 @@ def _raw_frame(
             )
         queries, docs = inputs.ragged_lists(name, data, is_ordered=value == "score")
         columns = {"query_id": range(len(docs)) if queries is None else queries}
-        pairs = [_scored(entry, value) for row in docs for entry in row]
+        pairs = []
+        # Ids alone are told by their types, as there may be millions.
+        kinds = {*map(type, itertools.chain.from_iterable(docs))}
+        if not any(issubclass(kind, (str, int, np.generic)) for kind in kinds):
+            pairs = [_scored(entry, value) for row in docs for entry in row]
         if pairs and None not in pairs:
             ids, values = zip(*pairs, strict=True)
             # Cut the flat ids and numbers into the lists they came from.
