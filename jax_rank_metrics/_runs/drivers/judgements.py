@@ -292,7 +292,8 @@ def _own_items(
     import scipy.sparse
 
     (num_queries, num_items), texts = shape, []
-    own_rows, num_named = np.arange(num_queries), 0
+    own_rows = named = np.arange(num_queries)
+    num_named = 0
     if query_ids.ids is not None and item_ids.ids is not None:
         known = item_ids.numbers_by_id
         named = np.array([known.get(key, -1) for key in query_ids.numbers_by_id])
