@@ -8,10 +8,19 @@ probability j / (t + 1), so that
 
 Items that stop nobody leave S_j = 0, so that the others are added to them one by one. The
 user stops at the j-th item with the probability S_j − S_{j−1}.
+
+Where items have values, let V_j be the mean value of the j-th item, 0 unless the user
+reaches it. An item more, with the value v, is as likely to be the j-th as any before it:
+
+    j·V_j ← j·V_j + j / (t + 1) · (v·(1 − S_{j−1}) + (1 − s)·(j − 1)·V_{j−1} − j·V_j).
+
+Items that stop nobody have V_j = their mean value. V_j is linear in values, so that items
+of one chance may all have their mean.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,21 +30,33 @@ from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.places import few_ranks_cpu, place, tie_groups
 from jax_rank_metrics._ground import arithmetic, loops, meshes, types
 
+# S_j; and j·V_j, if items have values.
+_Sums = list[jax.Array]
+
 
 def _with_item(
-    stopped: jax.Array, before: jax.Array, share: jax.Array, chance: jax.Array
-) -> jax.Array:
-    """Returns S_j of one item more, which is among the first j with this probability.
+    sums: _Sums, sums_before: _Sums, share: jax.Array, item: Sequence[jax.Array]
+) -> _Sums:
+    """Returns the sums of one item more, which is among the first j with this probability.
 
-    `before` is S_{j−1}.
+    Args:
+        sums: The sums.
+        sums_before: Those at j − 1.
+        share: The probability; at least 1 where j is beyond the items.
+        item: Its chance to stop the user; and its value, if items have values.
     """
-    return stopped + jnp.minimum(share, 1) * (chance + (1 - chance) * before - stopped)
+    share, (chance, *value) = jnp.minimum(share, 1), item
+    gains = chance, *(v * (1 - sums_before[0]) for v in value)
+    return [
+        old + share * (gain + (1 - chance) * before - old)
+        for old, gain, before in zip(sums, gains, sums_before, strict=True)
+    ]
 
 
 def of_group(
-    layout: base.PoolLayout, ranks: int, stop: jax.Array, exists: jax.Array
+    layout: base.PoolLayout, ranks: int, exists: jax.Array, *items: jax.Array
 ) -> jax.Array:
-    """Returns the chance to stop at the first, second, … item of a tie group.
+    """Returns the chance to stop at the first, second, … item of a tie group, or V_j.
 
     `[*lists, ranks]`, for one group in each list, beyond which numbers mean nothing. Items
     may lie anywhere in their lists, also on several devices: those of the largest chance
@@ -44,40 +65,48 @@ def of_group(
     Args:
         layout: The layout of the items.
         ranks: How many of the first items are asked for.
-        stop: `[*lists, items]`, the probability that an item of the group stops the user;
-            0 for other items.
         exists: `[*lists, items]` bool, which items are in the group.
+        items: `[*lists, items]`, the probability that an item of the group stops the
+            user; and what it is worth, if items have values. 0 for other items.
     """
+    stop, *values = items
+
+    def means(is_meant: jax.Array, number: jax.Array) -> list[jax.Array]:
+        sums = (layout.sum(jnp.where(is_meant, value, 0)) for value in values)
+        return [(total / jnp.maximum(number, 1))[..., None] for total in sums]
+
     blanks = (layout.sum(exists) - layout.sum(stop > 0)).astype(stop.dtype)
     zeros = jnp.zeros((*blanks.shape, ranks), stop.dtype)
     index = 1 + arithmetic.iota(zeros).astype(stop.dtype)
+    before = partial(arithmetic.shifted, by=1)
 
-    def add_next(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-        left, chance, number, stopped = state
+    def add_next(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        left, chance, number, sums = state
         is_next = (left > 0) & (left == layout.broadcast_to_items(chance))
         count = layout.sum(is_next).astype(stop.dtype)
+        item = [chance[..., None], *means(is_next, count)]
 
-        def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            copies, stopped = state
+        def add(state: tuple[jax.Array, _Sums]) -> tuple[jax.Array, _Sums]:
+            copies, sums = state
             share = index / (number + (copies + 1))[..., None]
-            before = arithmetic.shifted(stopped, 1)
-            added = _with_item(stopped, before, share, chance[..., None])
-            return copies + 1, jnp.where((copies < count)[..., None], added, stopped)
+            share = jnp.where((copies < count)[..., None], share, 0)
+            return copies + 1, _with_item(sums, [*map(before, sums)], share, item)
 
         last = jnp.max(count, initial=0)
-        start = jnp.zeros_like(last), stopped
-        stopped = lax.while_loop(
+        start = jnp.zeros_like(last), sums
+        sums = lax.while_loop(
             lambda state: meshes.unvmap_any(state[0] < last), add, start
         )[1]
         left = jnp.where(is_next, jnp.zeros_like(left), left)
-        return left, layout.max(left), number + count, stopped
+        return left, layout.max(left), number + count, sums
 
-    start = stop, layout.max(stop), blanks, meshes.match_varying(zeros, blanks)
-    stopped = lax.while_loop(
+    sums = [zeros, *(index * mean for mean in means(stop == 0, blanks))]
+    start = stop, layout.max(stop), blanks, meshes.match_varying(sums, blanks)
+    sums = lax.while_loop(
         lambda state: meshes.unvmap_any(state[1] > 0), add_next, start
     )[3]
-    stopped = loops.forward_only(stopped)
-    return stopped - arithmetic.shifted(stopped, 1)
+    stopped, *worth = loops.forward_only(sums)
+    return worth[0] / index if worth else stopped - before(stopped)
 
 
 def stop_chances(
@@ -85,8 +114,11 @@ def stop_chances(
     stop: jax.Array,
     continues: jax.Array | None,
     group: tuple[jax.Array, jax.Array] | None = None,
+    *values: jax.Array,
 ) -> jax.Array:
     """Returns the probability that the user stops at each rank held, `[*lists, held]`.
+
+    With values, returns the mean value of the item there, 0 unless the user reaches it.
 
     Args:
         layout: The layout of the items.
@@ -95,18 +127,20 @@ def stop_chances(
             none does.
         group: `of_group` of the tie group across the cut, and which items held belong to
             it; None where every group is complete.
+        values: `[*lists, held]`, what each item is worth; or nothing.
     """
     # The log-probability of passing each item. It is −200 at a certain stop: e^−200 is 0.
     log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
     log_pass = jnp.where(stop < 1, log_pass, -200)
-    reached = jnp.exp(layout.cumulative_sum(log_pass) - log_pass)
+    reached = jnp.exp(tie_groups.sum_before(layout, log_pass))
     if continues is None:
-        return reached * stop
+        return reached * (stop, *values)[-1]
+    arrays = reached, continues, stop, *values
     if stop.shape[-1] <= place.FEW_RANKS:  # a branch would cost more
-        chances = _in_groups(reached, stop, continues)
+        chances = _in_groups(*arrays)
     else:  # mostly, no more than two items tie
         has_larger = meshes.unvmap_any(continues & arithmetic.shifted(continues, -1))
-        chances = lax.cond(has_larger, _in_groups, _in_pairs, reached, stop, continues)
+        chances = lax.cond(has_larger, _in_groups, _in_pairs, *arrays)
     if group is None:
         return chances
     of_group, in_group = group
@@ -116,48 +150,62 @@ def stop_chances(
     return jnp.where(in_group, first * arithmetic.take(of_group, offset), chances)
 
 
-def _in_pairs(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
-    """Returns the chance to stop at each rank, where at most two items tie."""
-    before, after = (arithmetic.shifted(stop, by) for by in (1, -1))
+def _in_pairs(reached: jax.Array, continues: jax.Array, *items: jax.Array) -> jax.Array:
+    """Returns what `stop_chances` does, where at most two items tie."""
+    stop, worth = items[0], items[-1]
+    before, after = (arithmetic.shifted(worth, by) for by in (1, -1))
     has_second = arithmetic.shifted(continues, -1)
-    first = reached * jnp.where(has_second, (stop + after) / 2, stop)
-    second = arithmetic.shifted(reached, 1) * ((stop + before) / 2 - stop * before)
+    first = reached * jnp.where(has_second, (worth + after) / 2, worth)
+    lost = stop * before
+    if len(items) > 1:
+        lost = (lost + worth * arithmetic.shifted(stop, 1)) / 2
+    second = arithmetic.shifted(reached, 1) * ((worth + before) / 2 - lost)
     return jnp.where(continues, second, first)
 
 
-def _in_groups(reached: jax.Array, stop: jax.Array, continues: jax.Array) -> jax.Array:
-    """Returns the chance to stop at each rank, with S_j in the j-th slot of each group."""
+def _in_groups(
+    reached: jax.Array, continues: jax.Array, *items: jax.Array
+) -> jax.Array:
+    """Returns what `stop_chances` does, with S_j in the j-th slot of each group."""
+    stop, *values = items
     is_few = stop.shape[-1] <= place.FEW_RANKS
     start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
     offset, sizes = arithmetic.iota(stop) - start, end - start + 1
     # Of few items, each is added; of many, those that can stop a user, in the first slots
     # of their group: rounding would add up.
-    chances, stops = stop, sizes
+    stops, of_blanks = sizes, [jnp.zeros_like(value) for value in values]
     if not is_few:
         is_stop = (stop > 0).astype(jnp.int32)
         through = arithmetic.cumulative_count(is_stop)
         through = through - arithmetic.take(through - is_stop, start)
         stops = arithmetic.take(through, end)
         target = jnp.where(is_stop > 0, start + through - 1, stop.shape[-1])
-        chances = arithmetic.put(jnp.zeros_like(stop), target, stop)
+        for i, value in enumerate(values):
+            value = jnp.where(stop > 0, 0, value)
+            _, (through,) = arithmetic.along_runs(continues, [value], [jnp.add])
+            of_blanks[i] = arithmetic.take(through, end)
+        items = [arithmetic.put(jnp.zeros_like(x), target, x) for x in items]
     index, blanks = (array.astype(stop.dtype) for array in (offset + 1, sizes - stops))
     last = jnp.max(stops, initial=0)
 
     def before(stopped: jax.Array) -> jax.Array:
         return jnp.where(continues, arithmetic.shifted(stopped, 1), 0)
 
-    def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        number, stopped = state
-        chance = arithmetic.take(chances, jnp.minimum(start + number, end))
+    def add(state: tuple[jax.Array, _Sums]) -> tuple[jax.Array, _Sums]:
+        number, sums = state
+        slot = jnp.minimum(start + number, end)
+        item = [arithmetic.take(x, slot) for x in items]
         share = index / (blanks + (number + 1).astype(stop.dtype))
-        added = _with_item(stopped, before(stopped), share, chance)
-        return number + 1, jnp.where(number < stops, added, stopped)
+        share = jnp.where(number < stops, share, 0)
+        return number + 1, _with_item(sums, [*map(before, sums)], share, item)
 
-    zeros = meshes.match_varying(jnp.zeros_like(stop), (stop, continues))
-    state = jnp.zeros_like(last), zeros
-    stopped = lax.while_loop(lambda state: state[0] < last, add, state)[1]
-    stopped = loops.forward_only(stopped)
-    return arithmetic.take(reached, start) * (stopped - before(stopped))
+    worth = [index * x / jnp.maximum(blanks, 1) for x in of_blanks]
+    sums = meshes.match_varying([jnp.zeros_like(stop), *worth], (items, continues))
+    state = jnp.zeros_like(last), sums
+    sums = lax.while_loop(lambda state: state[0] < last, add, state)[1]
+    stopped, *worth = loops.forward_only(sums)
+    at_each = worth[0] / index if worth else stopped - before(stopped)
+    return arithmetic.take(reached, start) * at_each
 
 
 # Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
@@ -165,6 +213,7 @@ RankMeans = Callable[[Sequence[tie_groups.RankSum]], list[jax.Array]]
 
 
 def expected(
+    worth: jax.Array,
     chances: jax.Array,
     rank_means: RankMeans,
     position_fn: types.PositionFn,
@@ -173,7 +222,10 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the mean of `position_fn` at the stop, and the chance of no stop by each k.
 
+    Where items have values, the first is the sum of `worth` times `position_fn`.
+
     Args:
+        worth: From `stop_chances` with values; or the chances, if items have none.
         chances: From `stop_chances`.
         rank_means: From `at_rank` or `in_turn`.
         position_fn: The value of a stop at rank 1, 2, …
@@ -182,7 +234,9 @@ def expected(
     """
     cuts = [layout.cut_of_items(k) for k in ks]
     means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
-    sums = jnp.stack([layout.sum(chances * mean) for mean in means], axis=-1)
+    factors = [worth] * len(ks) + [chances] * len(ks)
+    sums = [layout.sum(x * mean) for x, mean in zip(factors, means, strict=True)]
+    sums = jnp.stack(sums, axis=-1)
     return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
 
 

@@ -71,7 +71,8 @@ def ideal_first(
     stop = item_values(stop_fn, ItemArrays(labels, exists), data.dtype)
     rank = layout.offset_in_list(exists).astype(stop.dtype) + 1
     chances = cascade.stop_chances(layout, stop, None)
-    return cascade.expected(chances, cascade.at_rank(rank), position_fn, ks, layout)[0]
+    rank_means = cascade.at_rank(rank)
+    return cascade.expected(chances, chances, rank_means, position_fn, ks, layout)[0]
 
 
 def ideal_gained(

@@ -245,13 +245,14 @@ class Ranked:
         return pool.layout.over_devices(totals)
 
     def group_stops(
-        self, pool: pools.Pool, stop_fn: ItemFn, dtype: DTypeLike
+        self, pool: pools.Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, jax.Array]:
         """Finds how the tie group across the cut stops a user; see `group_totals`.
 
         Args:
             pool: As of `group_totals`.
-            stop_fn: The probability that an item stops a user.
+            item_fns: The probability that an item stops a user; and, if items have
+                values, what each is worth.
             dtype: As of `Pool.totals`.
 
         Returns:
@@ -264,9 +265,9 @@ class Ranked:
 
         def read(group: pools.Pool) -> Any:
             items = group.items.retrieved_items()
+            stop, *values = (item_values(f, items, dtype) for f in item_fns)
             # In a list that needs no group, nothing is added.
-            stop = jnp.where(lists, item_values(stop_fn, items, dtype), 0)
-            group_items = stop, items.exists
+            group_items = items.exists, jnp.where(lists, stop, 0), *values
             return add_up(*group_items) if layout.has_whole_lists else group_items
 
         stopped = self._read_group(pool, read)

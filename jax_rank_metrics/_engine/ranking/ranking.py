@@ -132,9 +132,19 @@ class Ranking:
         return sums.expected(data, *args, take_max=True)
 
     def expected_first(
-        self, stop_fn: item_fns.ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+        self,
+        stop_fn: item_fns.ItemFn,
+        position_fn: PositionFn,
+        ks: Sequence[Cut],
+        *,
+        value_fn: item_fns.ItemFn | None = None,
     ) -> tuple[jax.Array, jax.Array]:
         """Follows a user from the top of the list to the first item that stops them.
+
+        With `value_fn`, each item that the user reaches counts, the one that stops them
+        included: the sum of `value_fn(items)·position_fn(rank)` over them. The cost of
+        what a user sees is such a sum; so is revenue, where an item is worth its price
+        times the chance that it stops the user.
 
         Args:
             stop_fn: From `Items`, bools: which items stop the user, so that the first
@@ -143,18 +153,24 @@ class Ranking:
                 mean over the orders of tied items takes a step for each that can stop.
             position_fn: What a stop at rank 1, 2, … is worth.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
+            value_fn: From `Items`, what each is worth to a user who reaches it,
+                `[*lists, items]`; 0 for the label 0 where only relevant items are held.
+                With it, `stop_fn` of bools is read as the probabilities 0 and 1.
 
         Returns:
-            The mean of `position_fn` at the first stop, 0 beyond k, and the probability
-            that there is no stop by k, each `[*lists, len(ks)]`.
+            The mean of `position_fn` at the first stop, or with `value_fn` that of the
+            sum, 0 beyond k; and the probability that there is no stop by k. Each is
+            `[*lists, len(ks)]`.
 
         Raises:
             ValueError: if the ranking was cut above a cutoff and its scores are not at
-                hand, or if places are soft.
+                hand; if places are soft; or if only relevant items are held, and
+                `value_fn` or the probability to stop of the label 0 is not 0.
         """
         _check_position_fn("expected_first", position_fn)
         data = self._traced_for("expected_first").of_places()
-        args = (stop_fn, position_fn, inputs.cuts(ks))
+        item_fns = (stop_fn,) if value_fn is None else (stop_fn, value_fn)
+        args = (position_fn, inputs.cuts(ks), *item_fns)
         key = ("first", *args, data.reading)
         return data.cache.get_or_compute(key, lambda: stops.expected(data, *args))
 

@@ -1,6 +1,7 @@
 """Computes `Ranking.expected_first`, and where the best item of each list ranks."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -18,14 +19,22 @@ from jax_rank_metrics._ground.types import Cut, PositionFn
 
 
 def expected(
-    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, position_fn: PositionFn, ks: Sequence[Cut], *item_fns: ItemFn
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `Ranking.expected_first`."""
+    """Computes `Ranking.expected_first`.
+
+    Args:
+        data: The lists.
+        position_fn: A function of ranks.
+        ks: Cutoffs.
+        item_fns: Its `stop_fn`, and its `value_fn` if there is one.
+    """
+    stop_fn = item_fns[0]
     part = data.items_held or data.judged_pool()
     # Bools have a first stop, found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
-    if dtype != jnp.bool_:
-        return _by_chance(data, stop_fn, position_fn, ks)
+    if dtype != jnp.bool_ or len(item_fns) > 1:
+        return _by_chance(data, position_fn, ks, *item_fns)
     if not data.in_groups:
         return at_mean_rank(data, stop_fn, position_fn, ks)
     first = _first_stop(data, stop_fn, ks)
@@ -72,25 +81,29 @@ def _find_first_stop(
 
 
 def _by_chance(
-    data: RankingData, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    data: RankingData, position_fn: PositionFn, ks: Sequence[Cut], *item_fns: ItemFn
 ) -> tuple[jax.Array, jax.Array]:
     """Follows a user whom each item stops by chance."""
     if data.is_soft:
         raise ValueError(ranked_items.NO_FIRST_STOP)
     ranks = data.held_through(ks)
-    unlisted.check_unlisted(data, stop_fn)
 
-    def find() -> jax.Array:
-        stop = item_values(stop_fn, ranks.items, data.dtype)
+    def find(*item_fns: ItemFn) -> jax.Array:
+        stop, *values = (item_values(f, ranks.items, data.dtype) for f in item_fns)
         continues = ranks.continues if ranks.in_groups else None
         group = None
         if ranks.straddles is not None and ranks.keys is not None:
-            group = ranks.group_stops(data.judged_pool(), stop_fn, data.dtype)
-        return cascade.stop_chances(ranks.layout, stop, continues, group)
+            group = ranks.group_stops(data.judged_pool(), item_fns, data.dtype)
+        return cascade.stop_chances(ranks.layout, stop, continues, group, *values)
 
-    chances = data.cache.get_or_compute(("stop chances", stop_fn, data.reading), find)
+    def at_ranks(*item_fns: ItemFn) -> jax.Array:
+        unlisted.check_unlisted(data, item_fns[-1])
+        key = ("stop chances", *item_fns, data.reading)
+        return data.cache.get_or_compute(key, partial(find, *item_fns))
+
+    chances, worth = at_ranks(item_fns[0]), at_ranks(*item_fns)
     rank_means = ranks.rank_means(data.cache, data.dtype)
-    return cascade.expected(chances, rank_means, position_fn, ks, ranks.layout)
+    return cascade.expected(worth, chances, rank_means, position_fn, ks, ranks.layout)
 
 
 def best_ranks(
