@@ -81,6 +81,27 @@ MUTANTS = (
         "tests/test_long_lists.py::test_stops_by_chance_in_long_lists",
     ),
     Mutant(
+        "an item is met whether or not those above it stop the user",
+        "_engine/places/cascade.py",
+        "v * (1 - sums_before[0])",
+        "v",
+        "tests/test_values_on_the_way.py::test_values_equal_all_orders",
+    ),
+    Mutant(
+        "items across the cut that stop nobody are worth nothing",
+        "_engine/places/cascade.py",
+        "means(stop == 0, blanks)",
+        "means(stop < 0, blanks)",
+        "tests/test_values_on_the_way.py::test_values_equal_all_orders",
+    ),
+    Mutant(
+        "the values of items that nobody holds are not looked at",
+        "_engine/ranking/stops.py",
+        "check_unlisted(data, item_fns[-1])",
+        "check_unlisted(data, item_fns[0])",
+        "tests/test_values_on_the_way.py::test_unlisted_items_are_worth_nothing",
+    ),
+    Mutant(
         "costs leave tied items in no order",
         "_engine/formulas/cwl.py",
         'order_columns=("costs",)',

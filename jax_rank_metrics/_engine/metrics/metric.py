@@ -292,8 +292,8 @@ def metric(
         order_columns: Optional columns beside which it needs one definite order, whatever
             `ties` says.
         order_free: True if the formula uses the order only through `expected_first` with a
-            Boolean `stop_fn`. That is found by counting, so nothing is sorted for it. Or
-            a function of the options that returns this.
+            Boolean `stop_fn` and no `value_fn`. That is found by counting, so nothing is
+            sorted for it. Or a function of the options that returns this.
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
             axis with one entry for each of its elements.
         lower_is_better: True for errors and costs; None if neither direction is better,
