@@ -42,7 +42,7 @@ def _with_item(
     Args:
         sums: The sums.
         sums_before: Those at j − 1.
-        share: The probability; at least 1 where j is beyond the items.
+        share: The probability, or more than 1 beyond the items; 0 where none is added.
         item: Its chance to stop the user; and its value, if items have values.
     """
     share, (chance, *value) = jnp.minimum(share, 1), item
@@ -184,7 +184,7 @@ def _in_groups(
             value = jnp.where(stop > 0, 0, value)
             _, (through,) = arithmetic.along_runs(continues, [value], [jnp.add])
             of_blanks[i] = arithmetic.take(through, end)
-        items = [arithmetic.put(jnp.zeros_like(x), target, x) for x in items]
+        items = tuple(arithmetic.put(jnp.zeros_like(x), target, x) for x in items)
     index, blanks = (array.astype(stop.dtype) for array in (offset + 1, sizes - stops))
     last = jnp.max(stops, initial=0)
 
