@@ -11,6 +11,8 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, exit_codes
 from jax_rank_metrics._values.intervals import student_quantiles
+from jax_rank_metrics._verdicts.comparisons import power
+from jax_rank_metrics._verdicts.inference.margin_bounds import MarginBounds
 from jax_rank_metrics._verdicts.inference.p_values import holm, student_p
 from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 
@@ -89,15 +91,14 @@ def test_reports(folder):
     at_1, at_2 = document["metrics"]
     assert (document["exit_code"], document["verdict"]) == (1, "worse")
     assert (at_1["verdict"], at_2["verdict"]) == ("worse", "cannot tell")
-    values = [np.array([x == "1" for x in RUNS[y]], float) for y in ("old", "bad")]
-    expected = jrm.compare(*values, test="t", level=0.9).only
+    values = [np.array([x == "1" for x in RUNS[y]]) for y in ("old", "bad")]
+    expected = jrm.compare(*values, test="t", level=0.9, margin=0.02).only
     for name in ("difference", "low", "high"):
         assert at_1[name] == pytest.approx(getattr(expected, name), rel=1e-6)
-    plan = {"alternative": "greater"}
-    lists = values[1] - values[0]
-    assert at_1["needed"] == jrm.lists_needed(lists, 0.02, 0.9, **plan)
-    least = jrm.minimum_detectable(lists, 0.9, **plan)
-    assert at_1["detectable"] == pytest.approx(least, rel=1e-5)
+    columns = np.subtract(*values[::-1], dtype=float)[:, None], np.ones((40, 1))
+    plan = power.MarginPlan(MarginBounds.of(*columns, np.ones(1)), 0.9, 0.05)
+    assert at_1["needed"] == plan.lists_needed(0.02, 40)
+    assert at_1["detectable"] == pytest.approx(plan.detectable(), rel=1e-5)
     (row, *_) = document["queries"]
     assert row["missed"] == [["a", 1.0, 2.0]] and row["difference"] == -1
     _, text = invoke(words, "markdown")
@@ -106,7 +107,7 @@ def test_reports(folder):
 
 
 def of_normal(differences):
-    """Returns the bounds of differences `[lists, metrics, samples]`."""
+    """Returns Student's bounds of differences `[lists, metrics, samples]`."""
     lists, *shape = differences.shape
     columns = differences.reshape(lists, -1)
     summary = Summary.of(columns, np.ones_like(columns))
@@ -119,19 +120,31 @@ def of_normal(differences):
     return bounds
 
 
+def of_margins(differences):
+    """Returns the bounds of differences `[lists, samples]` that the gate takes."""
+    ranges = np.full(differences.shape[1], 20.0)
+    known = MarginBounds.of(differences, np.ones_like(differences), ranges)
+
+    def bounds(alpha):
+        down, up = known.reach(1 - float(np.max(alpha)))
+        return (known.mean - down)[None], (known.mean + up)[None]
+
+    return bounds
+
+
 def test_error_rates(rng):
     """Verdicts keep the promises of the page, over 160 queries."""
-    noise = rng.laplace(scale=0.5**0.5, size=(160, 1, 1000))
-    margin = jrm.minimum_detectable(noise[:, 0, 0], 0.9, alternative="greater")
-    assert jrm.lists_needed(noise[:, 0, 0], margin, 0.9, alternative="greater") == 160
-    margin /= noise[:, 0, 0].std(ddof=1)
+    noise = rng.laplace(scale=0.5**0.5, size=(160, 1000))
+    columns = noise[:, :1], np.ones((160, 1)), np.full(1, 20.0)
+    margin = power.MarginPlan(MarginBounds.of(*columns), 0.9, 0.05).detectable()
+    margin /= noise[:, 0].std(ddof=1)
     for shift, limit, code, least, most in (
         (0, 0.01, WORSE, 0, 0.05),
-        (-0.21, 0.01, WORSE, 0.75, 0.9),
+        (-0.21, 0.01, WORSE, 0.74, 0.9),
         (-0.1, 0.1, NOT_WORSE, 0.03, 0.07),
-        (0, margin, NOT_WORSE, 0.88, 0.92),
+        (0, margin, NOT_WORSE, 0.86, 0.93),
     ):
-        codes = exit_codes(of_normal(noise + shift), limit, 0.05)
+        codes = exit_codes(of_margins(noise + shift), limit, 0.05)
         assert least <= np.mean(codes == code) <= most, (shift, code)
 
 
@@ -144,6 +157,28 @@ def test_worse_is_by_holm(rng):
     expected = np.stack([holm(p[:, i]) for i in range(200)], 1) <= 0.05
     assert ((codes == WORSE) == expected).all() and 0.2 < expected.mean() < 0.8
     assert {*codes.flat} == {NOT_WORSE, WORSE, UNDECIDED}
+
+
+def test_identical_rankings_pass_at_any_margin(folder):
+    """A run beside itself passes, in another order of its lines, and from its saved file."""
+    lines = (folder / "same.txt").read_text().splitlines()
+    (folder / "again.txt").write_text("\n".join(reversed(lines)) + "\n")
+    invoke(SAVED)
+    for baseline in ("same.txt", "same.json"):
+        code, text = invoke(f"{baseline} again.txt -m recall@1,2 --margin .000001")
+        assert code == 0 and text.startswith("identical: again against"), text
+        assert "recall@1  identical" in text
+    # Equal values of other rankings are no proof: a document may have moved below.
+    moved = [
+        line.replace("q3 Q0 b 0 -1 t", "q3 Q0 b 0 -1 t\nq3 Q0 z 0 -2 t")
+        for line in lines
+    ]
+    (folder / "moved.txt").write_text("\n".join(moved) + "\n")
+    for baseline in ("same.txt", "same.json"):
+        code, text = invoke(f"{baseline} moved.txt -m recall@1,2 --margin .000001")
+        assert code == UNDECIDED, text
+        code, _ = invoke(f"{baseline} moved.txt -m recall@1,2 --margin .2")
+        assert code == NOT_WORSE
 
 
 SAVED = "old.txt same.txt -m recall@1,2 --margin .2 --save same.json"
@@ -201,6 +236,21 @@ def test_a_baseline_that_is_not_of_these_queries_is_refused(folder):
         (text.replace("def:1", "def:2"), "|def:2, and the candidate is measured as"),
         (text.replace('"queries"', '"query"'), "cannot be read: KeyError"),
         (text[:-5], "cannot be read: JSONDecodeError"),
+        (text.replace('"digests"', '"digest"'), "cannot be read: KeyError('digests')"),
+        (re.sub('judgements": "..', 'judgements": "..', text), "other judgements"),
+        (
+            re.sub('(q7": {\\s*"recall@1": )[01].0', r"\1 7.0", text),
+            "holds 7.0 as recall@1",
+        ),
+        (
+            re.sub('(q7": {\\s*"recall@1": )[01].0', r"\1 NaN", text),
+            "holds nan as recall@1",
+        ),
+        (re.sub('(q7": {\\s*"recall@1": )[01].0', r"\1 true", text), "holds True as"),
+        (
+            re.sub('(q7": {\\s*"recall@1": )[01].0', r'\1 "1"', text),
+            "holds '1' as recall",
+        ),
     ):
         (folder / "same.json").write_text(change)
         line = "gate qrels.txt same.json bad.txt --margin .2 -m recall@1"

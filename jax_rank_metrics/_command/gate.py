@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_rank_metrics._command import arguments, measuring, report, request
 from jax_rank_metrics._names import directions
+from jax_rank_metrics._runs.files.joined import digests_of
 from jax_rank_metrics._values import on_host
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.per_list import PerList
@@ -17,9 +18,12 @@ from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons import power
 from jax_rank_metrics._verdicts.comparisons.compare import compare
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
+from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
+from jax_rank_metrics._verdicts.inference import margin_bounds
 
 # Verdicts by their exit codes; 2 is that of a wrong call.
 NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3
+IDENTICAL = "identical"  # of rankings: not worse, whatever the margin
 VERDICTS = {NOT_WORSE: "not worse", WORSE: "worse", UNDECIDED: "cannot tell"}
 POWER = 0.9  # of the margin and the number of queries that a report names
 MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # of each metric and of each query, in tables
@@ -79,9 +83,12 @@ def gate(options: arguments.CommandOptions) -> int:
             raise ValueError(f"-m {label} has no direction, or no values of queries")
     if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
+    rankings: dict[str, str] = {}  # of a saved baseline, their digests by query
     if len(measured) == 1:  # Of no documents that are known, so that none has moved.
         values: Any = dict.fromkeys(run.lists, floor)
-        values = report.saved_values(path, run) if has_saved else values
+        if has_saved:
+            judgements = digests_of(joined).judgements
+            values, rankings = report.saved_values(path, run, judgements)
         lists = {
             label: PerList(0 * x.values + values[label], x.weights, x.defined | True)
             for label, x in run.lists.items()
@@ -91,7 +98,9 @@ def gate(options: arguments.CommandOptions) -> int:
 
     @functools.cache
     def tests(alpha: float) -> Comparisons:
-        return compare(systems, test="t", level=1 - 2 * alpha, undefined="zero")
+        # Any margin: bounds do not depend on it.
+        options: Any = {"margin": margin or 1.0, "level": 1 - 2 * alpha}
+        return compare(systems, test="t", undefined="zero", **options)
 
     def intervals(alpha: float) -> np.ndarray:
         results: Any = tests(alpha)
@@ -109,41 +118,47 @@ def gate(options: arguments.CommandOptions) -> int:
         return np.stack([ends.min(1), ends.max(1)])
 
     pairs: Any = {test.metric: test.values for test in tests(alpha)}
-    differences = {
-        label: PerList(pair.b - pair.a, pair.weights, pair.weights > 0)
-        for label, pair in pairs.items()
-    }
-    plan: Any = {"level": 1 - alpha, "alternative": "greater"}
-    detectable: Any = power.minimum_detectable(differences, POWER, **plan)
+    plans = {label: _plan(pairs[label], lowers[label], alpha) for label in pairs}
     if margin is None:
         margins = ", ".join(
-            f"{loss:.4g} of {label}" for label, loss in detectable.items()
+            f"{plan.detectable():.4g} of {label}" for label, plan in plans.items()
         )
         raise ValueError(
             "--margin is missing; pass the largest loss that may pass. With these queries "
             f"nine in ten runs that equal the baseline pass at a margin of {margins}"
         )
-    needed: Any = power.lists_needed(differences, margin, POWER, **plan)
-    shares: Any = power.power_at(differences, margin, 1 - alpha)
     codes = exit_codes(bounds, margin, alpha).tolist()
+    is_identical = floor is None and not any(
+        np.any(pair.a != pair.b) for pair in pairs.values()
+    )
+    if is_identical:  # perhaps: documents below the cutoffs may have moved
+        rankings = rankings or digests_of(documents[baseline]).rankings
+        is_identical = rankings == digests_of(joined).rankings
+    if is_identical:
+        codes = [NOT_WORSE for _ in codes]
     findings: list[dict[str, Any]] = []
     parts = lowers, codes, tests(alpha), intervals(alpha).tolist()
     for label, code, test, ends in zip(*parts, strict=True):
         mean = float(means[label].mean)
         numbers = mean - test.difference, mean, test.difference, *ends
-        numbers += test.lists, shares[label], detectable[label], needed[label]
-        findings.append({"metric": label, "verdict": VERDICTS[code]})
+        plan = plans[label]
+        numbers += test.lists, plan.power_at(margin), plan.detectable()
+        numbers += (plan.lists_needed(margin, test.lists),)
+        verdict = IDENTICAL if is_identical else VERDICTS[code]
+        findings.append({"metric": label, "verdict": verdict})
         findings[-1] |= zip(NUMBERS, numbers, strict=True)
     note = NOTE.format(100 - 100 * alpha)
     table = _sheet(findings, ("metric", "verdict"), NUMBERS, note)
     if options.signature:
         table = table.with_signatures(run.signature)
     code = WORSE if WORSE in codes else max(codes)
-    verdict = VERDICTS[code]
+    verdict = IDENTICAL if is_identical else VERDICTS[code]
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
     if options.save is not None:
-        text = report.as_json({name: run}, Comparisons(()), True, options.confidence)
+        text = report.as_json(
+            {name: run}, Comparisons(()), True, options.confidence, {name: joined}
+        )
         options.save.write_text(text, "utf-8")
     rows = tests(alpha).list_rows(documents, options.level)
     if options.format == "json":
@@ -160,6 +175,13 @@ def gate(options: arguments.CommandOptions) -> int:
     headline = f"{verdict}: {name} against {baseline}, margin {margin:g}"
     arguments.write_out("\n\n".join([headline, *map(as_text, tables)]) + "\n")
     return code
+
+
+def _plan(pairs: ListPairs, is_lower: bool | None, alpha: float) -> power.MarginPlan:
+    """Returns what differences of lists can tell of systems that are equal."""
+    gains = (pairs.a - pairs.b if is_lower else pairs.b - pairs.a)[:, None]
+    columns = gains, pairs.weights[:, None], np.array([pairs.largest])
+    return power.MarginPlan(margin_bounds.MarginBounds.of(*columns), POWER, alpha)
 
 
 def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheets.Sheet:

@@ -49,12 +49,15 @@ def evaluate(options: arguments.CommandOptions) -> None:
     runs: dict[str, evaluation.Evaluation] = {}
     tags: dict[str, str | None] = {}
     skipped: list[str] = []
+    documents: dict[str, join.Joined] = {}  # of which a file keeps digests
     for name, run, joined, tag in measured(options, metrics):
         # Signatures are written on request.
         signature = run.signature if options.signature else {}
         runs[name] = dataclasses.replace(run, signature=signature)
         tags[name] = tag
         skipped += skipped_queries(name, joined)
+        if options.per_query and options.format == "json":
+            documents[name] = joined
     note_all(runs, skipped)
     tests = comparisons.Comparisons(())
     if options.compare:
@@ -68,7 +71,7 @@ def evaluate(options: arguments.CommandOptions) -> None:
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
     elif options.format == "json":
-        text = report.as_json(runs, tests, per_query, level)
+        text = report.as_json(runs, tests, per_query, level, documents)
     else:
         text = report.as_text(runs, tests, per_query, level, options.format)
     arguments.write_out(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from jax_rank_metrics._ground.types import Number
 from jax_rank_metrics._names.cutoff_names import by_label, cutoff_of
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._runs.files import join
+from jax_rank_metrics._runs.files.joined import Digests, digests_of
 from jax_rank_metrics._values import per_list
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.on_host import Estimate, HostSums
@@ -170,10 +172,18 @@ def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> st
     return table(_means(runs, level), format="csv", level=level, signatures=texts)
 
 
-def as_json(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
+def as_json(
+    runs: Runs,
+    tests: Comparisons,
+    per_query: bool,
+    level: Number,
+    documents: Mapping[str, join.Joined],
+) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
-    A statistic that is not finite is null.
+    A statistic that is not finite is null. Where there are signatures and values of
+    queries, it holds digests of the documents of each run, too, so that it can stand in
+    the place of a baseline.
     """
     document: dict[str, Any] = {"runs": _means(runs, level)}
     if tests:
@@ -185,6 +195,10 @@ def as_json(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> s
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
     if texts := _signatures(runs):
         document["signatures"] = texts
+    if texts and per_query:
+        document["digests"] = {
+            name: digests_of(run)._asdict() for name, run in documents.items()
+        }
     return f"{json.dumps(sheets.plain(document), indent=1, ensure_ascii=False)}\n"
 
 
@@ -196,18 +210,25 @@ def is_saved(path: Path) -> bool:
         return re.match(rb'\s*\{\s*"runs"\s*:', file.read(80)) is not None
 
 
-def saved_values(path: Path, run: Evaluation) -> dict[str, np.ndarray]:
+def saved_values(
+    path: Path, run: Evaluation, judgements: str
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Reads the values `[queries]` of a run from such an object, for those of another run.
+
+    Returns:
+        The values by label, and the digest of each query's ranking.
 
     Raises:
         ValueError: if the file lacks a metric, or holds it under another signature; if it
-            is of other queries, of several runs, or cannot be read.
+            is of other queries, other judgements, or several runs; if a value is not of
+            its metric; or if the file cannot be read.
     """
     cure = "save the baseline anew"
     try:
         document = json.loads(path.read_text("utf-8"))
         (values,), signatures = document["queries"].values(), document["signatures"]
-    except (KeyError, ValueError) as error:
+        (digests,) = (Digests(**fields) for fields in document["digests"].values())
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error!r}; {cure}") from error
     queries = list(map(str, _query_ids(run)))
     if differing := sorted({*queries} ^ {*values}):
@@ -224,8 +245,20 @@ def saved_values(path: Path, run: Evaluation) -> dict[str, np.ndarray]:
                 f"options of then, or {cure}"
             )
         of_queries = [values[query][label] for query in queries]
+        largest = 1.0 if lists.has_shares else math.inf
+        for query, number in zip(queries, of_queries, strict=True):
+            is_number = isinstance(number, int | float) and not isinstance(number, bool)
+            if not (is_number and math.isfinite(number) and abs(number) <= largest):
+                raise ValueError(
+                    f"{path} holds {number!r} as {label} of query {query}, which is no "
+                    f"value of it; {cure}"
+                )
         results[label] = np.array(of_queries, lists.values.dtype)
-    return results
+    if digests.judgements != judgements:
+        raise ValueError(
+            f"{path} was saved beside other judgements, which have changed since; {cure}"
+        )
+    return results, digests.rankings
 
 
 def as_text(

@@ -5,6 +5,7 @@ Places are those that trec_eval reads. All documents become packed lists on firs
 
 import dataclasses
 import functools
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -418,6 +419,40 @@ def lists_of_joined(
         shape=(joined.num_segments,),
         in_order=[bound.name for bound in metrics if joined.reads_hash(bound)],
     )
+
+
+class Digests(NamedTuple):
+    """Digests by which a file knows the judgements and the rankings that it was of."""
+
+    judgements: str
+    rankings: dict[str, str]  # by query: its documents at their places
+
+
+def digests_of(joined: Joined) -> Digests:
+    """Returns the digests of judgements and rankings, whatever the order of their rows."""
+    run = joined._run
+    queries, judged = run.query_ids.cast(pl.String), run.judged
+    columns = queries[judged.list_ids()], judged.doc_ids.cast(pl.String), judged.values
+    lines = ("\t".join(map(str, line)) for line in zip(*columns, strict=True))
+    rows, _ = _in_definite_order(run)
+    values, counts = run.retrieved.values[rows], run.retrieved.counts
+    ends = np.cumsum(counts)
+    begins = np.append(True, values[1:] != values[:-1])
+    begins[np.append(0, ends)[:-1][counts > 0]] = True
+    # Documents that tie stand on one line.
+    separators = np.where(begins, "\n", "\t").tolist()
+    ids = run.retrieved.doc_ids[rows].cast(pl.String).to_list()
+    texts = list(map("".join, zip(separators, ids, strict=True)))
+    ranges = map(slice, ends - counts, ends)
+    rankings = {
+        query: _digest("".join(texts[of_query]))
+        for query, of_query in zip(queries.to_list(), ranges, strict=True)
+    }
+    return Digests(_digest("\n".join(sorted(lines))), rankings)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:

@@ -13,6 +13,7 @@ class ListPairs(NamedTuple):
     a: np.ndarray  # [lists], means over seeds
     b: np.ndarray
     weights: np.ndarray  # [lists], 0 where a list does not count
+    largest: float  # the largest difference that there can be
 
     def rows(
         self, names: Any, documents: Mapping[Any, Any] | None, threshold: float | None

@@ -16,7 +16,12 @@ from jax_rank_metrics._ground import choices
 from jax_rank_metrics._values import list_arrays
 from jax_rank_metrics._verdicts.comparisons.comparisons import Comparison
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
-from jax_rank_metrics._verdicts.inference import p_values, randomised, studentised
+from jax_rank_metrics._verdicts.inference import (
+    margin_bounds,
+    p_values,
+    randomised,
+    studentised,
+)
 from jax_rank_metrics._verdicts.inference.resample import FEW
 from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 from jax_rank_metrics._verdicts.systems.differences import Differences
@@ -118,10 +123,11 @@ def compared(
     summary = columns.summary()
     by_judge = None if columns.judged is None else columns.judged.means()
     unit = "lists" if cluster_indices is None else "clusters"
+    _warn_of_few_differences(columns, question)
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
-    # p is that of a single comparison, and `reach` the half-width of its interval.
+    # p is that of a single comparison.
     p, corrected = np.ones((2, len(subjects)))
-    reach = _student_reach(question, summary)
+    reach = np.stack([_student_reach(question, summary)] * 2)  # to both ends
     samples = np.zeros(len(subjects), int)
     # With maxT, comparisons outside of the family are tested apart from it.
     is_apart = ~in_family & (question.correction == "maxT")
@@ -141,7 +147,7 @@ def compared(
         )
         p[chosen], samples[chosen] = outcome.p, outcome.samples
         if outcome.reach is not None:
-            reach[chosen] = outcome.reach
+            reach[:, chosen] = outcome.reach
         corrected[chosen] = outcome.p if outcome.p_max is None else outcome.p_max
     correct = {
         "holm": p_values.holm,
@@ -150,7 +156,7 @@ def compared(
     if correct and question.test != "tukey":
         corrected[in_family] = correct(p[in_family])
     # A one-sided question leaves the end open that its answer does not depend on.
-    low, high = summary.mean - reach, summary.mean + reach
+    low, high = summary.mean - reach[0], summary.mean + reach[1]
     if question.alternative == "less":
         low[:] = -math.inf
     elif question.alternative == "greater":
@@ -199,7 +205,11 @@ def compared(
                 ),
                 undefined=int(lists.undefined[column]),
                 judge=None if by_judge is None else by_judge.at(column),
-                values=ListPairs(lists.ids, *(part[:, column] for part in values)),
+                values=ListPairs(
+                    lists.ids,
+                    *(part[:, column] for part in values),
+                    largest=float(lists.ranges[column]),
+                ),
                 **subject.names,
             )
         )
@@ -277,6 +287,22 @@ def _check_heavy_lists(
     warnings.warn(message, stacklevel=4)
 
 
+def _warn_of_few_differences(columns: Differences, question: Question) -> None:
+    """Warns where a margin is tested by lists of which hardly any differ."""
+    if question.margin is None or question.test == "t" or columns.judged is not None:
+        return
+    num_differing = columns.margin_bounds().num_differing
+    lists = np.sum(columns.weights > 0, axis=0)
+    is_few = num_differing < np.minimum(lists, margin_bounds.FEW)
+    if is_few.any():
+        warnings.warn(
+            f"{num_differing[is_few].min()} of {lists[is_few].max()} lists differ, and "
+            f"test is {question.test!r}, which takes a loss that no list shows for none; "
+            "pass test='t', whose bounds for a margin allow for it",
+            stacklevel=4,
+        )
+
+
 def _warn_of_few_samples(
     samples: np.ndarray, in_family: np.ndarray, question: Question
 ) -> None:
@@ -318,15 +344,12 @@ def tested(
         return _tukey(columns, subjects, question)
     if question.test == "bootstrap":
         return _bootstrap(columns, summary, question)
+    if question.test == "t":
+        return _student(columns, summary, question)
     options = question.key, question.samples
     outcomes = []
     for shift, side in question.hypotheses():
-        if question.test == "t":
-            mean = summary.mean + shift
-            outcome = p_values.Outcome(
-                p_values.student_p(mean, summary.error, summary.freedom, side)
-            )
-        elif question.test == "mcnemar":
+        if question.test == "mcnemar":
             # A list that does not count is as one in which both systems agree.
             changes = np.where(columns.weights > 0, columns.values, 0)
             outcome = p_values.Outcome(
@@ -349,6 +372,34 @@ def tested(
 def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
     return np.max(p, axis=0)
+
+
+def _student(
+    columns: Differences, summary: Summary, question: Question
+) -> p_values.Outcome:
+    """Tests means by Student's t, or by bounds for a margin.
+
+    Seeds, ratios and lists of a judge have errors of their own, which bounds do not know.
+    """
+    of_lists = summary.error, summary.freedom
+    hypotheses = question.hypotheses()
+    p = np.stack(
+        [
+            p_values.student_p(summary.mean + shift, *of_lists, side)
+            for shift, side in hypotheses
+        ]
+    )
+    reach = np.stack([_student_reach(question, summary)] * 2)
+    if question.margin is not None and columns.judged is None:
+        is_plain = (
+            np.array([not seeds for seeds in columns.seeds]) & ~columns.are_ratios
+        )
+        bounds, level = columns.margin_bounds(), question.level
+        if question.alternative == "two-sided":
+            level = (1 + level) / 2
+        p = np.where(is_plain, [bounds.p(*pair) for pair in hypotheses], p)
+        reach = np.where(is_plain, bounds.reach(level), reach)
+    return p_values.Outcome(_of_all(p), reach=reach)
 
 
 def _bootstrap(

@@ -11,7 +11,11 @@ from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.choices import Alternative
 from jax_rank_metrics._ground.types import Number
 from jax_rank_metrics._values import intervals
-from jax_rank_metrics._verdicts.inference import judges, weighted_means
+from jax_rank_metrics._verdicts.inference import (
+    judges,
+    margin_bounds,
+    weighted_means,
+)
 from jax_rank_metrics._verdicts.systems import list_values, reading
 from jax_rank_metrics._verdicts.systems.prediction_powered import (
     judged_lists,
@@ -151,17 +155,7 @@ def lists_needed(
         if not size > 0:
             return math.inf
 
-        def is_enough(lists: int) -> bool:
-            return test.detectable(*pilot.over(lists)) <= size
-
-        # The detectable difference falls with the number of lists: double, then bisect.
-        enough = 2
-        while not is_enough(enough):
-            enough *= 2
-            if enough > MAX_LISTS:
-                return math.inf
-        candidates = range(enough // 2 + 1, enough)
-        return candidates.start + bisect.bisect_left(candidates, True, key=is_enough)
+        return _fewest(lambda lists: test.detectable(*pilot.over(lists)) <= size)
 
     if others is None:
         return _for_each(_pilots_of(differences), smallest)
@@ -173,31 +167,47 @@ def lists_needed(
     return _for_each(judged, smallest)
 
 
-def power_at(
-    differences: reading.Values, difference: Number, level: Number
-) -> reading.Nested[float | np.ndarray]:
-    """Returns the power of a one-sided test of as many lists as the pilot has.
+class MarginPlan(NamedTuple):
+    """A plan of runs that are equal to a baseline, by the bounds of a pilot for a margin.
 
-    Args:
-        differences: See `minimum_detectable`.
-        difference: The true mean, above 0.
-        level: The level of the test.
-
-    Returns:
-        The probability that a mean of this size is detected; NaN where the pilot does not
-        show how far lists would vary.
-
-    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
-    >>> f"{power_at(pilot, minimum_detectable(pilot, alternative='greater'), 0.95):.3f}"
-    '0.800'
+    Attributes:
+        bounds: Those of the pilot, of one column.
+        power: The probability with which an equal system is to pass.
+        alpha: The probability with which a bound errs.
     """
-    test = _Test(0.0, 1 - intervals.checked_level(level), False)
 
-    def power(pilot: _Pilot) -> float:
-        error, freedom = pilot.over(pilot.lists)
-        return test.power_at(difference / error, test.quantile(freedom), freedom)
+    bounds: margin_bounds.MarginBounds
+    power: float
+    alpha: float
 
-    return _for_each(_pilots_of(differences), power)
+    def detectable(self, ratio: float = 1.0) -> float:
+        """Returns the margin at which equal systems pass with this power.
+
+        Args:
+            ratio: How many times as many lists there are as in the pilot.
+        """
+        error, freedom, loss = self._over(ratio)
+        return self._test.detectable(error, freedom) + loss
+
+    def lists_needed(self, margin: float, lists: int) -> float | int:
+        """Returns how many lists it takes, where the pilot has `lists`."""
+        return _fewest(lambda count: self.detectable(count / max(lists, 1)) <= margin)
+
+    def power_at(self, margin: float) -> float:
+        """Returns the probability with which equal systems pass; NaN for one list."""
+        error, freedom, loss = self._over(1.0)
+        quantile = self._test.quantile(freedom)
+        return self._test.power_at((margin - loss) / error, quantile, freedom)
+
+    @property
+    def _test(self) -> "_Test":
+        return _Test(self.power, self.alpha, False)
+
+    def _over(self, ratio: float) -> tuple[float, float, float]:
+        """Returns error, degrees of freedom, and what skewness adds to the reach."""
+        bounds = self.bounds.over(ratio)
+        error, freedom = bounds.error.item(), bounds.freedom.item()
+        return error, freedom, bounds.skew(1 - self.alpha)[0].item()
 
 
 class _Pilot(NamedTuple):
@@ -264,6 +274,17 @@ class _Test(NamedTuple):
             # SciPy gives NaN for a tail too small for a float.
             power += float(np.nan_to_num(nctdtr(freedom, shift, -quantile)))
         return power
+
+
+def _fewest(is_enough: Callable[[int], bool]) -> float | int:
+    """Returns the least number of lists that is enough, as all larger ones are."""
+    enough = 2  # double, then bisect
+    while not is_enough(enough):
+        enough *= 2
+        if enough > MAX_LISTS:
+            return math.inf
+    candidates = range(enough // 2 + 1, enough)
+    return candidates.start + bisect.bisect_left(candidates, True, key=is_enough)
 
 
 def _refuse_pair(name: str, values: reading.Values) -> None:

@@ -20,6 +20,8 @@ Arrays come in, means, errors and p go out; each number comes from one function:
           ├─ leaderboard     the deviations of all systems, drawn together
           └─ power           the error at other numbers of lists
 
+    MarginBounds ── the same means, with what unseen lists may add: margins and the gate
+
 A state that merges holds sums, from which no list can be left out. Its error, which tables
 show too (`_values.moments`), lacks the factor of heavy lists where weights differ.
 
@@ -32,6 +34,7 @@ means by NumPy (`comparisons/standings.py`):
                   divided by its own error
 
 weighted_means.py  the weighted mean of lists, its error over lists and seeds; ratios
+margin_bounds.py   bounds for a margin, where few lists differ or lose much
 p_values.py        Student's t, McNemar's exact test, corrections for many comparisons
 resample.py        resamples of lists and seeds, random swaps and orders, their counts
 randomised.py      tests of patterns: sign flips, all pairs, Tukey's, swaps of ratios

@@ -17,7 +17,8 @@ class Outcome(NamedTuple):
     p: np.ndarray
     samples: int | np.ndarray = 0  # random permutations or resamples; 0 without
     p_max: np.ndarray | None = None  # corrected by the largest of the family
-    # The distance from the mean to the ends of its interval; None for Student's.
+    # The distance from the mean to the ends of its interval, `[comparisons]`, or `[2, …]`
+    # where they differ; None for Student's.
     reach: np.ndarray | None = None
 
 

@@ -18,7 +18,11 @@ from jax_rank_metrics._ground.arithmetic import widen
 from jax_rank_metrics._values import clusters, list_arrays, merging
 from jax_rank_metrics._values.double_floats import canonical
 from jax_rank_metrics._values.per_list import PerList
-from jax_rank_metrics._verdicts.inference import judges, weighted_means
+from jax_rank_metrics._verdicts.inference import (
+    judges,
+    margin_bounds,
+    weighted_means,
+)
 from jax_rank_metrics._verdicts.systems import list_values
 
 T = TypeVar("T")
@@ -125,6 +129,7 @@ class Differences:
         rounding: `[columns]`, the relative error below which values are equal.
         are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
         undefined: `[columns]`, the number of lists in which a or b is undefined.
+        ranges: `[columns]`, the largest difference that there can be.
         seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         judged: The same differences beside those of a judge; None without a judge.
         ids: The id of each list, before they are joined to clusters; None without ids.
@@ -136,6 +141,7 @@ class Differences:
     rounding: np.ndarray
     are_ratios: np.ndarray
     undefined: np.ndarray
+    ranges: np.ndarray
     seeds: tuple[tuple[np.ndarray, ...], ...]
     judged: judges.JudgedLists | None = None
     ids: Sequence[Hashable] | None = None
@@ -161,6 +167,7 @@ class Differences:
         # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
         sides, side_weights = [], []
         rounding, are_ratios, seeds, undefined_counts = [], [], [], []
+        ranges = []
         for a, b in zip(lists[::2], lists[1::2], strict=True):
             if (
                 a.weights.shape[1] != b.weights.shape[1]
@@ -184,6 +191,9 @@ class Differences:
             side_weights.append(
                 np.stack([weights_a, weights_b if is_ratio else weights_a])
             )
+            is_share = a.is_share or b.is_share
+            of_pair = sides[-1], side_weights[-1], is_share
+            ranges.append(margin_bounds.ranges_of(*of_pair))
             for column in range(weights_a.shape[1]):
                 rounding.append(max(a.rounding, b.rounding))
                 are_ratios.append(is_ratio)
@@ -201,13 +211,14 @@ class Differences:
             np.array(rounding),
             np.array(are_ratios),
             np.concatenate(undefined_counts),
+            np.concatenate(ranges),
             tuple(seeds),
             ids=lists[0].ids,
         )
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
-        fields = "sides side_weights noise rounding are_ratios undefined".split()
+        fields = "sides side_weights noise rounding are_ratios undefined ranges".split()
         arrays: dict[str, Any] = {key: vars(self)[key][..., columns] for key in fields}
         seeds = tuple(self.seeds[i] for i in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
@@ -257,6 +268,11 @@ class Differences:
             return self.judged.summary()
         columns = self.values, self.weights, self.noise
         return weighted_means.Summary.of(*columns, self.seeds, self.ratios)
+
+    def margin_bounds(self) -> margin_bounds.MarginBounds:
+        """Returns the bounds that a margin is compared with."""
+        columns = self.values, self.weights, self.ranges, self.noise
+        return margin_bounds.MarginBounds.of(*columns)
 
     def by_cluster(self, cluster_indices: np.ndarray) -> "Differences":
         """Joins the lists of each cluster to their weighted mean, with summed weight.
