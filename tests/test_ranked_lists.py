@@ -129,6 +129,22 @@ def test_integers_and_order_of_queries():
     assert joined.measure("mrr")["mrr"].values.tolist() == [1.0, 0.5]
 
 
+@pytest.mark.parametrize("ids", [[-9, -5, 7], [-9, 2**63, 7], [*"abc"]])
+def test_padding_of_lists(ids):
+    """In lists −1 alone is padding; in arrays, whatever is below 0 is."""
+    a, b, c = ids
+    for make in (list, lambda rows: dict(zip("xy", rows, strict=True))):
+        first, second = make([[a, -1, b], [c, a, -1]]), make([[b, -1], [b, c]])
+        found = jrm.recall.of(jrm.rank_ids(first, second), k=(1, 2)).values
+        np.testing.assert_array_equal(found, [[0, 1], [0.5, 0.5]])
+        shared = jrm.overlap(first, second, k=(1, 2)).values
+        np.testing.assert_array_equal(shared, [[0, 1], [0, 0.5]])
+    assert jrm.recall.of(jrm.rank_ids([a, b], [b, -1])).values == 1
+    array = np.array([[-9, 7, -5], [-9, 5, 7]])
+    found = jrm.recall.of(jrm.rank_ids(array, [[-9, 7], [7]]), k=1).values
+    np.testing.assert_array_equal(found, [0.5, 0])
+
+
 def test_labels_and_weights_of_ids():
     graded = {"q": {"a": 1, "b": 3}, "r": {"c": 2}}
     retrieved = {"r": ["x", "c"], "q": ["a", "b"]}

@@ -13,6 +13,7 @@ from typing import get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics._engine.formulas import id_lists, label_fns
 from jax_rank_metrics._engine.formulas.order_agreement import tau
@@ -55,6 +56,10 @@ def compare_ids(
         ties: How tied items are read; see `ranked_items`.
     """
     inputs.same_index(of_lists=inputs.frames_among(first=first, second=second))
+    are_arrays = (Ranking, np.ndarray, jax.Array)
+    if not any(isinstance(ids, are_arrays) for ids in (first, second)):
+        padded = inputs.padded_ids(first, second, names=("first", "second"))
+        first, second = (first, second) if padded is None else padded[:2]
     ks = inputs.rank_cutoffs(k)
     ks_read = ks if reads_cutoffs else ()
     first_items, first_dtype = id_lists.ranked_items("first", first, ks_read, ties)
@@ -156,8 +161,9 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
 
     Args:
         first: `[*lists, ranks]` integers, ids in rank order; negative where there is
-            none. Negative and repeated ids leave the list, and later ones move up. Or a
-            `Ranking`, of which `items` and their ties are read, down to where it was cut.
+            none. Negative and repeated ids leave the list, and later ones move up. Or lists
+            or a dict of ids on both sides, as of `rank_ids`, in which −1 alone is no id. Or
+            a `Ranking`, of which `items` and their ties are read, down to where it was cut.
         second: The same of another system. It may have another number of ranks.
         p: Probability of continuing to the next rank, between 0 and 1: the first ten
             ranks have 86 % of the weight at 0.9, 98 % at 0.8. Another p does not compile

@@ -265,14 +265,15 @@ def rank_ids(
 
     Ids are integers in padded arrays. Outside `jax.jit` they may also be lists of any
     lengths, of strings too: a list of lists, or a dict or Series `{query: ids}` with the
-    same queries on both sides, whose order is that of `retrieved_ids`. If any id is a
-    string, all are compared as strings, and `items` of the ranking holds their numbers in
-    the order of their first appearance. `join` reads these forms too, and remarks on
-    queries and ids that never match.
+    same queries on both sides, whose order is that of `retrieved_ids`. In lists −1 alone is
+    padding, and any other integer is an id, such as a hash of 64 bits. If an id is negative,
+    or a string, beside which all are compared as strings, `items` of the ranking holds the
+    numbers of ids in the order of their first appearance. `join` reads these forms too, and
+    remarks on queries and ids that never match.
 
     Args:
-        retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 are
-            padding and leave the ranking, so that later ones move up. A repeated id is
+        retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 of an
+            array are padding and leave the ranking, so that later ones move up. A repeated id is
             relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
             are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
@@ -311,9 +312,10 @@ def rank_ids(
     if padded is not None:
         retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
         relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
-        if item_groups is not None and not padded.are_integers:
+        if item_groups is not None and not padded.are_rows:
             raise ValueError(
-                "item_groups is given, whose rows are those of integers, but ids are not; "
+                "item_groups is given, whose rows are those of integers from 0, and ids are "
+                "others; "
                 "pass the rows of all ids, as jrm.pack numbers them"
             )
         if query_ids is not None:

@@ -13,6 +13,8 @@ from jax_rank_metrics._ground.inputs import libraries
 from jax_rank_metrics._ground.inputs.arrays import kind_of
 from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
 
+# What stands in a single list where a list of lists has lists.
+_KEYS = (str, int, np.integer)
 # What to pass instead of lists with masked items.
 _COMPRESSED = "rows.compressed(), the items of each list that exist"
 
@@ -203,7 +205,7 @@ class PaddedIds(NamedTuple):
     relevant: np.ndarray  # [lists, relevant]
     relevant_labels: np.ndarray | None  # [lists, relevant]
     query_ids: list[Any] | None  # as in `RaggedLists`
-    are_integers: bool  # whether ids are those that were passed, and not their numbers
+    are_rows: bool  # whether ids are those that were passed, and not their numbers
 
 
 def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
@@ -257,31 +259,38 @@ def refuse_rows(name: str, value: object, unit: str) -> None:
 
 
 def padded_ids(
-    retrieved_ids: Any, relevant_ids: Any, relevant_labels: Any
+    retrieved_ids: Any,
+    relevant_ids: Any,
+    relevant_labels: Any = None,
+    names: tuple[str, str] = ("retrieved_ids", "relevant_ids"),
 ) -> PaddedIds | None:
     """Pads ids of `rank_ids` that are strings, have queries, or differ in number.
 
-    Integers stay, unless some ids are strings: then all are, as in `join`, and they are
-    numbered by their first appearance, those that were retrieved first.
+    Integers stay, where all are from 0 and of 63 bits. Otherwise ids are numbered by their
+    first appearance, those that were retrieved first; beside strings, all are strings, as
+    in `join`. In lists −1 alone is padding, and in arrays whatever is below 0.
 
     Args:
-        retrieved_ids: As for `ragged_lists`; or a single list of strings.
+        retrieved_ids: As for `ragged_lists`; or a single list of strings or integers.
         relevant_ids: The same, in any order; or a dict `{query: {id: label}}`.
         relevant_labels: Lists like those of `relevant_ids`, or None.
+        names: What messages call the first two. Of two rankings, both are in rank order.
 
     Returns:
         None if arrays of integers hold both.
 
     Raises:
         ValueError: if the two have other queries, or an id is missing.
-        TypeError: see `ragged_lists`.
+        TypeError: if an id is a float; see `ragged_lists`.
     """
     if not (_is_ragged(retrieved_ids) or _is_ragged(relevant_ids)):
         return None
-    arguments: list[Any] = [retrieved_ids, relevant_ids, relevant_labels]
+    is_relevant, both = names[1] == "relevant_ids", " and ".join(names)
+    arguments = [*map(_without_negatives, (retrieved_ids, relevant_ids))]
+    arguments.append(relevant_labels)
     is_single = any(
-        isinstance(argument, list) and argument and isinstance(argument[0], str)
-        for argument in arguments[:2]
+        isinstance(ids, (list, tuple)) and ids and isinstance(ids[0], _KEYS)
+        for ids in arguments[:2]
     )
     if is_single:
         arguments = [None if argument is None else [argument] for argument in arguments]
@@ -291,36 +300,36 @@ def padded_ids(
             arguments[2] = {
                 query: [*dict(items).values()] for query, items in relevant_ids.items()
             }
-    retrieved = ragged_lists("retrieved_ids", arguments[0])
-    relevant = ragged_lists("relevant_ids", arguments[1], is_ordered=False)
-    order = _order_of_queries(retrieved, "relevant_ids", relevant)
+    retrieved = ragged_lists(names[0], arguments[0])
+    relevant = ragged_lists(names[1], arguments[1], is_ordered=not is_relevant)
+    order = _order_of_queries(names[0], retrieved, names[1], relevant)
     lists = [retrieved.lists, [relevant.lists[i] for i in order]]
     ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
     if any(key is None or key != key for key in ids):
-        raise ValueError(
-            "retrieved_ids and relevant_ids: an id is missing; leave it out"
-        )
+        raise ValueError(f"{both}: an id is missing; leave it out")
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
-            "retrieved_ids and relevant_ids: a list stands where an id should; pass a "
-            "list of lists for both, or a single list for both"
+            f"{both}: a list stands where an id should; pass a list of lists for both, or "
+            "a single list for both"
         )
-    for row in lists[1]:
-        counts = Counter(key for key in row if not (is_integer(key) and key < 0))
+    if fractions := [key for key in ids if isinstance(key, float)]:
+        raise TypeError(
+            f"{both}: an id is the float {fractions[0]}; pass integers or strings"
+        )
+    for row in lists[1] if is_relevant else ():
+        counts = Counter(key for key in row if not _is_padding(key))
         repeated = [key for key, count in counts.items() if count > 1]
         if repeated:
             raise ValueError(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
-    are_integers = all(map(is_integer, ids))
-    if are_integers and any(key >= 2**63 for key in ids):
-        raise ValueError(
-            f"retrieved_ids and relevant_ids: {max(ids)} has more than 64 bits; pass ids "
-            "as strings"
-        )
-    if not are_integers:
+    are_rows = all(is_integer(key) and -1 <= key < 2**63 for key in ids)
+    if not are_rows:
         numbers = {key: i for i, key in enumerate(dict.fromkeys(map(str, ids)))}
-        lists = [[[numbers[str(key)] for key in row] for row in side] for side in lists]
+        lists = [
+            [[-1 if _is_padding(key) else numbers[str(key)] for key in row] for row in side]
+            for side in lists
+        ]
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
     padded = [
         pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
@@ -329,13 +338,13 @@ def padded_ids(
     labels = None
     if arguments[2] is not None:
         of_relevant = ragged_lists("relevant_labels", arguments[2])
-        order = _order_of_queries(retrieved, "relevant_labels", of_relevant)
+        order = _order_of_queries(names[0], retrieved, "relevant_labels", of_relevant)
         rows = [of_relevant.lists[i] for i in order]
         labels = pad_lists(rows, lists[1], lists=len(order))[0]
     ids_and_labels = [*padded, labels]
     if is_single:
         ids_and_labels = [None if side is None else side[0] for side in ids_and_labels]
-    return PaddedIds(*ids_and_labels, retrieved.query_ids, are_integers)
+    return PaddedIds(*ids_and_labels, retrieved.query_ids, are_rows)
 
 
 def _is_ragged(ids: Any) -> bool:
@@ -345,20 +354,37 @@ def _is_ragged(ids: Any) -> bool:
     if libraries.is_of_jax(ids) or libraries.is_frame(ids):
         return False
     try:
-        return np.asarray(ids).dtype.kind in "USO"
+        array = np.asarray(ids)
     except ValueError:  # lists that differ in length
         return True
     except (TypeError, RuntimeError):  # traced values, or a tensor on another device
         return False
+    is_hashed = False
+    if isinstance(ids, (list, tuple)) and array.size and array.dtype.kind in "iuf":
+        # Of integers below 0 and beyond int64, NumPy makes floats.
+        is_hashed = bool(array.min() < -1 or array.max() >= 2**63)
+    return is_hashed or array.dtype.kind in "USO"
+
+
+def _is_padding(key: object) -> bool:
+    return is_integer(key) and key == -1
+
+
+def _without_negatives(ids: Any) -> Any:
+    """Returns ids, of which those of an array of integers are −1 where they are below 0."""
+    is_array = hasattr(ids, "__array__") and not libraries.is_series(ids)
+    array = np.asarray(ids) if is_array else None
+    return ids if array is None or array.dtype.kind != "i" else np.maximum(array, -1)
 
 
 def _order_of_queries(
-    retrieved: RaggedLists, name: str, relevant: RaggedLists
+    of_retrieved: str, retrieved: RaggedLists, name: str, relevant: RaggedLists
 ) -> Sequence[int]:
     """Returns the index among other lists of each list that was retrieved.
 
     Args:
-        retrieved: The lists that were retrieved.
+        of_retrieved: The argument of the lists that were retrieved.
+        retrieved: These.
         name: The argument of the others.
         relevant: The others, by the same queries.
     """
@@ -373,7 +399,7 @@ def _order_of_queries(
             "lists" if ids is None else "queries" for ids in (queries, of_relevant)
         ]
         raise ValueError(
-            f"retrieved_ids has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
+            f"{of_retrieved} has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
             f"{kinds[1]}; pass the same queries to both, at least one, or call jrm.join, "
             "which knows what to do with those of one side alone"
         )
@@ -383,7 +409,7 @@ def _order_of_queries(
     unknown = [query for query in queries if query not in indices]
     if unknown:
         raise ValueError(
-            f"retrieved_ids has the query {unknown[0]!r}, which {name} has not; pass "
+            f"{of_retrieved} has the query {unknown[0]!r}, which {name} has not; pass "
             "the same queries to both, or call jrm.join, which may leave some out"
         )
     return [indices[query] for query in queries]
