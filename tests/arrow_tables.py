@@ -18,6 +18,14 @@ class ArrowTable:
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
+class DatasetDict(dict):
+    """The splits of a `Dataset`."""
+
+    def with_format(self, kind):
+        """The same splits in another format."""
+        return DatasetDict({key: self[key].with_format(kind) for key in self})
+
+
 class Dataset:
     """A `Dataset` of Hugging Face, whose rows are a table of Arrow in one format."""
 

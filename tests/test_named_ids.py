@@ -107,6 +107,30 @@ def test_forms_of_items(vectors, by_rows, form):
     check_same(evaluation, by_rows["candidates"], inputs.keys_of(ids))
 
 
+def test_labels_beside_ids(vectors):
+    """Dicts of labels and pairs are what a frame of them is, for both drivers."""
+    metrics, users, ids = ("recall@2", "ndcg@3"), [*"pqrs"], FORMS["strings"]
+    graded = {"p": {"y": 2, "b": 1}, "q": {}, "r": {"c": 0, "z": 3}}
+    rows = [(u, item, label) for u in graded for item, label in graded[u].items()]
+    frame = pd.DataFrame(rows, columns=["user", "item", "label"])
+    how = {"item_ids": ids, "k": 3}
+    call = functools.partial(
+        jrm.evaluate_users, metrics, vectors, user_ids=users, **how
+    )
+    expected = call(frame, users=["p", "q", "r"])
+    with pytest.raises(ValueError, match="groups is None at q"):
+        expected.by({"p": 1, "q": None, "r": 2})
+    as_pairs = {user: [*of_user.items()] for user, of_user in graded.items()}
+    for form in (graded, as_pairs, pd.Series(graded)):
+        evaluations.check_same(call(form), expected)
+    rows = [*graded.values(), {}]
+    for form in (graded, rows, [[*of_user.items()] for of_user in rows]):
+        found = jrm.evaluate_embeddings(metrics, *vectors, form, query_ids=users, **how)
+        values = [found.lists[name].values[:3] for name in metrics]
+        wanted = [expected.lists[name].values for name in metrics]
+        np.testing.assert_array_equal(values, wanted)
+
+
 @pytest.mark.parametrize("form", ["integers", "uint64"])
 def test_arrays_of_items(vectors, by_rows, form):
     """Arrays of integers are padded with −1, and one of JAX is no other."""

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
+from arrow_tables import DatasetDict
 from error_rows import rows_of
 from late_imports import LateImport
 from per_lists import evaluation_of, lists_of, state_of
@@ -185,7 +186,13 @@ CASES = {
     "a fraction as an id": (TypeError, "relevant of user 1: got", lambda: users(relevant=[[0], [0.5]])),
     "a name as a user": (TypeError, "relevant has the key 'a'", lambda: users(relevant={"a": [0]})),
     "a name as an item": (TypeError, "relevant of user 0: got .*; pass integers, or the ids of all items as item_ids=", lambda: users(relevant=[["a"], ["b"]])),
-    "labels of names": (TypeError, "relevant of user 0: got a dict; pass a list", lambda: users(relevant=[{"c": 0}, {"d": 1}], item_ids=["c", "d", "e"])),
+    "labels of seen items": (TypeError, "seen of user 0 holds ('c', 0), an item and a number, where ids alone are read; pass a list of these", lambda: users(seen=[{"c": 0}, {"d": 1}], relevant=[["c"]] * 2, item_ids=["c", "d", "e"])),
+    "scored candidates": (TypeError, "candidates of user 0 holds (1, 0.5), an item and a number", lambda: users(candidates=[[(1, 0.5)], [(2, 0.1)]])),
+    "an id beside pairs": (TypeError, "relevant of user 0 holds ('d', 1), an item and a number", lambda: users(relevant=[["c", ("d", 1)], []], item_ids=["c", "d", "e"], unknown_items="drop")),
+    "negative labels of names": (ValueError, "relevant: a list of labels holds -1; pass values of at least 0", lambda: users(relevant=[{0: -1}, {1: 1}])),
+    "labels that lack": (TypeError, "relevant: a list of labels holds object, or lacks a value", lambda: users(relevant=[{0: None}, {1: 1}])),
+    "splits of a dataset": (TypeError, "seen: got a DatasetDict, whose splits are 'train', 'test'; pass one of them, as dataset['test']", lambda: users(seen=DatasetDict(train=None, test=None))),
+    "two labels of a pair": (ValueError, "relevant has two labels for an item of user 0; pass one", lambda: users(relevant=[[(0, 1), (0, 2)], []])),
     "bytes as items": (TypeError, "seen of user 0: got a bytes; pass a list", lambda: users(seen=[b"c", b"d"], relevant=[[99]] * 2, item_ids=[99, 100, 101])),
     "a user of no name": (ValueError, "relevant holds 'c', which is not in user_ids (1 such", lambda: users(relevant={"c": [0]}, user_ids=["a", "b"])),
     "an item of no name": (ValueError, "seen of user 1 holds 'd', which is not in item_ids", lambda: users(seen=[["c"], ["d"]], relevant=[["c"]] * 2, item_ids=["c", "e", "f"])),
@@ -277,6 +284,7 @@ CASES = {
     "candidates of others": (ValueError, "candidates names none of the users", lambda: users(model=lambda rows: MATRIX, candidates={7: [0]})),
     "rows that a function does not tell": (ValueError, "relevant has 2 rows and candidates has 3", lambda: users(model=lambda rows: MATRIX, candidates=[[0]] * 3)),
     "weights of other lists": (ValueError, "list_weights holds float64 of shape (3,); pass one number for each of 2 users", lambda: users(list_weights=np.ones(3))),
+    "a weight of a named user": (ValueError, "list_weights is nan at v; pass finite", lambda: users(user_ids=["u", "v"], list_weights={"v": np.nan, "u": 1})),
     "a weight below 0": (ValueError, "list_weights is -1.0 at 1", lambda: users(list_weights=[1.0, -1.0])),
     "a weight beyond float32": (ValueError, "list_weights holds 1e+39, beyond 1e-12 to 1e+12.*; pass 0 for those far below the largest, 1e+39, and divide them by their mean", lambda: users(list_weights=[1.0, 1e39])),
     "small weights": (ValueError, "list_weights holds 1e-38, beyond .*; divide them by their mean", lambda: users(list_weights=[1e-38, 1e-38])),
@@ -340,6 +348,7 @@ CASES = {
     "sparse queries of other dims": (ValueError, "shape (2, 11)", lambda: of_sparse(queries=scipy.sparse.csr_array((2, 11)))),
     "no sparse items": (ValueError, "at least one row", lambda: of_sparse(items=scipy.sparse.csr_array((0, 12)))),
     "complex sparse items": (TypeError, "complex128", lambda: of_sparse(items=SPARSE * 1j)),
+    "a sparse nan of a name": (ValueError, "items holds nan in item a, of which", lambda: of_sparse(items=SPARSE * np.nan, item_ids=["a", "b"], relevant=[["a"], ["b"]])),
     "a sparse nan": (ValueError, "holds nan in row", lambda: of_sparse(items=SPARSE * np.nan)),
     "sparse products": (ValueError, "products overflow", lambda: of_sparse(queries=sparse(WIDE + 1e30), items=sparse(np.float32([1e30, -1e30] * 6)[None]), relevant=[[0], [0]], metrics="recall@1")),
     "a batch of no sparse queries": (ValueError, "batch_size", lambda: of_sparse(batch_size=0)),

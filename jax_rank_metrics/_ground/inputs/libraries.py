@@ -66,11 +66,18 @@ def as_frame(value: Any, purpose: str) -> Any:
 
     Raises:
         ModuleNotFoundError: for a table, if polars is not installed.
+        TypeError: for a dict of the splits of a dataset.
     """
     if _is_of(value, "polars", "LazyFrame"):
         return value.collect()
     if is_pandas_frame(value) or _is_of(value, "polars", "DataFrame"):
         return value
+    if _is_splits(value):
+        split = "test" if "test" in value else next(iter(value), "test")
+        raise TypeError(
+            f"{purpose}: got a {type(value).__name__}, whose splits are "
+            f"{', '.join(map(repr, value))}; pass one of them, as dataset[{split!r}]"
+        )
     if _is_dataset(value):
         value = value.with_format("arrow")[:]
     if not isinstance(value, _ArrowTable):
@@ -82,6 +89,12 @@ def _is_dataset(value: Any) -> TypeGuard[Any]:
     """Returns True for a `Dataset` of Hugging Face, and False for a dict of splits."""
     methods = (getattr(type(value), x, None) for x in ("with_format", "to_pandas"))
     return all(map(callable, methods))
+
+
+def _is_splits(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    """Returns True for a `DatasetDict` of Hugging Face."""
+    has_method = callable(getattr(type(value), "with_format", None))
+    return has_method and isinstance(value, Mapping)
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
@@ -106,6 +119,7 @@ def is_frame(value: Any) -> TypeGuard[Any]:
     """
     is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
     is_known = is_pandas_frame(value) or is_polars or _is_dataset(value)
+    is_known = is_known or _is_splits(value)  # which `as_frame` refuses
     return is_known or isinstance(value, _ArrowTable)
 
 

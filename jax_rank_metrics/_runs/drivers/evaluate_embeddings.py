@@ -101,7 +101,8 @@ def evaluate_embeddings(
             list of arrays `[tokens, dims]`, of which those of similar lengths are scored
             together; or an iterator of such, or a function that returns one, for which
             all scores of queries and items are held.
-        relevant: The items to be found: a list of ids for each query; a dict or a pandas
+        relevant: The items to be found: a list of ids for each query, or a dict of ids to
+            labels, or pairs of both; a dict, such as `{query: {doc: 1}}`, or a pandas
             Series from rows of queries to such lists; a frame of pandas or polars with
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
             pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames

@@ -63,6 +63,12 @@ class Vocabulary:
         """The row of each id; unknown items that count as missed come after these."""
         return {key: row for row, key in enumerate(_keys(self.ids))}
 
+    @functools.cached_property
+    def has_tuples(self) -> bool:
+        """Whether an id is a tuple."""
+        ids = () if self.ids is None else self.ids
+        return any(isinstance(key, tuple) for key in ids)
+
     def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
         """Returns the rows that ids name, `[ids]` int64; −1 for padding.
 
@@ -158,9 +164,9 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 NO_IDS = Vocabulary("user_ids"), Vocabulary("item_ids")
 _UNITS = {"user_ids": "users", "query_ids": "queries", "item_ids": "items"}
 
-# A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
-# Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
-# `[users, items]`.
+# A list of ids for each user (lists, sets, arrays, or one padded array), or of what is
+# relevant dicts of ids to labels; a dict or pandas Series from users to such lists, a frame
+# of users and items, or a sparse matrix of scipy `[users, items]`.
 RawInteractions = Any
 
 # What a row is called in messages, as one and in the plural: "user", "users".
@@ -280,7 +286,7 @@ class Interactions:
         """Reads a list of ids for each row."""
         import scipy.sparse
 
-        (user_ids, item_ids), missing = vocabularies, []
+        (user_ids, item_ids), missing, labels = vocabularies, [], None
         is_array = isinstance(raw, (np.ndarray, jax.Array))
         if is_array:  # a list names the user whose row is masked
             inputs.refuse_masked(name, raw, _FILLED)
@@ -299,10 +305,20 @@ class Interactions:
                 missing = [*itertools.compress(names, are_missing)]
                 for slot in itertools.compress(range(len(raw_rows)), are_missing):
                     raw_rows[slot] = ()
-            rows = [
-                _ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
-                for user, row in zip(names, raw_rows, strict=True)
+            names_of_rows = [f"{name} of {unit[0]} {user}" for user in names]
+            of_rows = [
+                *map(functools.partial(_graded, item_ids), names_of_rows, raw_rows)
             ]
+            raw_rows = [row for row, _ in of_rows]
+            rows = [
+                _ids(of_row, unit, row, item_ids)
+                for of_row, row in zip(names_of_rows, raw_rows, strict=True)
+            ]
+            if any(of_row is not None for _, of_row in of_rows):
+                grades = ([1] * len(row) if x is None else x for row, x in of_rows)
+                labels = _labels(
+                    f"{name}: a list of labels", [*itertools.chain(*grades)]
+                )
             ids = np.concatenate([*rows, np.zeros(0, np.int64)])
             sizes = np.array([row.size for row in rows], np.int64)
         ids = ids.astype(np.int64)
@@ -315,14 +331,20 @@ class Interactions:
         ends = np.concatenate([[0], np.cumsum(sizes)])
         starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
         shape = (len(sizes), int(ids.max(initial=0)) + 1)
-        ones = np.ones(starts[-1], np.float32)
-        table = scipy.sparse.csr_array((ones, ids[is_id], starts), shape)
+        values = np.ones(starts[-1], np.float32) if labels is None else labels[is_id]
+        table = scipy.sparse.csr_array((values, ids[is_id], starts), shape)
         table.sum_duplicates()
-        table.data[:] = 1  # an id that is repeated counts once
+        if labels is None:
+            table.data[:] = 1  # an id that is repeated counts once
+        elif table.nnz < len(values):
+            user = names[int(np.argmax(np.diff(table.indptr) < np.diff(starts)))]
+            raise ValueError(
+                f"{name} has two labels for an item of {unit[0]} {user}; pass one"
+            )
         # Sets never repeat a number, and padding is no label.
         lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
-        if len(lengths) == 1 and is_id.all() and not has_sets:
+        if len(lengths) == 1 and is_id.all() and not has_sets and labels is None:
             [row_length] = lengths
         return cls(
             name,
@@ -553,12 +575,37 @@ def _negative(name: str, number: int) -> str:
     )
 
 
+def _graded(item_ids: Vocabulary, name: str, row: Any) -> tuple[Any, list[Any] | None]:
+    """Returns the ids of one user, and the labels of a dict or of pairs, or None.
+
+    Tuples of an id and a number are pairs, unless items are named by tuples.
+    """
+    pairs = [*row.items()] if isinstance(row, Mapping) else []
+    if isinstance(row, (list, tuple, set)) and not item_ids.has_tuples:
+        if any(issubclass(kind, tuple) for kind in {*map(type, row)}):
+            pairs = [entry for entry in row if _is_pair(entry)]
+    if not pairs:
+        return ([] if isinstance(row, Mapping) else row), None
+    if len(pairs) < len(row) or not name.startswith("relevant"):
+        raise TypeError(
+            f"{name} holds {pairs[0]!r}, an item and a number, where ids alone are read; "
+            "pass a list of these"
+        )
+    ids, labels = map(list, zip(*pairs, strict=True))
+    return ids, labels
+
+
+def _is_pair(entry: Any) -> bool:
+    is_tuple = isinstance(entry, tuple) and len(entry) == 2
+    return is_tuple and inputs.is_scalar_number(entry[1])
+
+
 def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     """Returns the ids of one user, with −1 for padding."""
     inputs.refuse_masked(name, row, _FILLED)
-    is_list = np.iterable(row) and not isinstance(row, (str, bytes, Mapping))
+    is_list = np.iterable(row) and not isinstance(row, (str, bytes))
     is_list = is_list and getattr(row, "ndim", 1) == 1
-    if item_ids.ids is not None and is_list:  # of a dict, the labels would be lost
+    if item_ids.ids is not None and is_list:
         row = item_ids.numbers(name, row, has_padding=True)
     if inputs.is_missing(row):
         raise ValueError(
@@ -738,7 +785,8 @@ def read_frame(
     rows.sum_duplicates()
     rows.data = np.ones(rows.nnz, np.float32)
     if "label" in names and items.size:
-        labels = _labels(name, frame["label"])[is_item]
+        column = frame["label"].to_numpy()
+        labels = _labels(f"{name}: the column 'label'", column)[is_item]
         # The offset of each pair among the distinct ones.
         entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
         offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
@@ -771,16 +819,15 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
 
 
 def _labels(name: str, values: Any) -> np.ndarray:
-    """Returns a column of labels, of which none is missing or negative."""
-    array = np.asarray(values.to_numpy())
+    """Returns labels as an array, of which none is missing or negative."""
+    array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # scipy has none
         raise TypeError(
-            f"{name}: the column 'label' holds {values.dtype}, or lacks a value; pass "
-            "numbers, as float32 if they have fewer bits"
+            f"{name} holds {array.dtype}, or lacks a value; pass numbers, as float32 if "
+            "they have fewer bits"
         )
     if not (array >= 0).all():
         raise ValueError(
-            f"{name}: the column 'label' holds {array[~(array >= 0)][0]}; pass values of "
-            "at least 0"
+            f"{name} holds {array[~(array >= 0)][0]}; pass values of at least 0"
         )
     return array
