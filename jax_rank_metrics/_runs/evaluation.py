@@ -98,7 +98,7 @@ class Evaluation(merging.StatesByName):
         ids = self.list_ids
         ids = range(self.num_queries) if ids is None else ids
         groups = inputs.by_ids("groups", groups, ids, self._units, inputs.keys_of)
-        packed = numbered("groups", groups)
+        packed = numbered("groups", groups, ids)
         if packed.segment_ids.shape != (self.num_queries,):
             raise ValueError(
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "

@@ -203,7 +203,8 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
         raise ValueError(
             f"list {list_name} has weight {weights_a[index]:g} in {names[0]} and "
             f"{weights_b[index]:g} in {names[1]}; "
-            "pass the same lists with the same weights"
+            "pass the same lists with the same weights (jrm.compare names those of "
+            "evaluations, and of Series)"
         )
 
 

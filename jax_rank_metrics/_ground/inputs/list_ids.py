@@ -208,18 +208,28 @@ def pack(
     return packed
 
 
-def numbered(name: str, values: Iterable[Hashable]) -> Packing:
-    """Numbers ids as `pack` does; `name` is what errors call the argument."""
+def numbered(
+    name: str, values: Iterable[Hashable], places: Sequence[Any] | None = None
+) -> Packing:
+    """Numbers ids as `pack` does.
+
+    Args:
+        name: What errors call the argument.
+        values: The ids.
+        places: What errors call the place of each id; None for their indices.
+    """
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
     refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
     ids, listed = keys_of(values), isinstance(values, (list, tuple))
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")
+    if places is None or len(places) != len(ids):
+        places = range(len(ids))
     if ids.dtype.kind not in "iufUS":
-        return _pack_objects(name, ids.astype(object), listed)
+        return _pack_objects(name, ids.astype(object), listed, places)
     if ids.dtype.kind == "f":
-        _check_whole(name, ids)
+        _check_whole(name, ids, places)
     _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
     is_first = np.zeros(ids.shape, bool)
     is_first[first_indices] = True
@@ -278,7 +288,9 @@ def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
     return Packing(new_numbers[packed.segment_ids], len(known), vocabulary.ids)
 
 
-def _pack_objects(name: str, ids: np.ndarray, listed: bool) -> Packing:
+def _pack_objects(
+    name: str, ids: np.ndarray, listed: bool, places: Sequence[Any]
+) -> Packing:
     """Numbers ids with a dict, since NumPy cannot sort them."""
     numbers: dict[Hashable, int] = {}
     segment_ids = np.empty(ids.shape, np.int32)
@@ -287,15 +299,15 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool) -> Packing:
             segment_ids[i] = numbers.setdefault(query_id, len(numbers))
         except TypeError as error:
             raise TypeError(
-                f"{name} holds {query_id!r} at {i}, which cannot be the key of a dict; "
+                f"{name} holds {query_id!r} at {places[i]}, which cannot be the key of a dict; "
                 "pass integers or strings"
             ) from error
     for query_id, number in numbers.items():
         if query_id is None or not _equals_itself(query_id):
             index = int(np.argmax(segment_ids == number))
             raise ValueError(
-                f"{name} is {query_id} at {index}; pass an id there, or leave the entry "
-                "out"
+                f"{name} is {query_id} at {places[index]}; pass an id there, or leave the "
+                "entry out"
             )
     query_ids = np.empty(len(numbers), object)
     query_ids[:] = list(numbers)
@@ -316,15 +328,15 @@ def _equals_itself(value: object) -> bool:
         return False
 
 
-def _check_whole(name: str, ids: np.ndarray) -> None:
+def _check_whole(name: str, ids: np.ndarray, places: Sequence[Any]) -> None:
     """Raises on floats that are fractions, NaN, or too large to tell integers apart."""
     limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
     bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
     if bad.any():
         index = int(np.argmax(bad))
         raise ValueError(
-            f"{name} is {ids[index]} at {index}; pass integers or strings, or floats "
-            f"that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
+            f"{name} is {ids[index]} at {places[index]}; pass integers or strings, or "
+            f"floats that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
         )
 
 
@@ -371,8 +383,8 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
     is_wrong = ~(weights >= 0) | ~np.isfinite(weights)
     if is_wrong.any():
         raise ValueError(
-            f"list_weights is {weights[is_wrong][0]} at {np.argmax(is_wrong)}; pass finite "
-            "numbers of at least 0"
+            f"list_weights is {weights[is_wrong][0]} at {ids[int(np.argmax(is_wrong))]}; "
+            "pass finite numbers of at least 0"
         )
     check_weights("list_weights", weights)
     return weights.astype(np.float32)

@@ -327,7 +327,10 @@ def padded_ids(
     if not are_rows:
         numbers = {key: i for i, key in enumerate(dict.fromkeys(map(str, ids)))}
         lists = [
-            [[-1 if _is_padding(key) else numbers[str(key)] for key in row] for row in side]
+            [
+                [-1 if _is_padding(key) else numbers[str(key)] for key in row]
+                for row in side
+            ]
             for side in lists
         ]
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats

@@ -274,7 +274,10 @@ class Sparse(ScoreSource):
     Attributes:
         queries: `[queries, dims]`, from `read_sparse`.
         items: `[items, dims]`.
+        item_ids: The ids of items.
     """
+
+    item_ids: interactions.Vocabulary = interactions.NO_IDS[1]
 
     @functools.cached_property
     def _by_dims(self) -> interactions.SparseRows:
@@ -299,7 +302,7 @@ class Sparse(ScoreSource):
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
         """Raises if an entry of an item is NaN or infinite."""
         del block_size
-        _check_finite("items", self.items, item_mask)
+        _check_finite("items", self.items, item_mask, self.item_ids)
 
     def nan_message(
         self,
@@ -472,7 +475,11 @@ def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
 
 
 def read_sparse(
-    queries: Any, items: Any, similarity: object, devices: Devices
+    queries: Any,
+    items: Any,
+    similarity: object,
+    devices: Devices,
+    ids: interactions.Vocabularies,
 ) -> Sparse:
     """Reads sparse queries and items as rows, whose entries are sorted and distinct.
 
@@ -483,6 +490,7 @@ def read_sparse(
         items: `[items, dims]`, of scipy.
         similarity: The argument of `evaluate_embeddings`.
         devices: The devices that share the work.
+        ids: The ids of queries and of items.
 
     Raises:
         ValueError: if only one of them is sparse; if shapes do not fit; if the similarity
@@ -509,8 +517,8 @@ def read_sparse(
     # The floats in which dense vectors are multiplied; scipy adds up in the same dtype.
     dtype = jax.dtypes.canonicalize_dtype(inputs.float_dtype(queries, items))
     rows, columns = _rows("queries", queries, dtype), _rows("items", items, dtype)
-    _check_finite("queries", rows, None)
-    return Sparse(devices, rows, columns)
+    _check_finite("queries", rows, None, ids[0])
+    return Sparse(devices, rows, columns, item_ids=ids[1])
 
 
 def _rows(name: str, matrix: Any, dtype: np.dtype) -> interactions.SparseRows:
@@ -527,7 +535,9 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> interactions.SparseRows:
     return rows.astype(dtype, copy=False)
 
 
-def _check_finite(name: str, rows: interactions.SparseRows, mask: Any) -> None:
+def _check_finite(
+    name: str, rows: interactions.SparseRows, mask: Any, ids: interactions.Vocabulary
+) -> None:
     """Raises if an entry is NaN or infinite: times the zeros of others, it is NaN."""
     entries = np.flatnonzero(~np.isfinite(rows.data))
     indices = np.searchsorted(rows.indptr, entries, side="right") - 1
@@ -535,9 +545,10 @@ def _check_finite(name: str, rows: interactions.SparseRows, mask: Any) -> None:
         is_read = np.asarray(mask)[indices]
         entries, indices = entries[is_read], indices[is_read]
     if entries.size:
+        noun = "row" if ids.ids is None else {"queries": "query"}.get(name, "item")
         raise ValueError(
-            f"{name} holds {rows.data[entries[0]]} in row {indices[0]}, of which scores "
-            "would be nan; pass finite numbers"
+            f"{name} holds {rows.data[entries[0]]} in {noun} {ids.name_of(indices[0])}, of "
+            "which scores would be nan; pass finite numbers"
             + (", or leave such items out by item_mask" if name == "items" else "")
         )
 
@@ -567,7 +578,7 @@ def read_scorer(
     if similarity == "maxsim":
         queries, items = read_tokens(queries, items)
     if inputs.is_sparse(queries) or inputs.is_sparse(items):
-        return read_sparse(queries, items, similarity, devices)
+        return read_sparse(queries, items, similarity, devices, ids)
     vectors = read_vectors("queries", queries, ids[0].ids)
     if isinstance(items, TokenItems):
         return read_late_interaction(

@@ -188,7 +188,7 @@ class ListValues:
                 f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
                 "dict of list ids to these"
             )
-        return cluster_numbers("clusters", clusters, (len(ids),))[0]
+        return cluster_numbers("clusters", clusters, (len(ids),), ids)[0]
 
 
 @messages.short_errors()
