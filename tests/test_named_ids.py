@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from marks import long
+from marks import long, long_but
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ground import inputs
@@ -41,9 +41,19 @@ FORMS = {
     "polars": pl.Series(TIMES),
     "categories": pd.Categorical([*"zaybxc"]),
 }
+SOME = (
+    "integers",
+    "uint64",
+    "nullable",
+    "negative",
+    "large",
+    "tuples",
+    "days",
+    "zoned",
+)
 RELEVANT, SEEN = {0: [3, 4], 1: [], 2: [5, 2], 3: [1, 0]}, {0: [1], 2: [2], 3: [2, 3]}
 CANDIDATES = {0: [3, 1, 0], 1: [2], 2: [5, 2, 4], 3: [0, 3, 4]}
-METRICS = ("recall@2", "mrr")
+METRICS = ("recall@2", "ndcg@3")
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +81,8 @@ def as_array(ids, pairs):
 
 @pytest.fixture(scope="module")
 def by_rows(vectors):
-    return {
-        name: jrm.evaluate_users(METRICS, vectors, RELEVANT, users=range(4), k=3, **how)
-        for name, how in (
-            ("seen", {"seen": SEEN}),
-            ("candidates", {"candidates": CANDIDATES}),
-        )
-    }
+    how = {"users": range(4), "seen": SEEN, "k": 3}
+    return jrm.evaluate_users(METRICS, vectors, RELEVANT, **how)
 
 
 def check_same(evaluation, reference, keys):
@@ -91,31 +96,27 @@ def check_same(evaluation, reference, keys):
         np.testing.assert_array_equal(evaluation.lists[name].values, expected)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", long_but(SOME, FORMS))
 def test_forms_of_items(vectors, by_rows, form):
-    """Each id is found, whatever it is, in lists, Series, frames and as candidates."""
+    """Each id is found, whatever it is, in lists, Series and frames."""
     ids = FORMS[form]
     keys = ids.to_list() if hasattr(ids, "to_list") else [*ids]
     how = {"users": range(4), "item_ids": ids, "k": 3}
     for make in (named, as_frame, lambda *args: pd.Series(named(*args))):
         relevant, seen = make(keys, RELEVANT), make(keys, SEEN)
         evaluation = jrm.evaluate_users(METRICS, vectors, relevant, seen=seen, **how)
-        check_same(evaluation, by_rows["seen"], inputs.keys_of(ids))
-    how["item_mask"] = dict.fromkeys(inputs.keys_of(ids), True)
-    relevant, how["candidates"] = (named(keys, x) for x in (RELEVANT, CANDIDATES))
-    evaluation = jrm.evaluate_users(METRICS, vectors, relevant, **how)
-    check_same(evaluation, by_rows["candidates"], inputs.keys_of(ids))
+        check_same(evaluation, by_rows, inputs.keys_of(ids))
 
 
 def test_labels_beside_ids(vectors):
     """Dicts of labels and pairs are what a frame of them is, for both drivers."""
-    metrics, users, ids = ("recall@2", "ndcg@3"), [*"pqrs"], FORMS["strings"]
-    graded = {"p": {"y": 2, "b": 1}, "q": {}, "r": {"c": 0, "z": 3}}
+    users, ids = [*"pqrs"], FORMS["strings"]
+    graded = {"p": {"y": 2.0, "b": 1.0}, "q": {}, "r": {"c": 0.0, "z": 3.0}}
     rows = [(u, item, label) for u in graded for item, label in graded[u].items()]
     frame = pd.DataFrame(rows, columns=["user", "item", "label"])
     how = {"item_ids": ids, "k": 3}
     call = functools.partial(
-        jrm.evaluate_users, metrics, vectors, user_ids=users, **how
+        jrm.evaluate_users, METRICS, vectors, user_ids=users, seen={"p": ["a"]}, **how
     )
     expected = call(frame, users=["p", "q", "r"])
     with pytest.raises(ValueError, match="groups is None at q"):
@@ -125,9 +126,12 @@ def test_labels_beside_ids(vectors):
         evaluations.check_same(call(form), expected)
     rows = [*graded.values(), {}]
     for form in (graded, rows, [[*of_user.items()] for of_user in rows]):
-        found = jrm.evaluate_embeddings(metrics, *vectors, form, query_ids=users, **how)
-        values = [found.lists[name].values[:3] for name in metrics]
-        wanted = [expected.lists[name].values for name in metrics]
+        found = jrm.evaluate_embeddings(
+            *(METRICS, *vectors, form),
+            **{"exclude": {"p": ["a"]}, "query_ids": users, **how},
+        )
+        values = [found.lists[name].values[:3] for name in METRICS]
+        wanted = [expected.lists[name].values for name in METRICS]
         np.testing.assert_array_equal(values, wanted)
 
 
@@ -141,7 +145,7 @@ def test_arrays_of_items(vectors, by_rows, form):
     evaluation = jrm.evaluate_users(
         METRICS, vectors, kind(relevant), seen=kind(seen), item_ids=ids, k=3
     )
-    check_same(evaluation, by_rows["seen"], np.asarray(ids).tolist())
+    check_same(evaluation, by_rows, np.asarray(ids).tolist())
 
 
 @pytest.mark.parametrize("form", ["uint64", "negative", "strings", "tuples", "zoned"])
@@ -155,14 +159,60 @@ def test_forms_of_users(vectors, by_rows, form):
         **{"seen": of_users[1], "users": keys[::-1], "user_ids": ids, "k": 3},
         list_weights={user: 1 for user in keys},
     )
-    reference = by_rows["seen"]
+    reference = by_rows
     np.testing.assert_array_equal(
         evaluation.retrieved_ids[::-1], reference.retrieved_ids
     )
     assert evaluation.list_ids.tolist() == keys[::-1]
     np.testing.assert_array_equal(
-        evaluation.lists["mrr"].values[::-1], reference.lists["mrr"].values
+        evaluation.lists["ndcg@3"].values[::-1], reference.lists["ndcg@3"].values
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_what_ids_name(vectors, form):
+    """Weights, masks, groups, values and ranked lists meet by ids of any form."""
+    every, how = FORMS[form], {"candidates": CANDIDATES, "k": 3}
+    by_candidates = jrm.evaluate_users(METRICS, vectors, RELEVANT, **how)
+    keys = every.to_list() if hasattr(every, "to_list") else [*every]
+    ids, users = every[:4], keys[:4]
+    rows = dict(zip(users, named(keys, RELEVANT).values(), strict=True))
+    call = functools.partial(jrm.evaluate_users, "mrr@3", vectors)
+    how = {"candidates": named(keys, CANDIDATES), "item_ids": every, "k": 3}
+    found = jrm.evaluate_users(METRICS, vectors, named(keys, RELEVANT), **how)
+    check_same(found, by_candidates, inputs.keys_of(every))
+    weights, mask = [1.0, 2.0, 3.0, 0.5], [True, False, True, True, True, True]
+    expected = call(RELEVANT, list_weights=weights, item_mask=mask)
+    groups = expected.by([*"xyxy"])
+    column = pd.Series([*users[::-1]], dtype=object)
+    for make in (
+        lambda values: dict(zip(users[::-1], values[::-1], strict=True)),
+        lambda values: pd.Series(values[::-1], pd.Index(column, tupleize_cols=False)),
+        lambda values: pd.DataFrame({"user": column, "value": values[::-1]}),
+    ):
+        of_items = dict(zip(keys[::-1], mask[::-1], strict=True))
+        how = {"user_ids": ids, "item_ids": every, "item_mask": of_items}
+        found = call(rows, list_weights=make(weights), **how)
+        for name in ("values", "weights"):
+            of_lists = (getattr(x.lists["mrr@3"], name) for x in (found, expected))
+            np.testing.assert_array_equal(*of_lists)
+        for group, states in found.by(make([*"xyxy"])).items():
+            value = groups[group]["mrr@3"].compute()
+            assert states["mrr@3"].compute() == value
+        other = call(
+            dict(zip(users[::-1], [*rows.values()][::-1], strict=True)),
+            **{**how, "users": users[::-1], "list_weights": weights[::-1]},
+        )
+        [comparison] = jrm.compare({"a": found, "b": other})
+        assert comparison.difference == 0
+    values = np.arange(4.0)
+    [comparison] = jrm.compare(values, values[::-1], ids=(ids, users[::-1]))
+    assert comparison.difference == 0
+    if -1 not in keys and not isinstance(keys[0], tuple):
+        lists = named(keys, {0: [0, 1, 2], 1: [3, 4]}), named(keys, {1: [3, 5], 0: [1]})
+        recall = jrm.recall.of(jrm.rank_ids(*lists), k=2).values
+        np.testing.assert_array_equal(recall, [1, 0.5])
 
 
 @pytest.mark.parametrize("stranger", [-8, 3, "7", (7,), None, 2**70, -1.5])
@@ -182,7 +232,7 @@ def test_missing_lists(vectors, kind):
     """They are empty, with a remark that says what that means."""
     ids, users = FORMS["strings"], [*"pqrs"]
     relevant = dict(zip(users, named(ids, RELEVANT).values(), strict=True))
-    how = {"user_ids": users, "item_ids": ids, "k": 3}
+    how = {"user_ids": users, "item_ids": ids, "k": 3, "seen": {"p": ["a"]}}
     expected = jrm.evaluate_users(METRICS, vectors, relevant, **how)
     relevant["q"] = kind
     for form in (relevant, pd.Series(relevant, dtype=object), [*relevant.values()]):
@@ -191,10 +241,11 @@ def test_missing_lists(vectors, kind):
         evaluations.check_same(found, expected)
     with pytest.warns(UserWarning, match="exclude holds .* query 1, .*exclude nothing"):
         jrm.evaluate_embeddings(
-            "recall@2", *vectors, [[0]] * 4, exclude=[[1], kind, [], []]
+            METRICS, *vectors, [[0]] * 4, exclude=[[1], kind, [], []], k=3
         )
 
 
+@pytest.mark.long
 def test_own_items():
     """A query leaves its own list by name if all queries are items, else by position."""
     gallery, rows = np.eye(4, dtype=np.float32), [2, 0, 3]
@@ -230,10 +281,10 @@ def test_repeated_triples():
     jrm.evaluate_links("mrr", scores, np.unique(triples, axis=0), **how)
 
 
-@pytest.mark.parametrize("kind", ["top", *long("candidates", "blocks")])
+@pytest.mark.parametrize("kind", long("top", "candidates", "blocks"))
 def test_unknown_items(vectors, kind):
     """They count as missed or not at all, and leave what they share with `seen`."""
-    ids, metrics = [*"abcdef"], METRICS if kind == "top" else (*METRICS, "ndcg")
+    ids, metrics = [*"abcdef"], METRICS if kind == "top" else (*METRICS, "mrr")
     relevant = [["d", "new", "newer"], ["new"], ["f", "c"], ["b", "a", "new"]]
     excluded = [["b", "old"], [], ["new"], ["new", "d"]]
     how = {"item_ids": ids, "exclude": excluded, "k": 2}
@@ -275,7 +326,7 @@ def test_unknown_items_of_users(vectors, by_rows):
     seen[1] = ["new"]
     call = functools.partial(jrm.evaluate_users, METRICS, vectors, seen=seen, **how)
     found = call(relevant, unknown_items="miss")
-    check_same(found, by_rows["seen"], how["item_ids"])
+    check_same(found, by_rows, how["item_ids"])
     relevant[0] = [*relevant[0], "new"]
     halved = call(relevant, unknown_items="miss").lists["recall@2"].values
     np.testing.assert_allclose(halved[0], found.lists["recall@2"].values[0] * 2 / 3)

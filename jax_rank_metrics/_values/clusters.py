@@ -1,6 +1,5 @@
 """Joins the lists of each cluster to one, on the host."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -44,10 +43,7 @@ def joined(
 
 
 def cluster_numbers(
-    name: str,
-    ids: Any,
-    list_shape: tuple[int, ...],
-    list_ids: Sequence[Any] | None = None,
+    name: str, ids: Any, list_shape: tuple[int, ...], places: Any = None
 ) -> tuple[np.ndarray, int]:
     """Numbers the clusters of lists in the order in which their ids first appear.
 
@@ -55,7 +51,7 @@ def cluster_numbers(
         name: What errors call the ids.
         ids: An id for each list, as for `PerList.cluster`.
         list_shape: The lengths of the axes of lists.
-        list_ids: What errors call the lists; None for their indices.
+        places: What errors call the lists; None for their indices.
 
     Returns:
         The number of the cluster of each list, `[lists]`, and how many clusters there are.
@@ -77,7 +73,7 @@ def cluster_numbers(
             f"{name} have shape {shape}, and the lists {list_shape}; pass one id for each "
             "list"
         )
-    packed = numbered(name, ids if is_listed else ids.ravel(), list_ids)
+    packed = numbered(name, ids if is_listed else ids.ravel(), places)
     return packed.segment_ids, packed.num_segments
 
 

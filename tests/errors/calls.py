@@ -261,7 +261,7 @@ CASES = {
     "a missing id": (ValueError, "an id is missing", lambda: jrm.rank_ids({"q": ["a", None]}, {"q": ["a"]})),
     "a relevant id twice": (ValueError, "relevant_ids holds 'a' twice in a list", lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a", "a"]})),
     "groups of strings": (ValueError, "item_groups is given, whose rows are those of integers", lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]}, item_groups=np.ones((1, 2)))),
-    "float ids of a list": (TypeError, "retrieved_ids and relevant_ids: an id is the float 1.0; pass integers or strings", lambda: jrm.rank_ids([[1.0, 2.0], [3]], [[1], [3]])),
+    "float ids of a list": (TypeError, "retrieved_ids and relevant_ids: 1.0 is no id; pass integers or strings", lambda: jrm.rank_ids([[1.0, 2.0], [3]], [[1], [3]])),
     "labels of other queries": (ValueError, "retrieved_ids has the query 'q', which relevant_labels has not", lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]}, {"r": [1]})),
     "repeats of ids": (ValueError, "repeats is 'drop'", lambda: jrm.rank_ids([1], [1], repeats="drop")),
     "float ids": (TypeError, "retrieved_ids: dtype is float32; pass an array of integers", lambda: jrm.rank_ids(Y, IDS)),

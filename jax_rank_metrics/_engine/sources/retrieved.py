@@ -266,15 +266,15 @@ def rank_ids(
     Ids are integers in padded arrays. Outside `jax.jit` they may also be lists of any
     lengths, of strings too: a list of lists, or a dict or Series `{query: ids}` with the
     same queries on both sides, whose order is that of `retrieved_ids`. In lists −1 alone is
-    padding, and any other integer is an id, such as a hash of 64 bits. If an id is negative,
+    padding, and any other integer is an id, such as a hash of 64 bits. If one is negative
     or a string, beside which all are compared as strings, `items` of the ranking holds the
     numbers of ids in the order of their first appearance. `join` reads these forms too, and
     remarks on queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 of an
-            array are padding and leave the ranking, so that later ones move up. A repeated id is
-            relevant at its first rank only.
+            array are padding and leave the ranking, so that later ones move up. A repeated
+            id is relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
             are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
             other forms also sets, or a dict `{query: {id: label}}`.
@@ -314,9 +314,8 @@ def rank_ids(
         relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
         if item_groups is not None and not padded.are_rows:
             raise ValueError(
-                "item_groups is given, whose rows are those of integers from 0, and ids are "
-                "others; "
-                "pass the rows of all ids, as jrm.pack numbers them"
+                "item_groups is given, whose rows are those of integers, but ids are "
+                "hashes or names; pass the rows of all ids, as jrm.pack numbers them"
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")

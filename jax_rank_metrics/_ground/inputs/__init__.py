@@ -72,6 +72,7 @@ from jax_rank_metrics._ground.inputs.libraries import (
 )
 from jax_rank_metrics._ground.inputs.libraries import frames_among as frames_among
 from jax_rank_metrics._ground.inputs.libraries import has_item_ids as has_item_ids
+from jax_rank_metrics._ground.inputs.libraries import hashable_ids as hashable_ids
 from jax_rank_metrics._ground.inputs.libraries import is_frame as is_frame
 from jax_rank_metrics._ground.inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._ground.inputs.libraries import is_series as is_series
@@ -79,6 +80,7 @@ from jax_rank_metrics._ground.inputs.libraries import is_sparse as is_sparse
 from jax_rank_metrics._ground.inputs.libraries import key_of_ids as key_of_ids
 from jax_rank_metrics._ground.inputs.libraries import keys_of as keys_of
 from jax_rank_metrics._ground.inputs.libraries import list_columns as list_columns
+from jax_rank_metrics._ground.inputs.libraries import lookup_keys as lookup_keys
 from jax_rank_metrics._ground.inputs.libraries import named as named
 from jax_rank_metrics._ground.inputs.libraries import parts_of_tasks as parts_of_tasks
 from jax_rank_metrics._ground.inputs.libraries import (
@@ -92,7 +94,6 @@ from jax_rank_metrics._ground.inputs.libraries import same_index as same_index
 from jax_rank_metrics._ground.inputs.list_ids import (
     check_weights as check_weights,
 )
-from jax_rank_metrics._ground.inputs.list_ids import hashable_ids as hashable_ids
 from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._ground.inputs import arrays, libraries
-from jax_rank_metrics._ground.inputs.list_ids import hashable_ids, is_missing, numbered
+from jax_rank_metrics._ground.inputs.list_ids import is_missing, numbered
 from jax_rank_metrics._ground.types import Arrays
 
 
@@ -73,7 +73,7 @@ def _names_of(leaf_name: str, leaf: Any) -> list[Any] | None:
     array = np.asarray(leaf if library in ("numpy", "pandas", "polars") else 0)
     if array.dtype.kind not in "USTMmO":
         return None
-    values = hashable_ids(array.ravel())
+    values = libraries.hashable_ids(array.ravel())
     if array.dtype == object and all(isinstance(x, numbers.Number) for x in values):
         return None
     for i, value in enumerate(values):

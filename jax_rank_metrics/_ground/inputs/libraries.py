@@ -10,6 +10,7 @@ of `rank`, is read by position, and indexes of its arguments that differ raise. 
 lists have no labels. A mask of NumPy is never lost: it raises.
 """
 
+import datetime
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -73,10 +74,9 @@ def as_frame(value: Any, purpose: str) -> Any:
     if is_pandas_frame(value) or _is_of(value, "polars", "DataFrame"):
         return value
     if _is_splits(value):
-        split = "test" if "test" in value else next(iter(value), "test")
         raise TypeError(
-            f"{purpose}: got a {type(value).__name__}, whose splits are "
-            f"{', '.join(map(repr, value))}; pass one of them, as dataset[{split!r}]"
+            f"{purpose}: got a {type(value).__name__} of {[*value]}; pass one of these, as "
+            f"dataset{[*value][-1:]}"
         )
     if _is_dataset(value):
         value = value.with_format("arrow")[:]
@@ -93,8 +93,7 @@ def _is_dataset(value: Any) -> TypeGuard[Any]:
 
 def _is_splits(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     """Returns True for a `DatasetDict` of Hugging Face."""
-    has_method = callable(getattr(type(value), "with_format", None))
-    return has_method and isinstance(value, Mapping)
+    return isinstance(value, Mapping) and "with_format" in dir(type(value))
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
@@ -119,8 +118,8 @@ def is_frame(value: Any) -> TypeGuard[Any]:
     """
     is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
     is_known = is_pandas_frame(value) or is_polars or _is_dataset(value)
-    is_known = is_known or _is_splits(value)  # which `as_frame` refuses
-    return is_known or isinstance(value, _ArrowTable)
+    # A dict of splits is refused by `as_frame`.
+    return is_known or _is_splits(value) or isinstance(value, _ArrowTable)
 
 
 def is_series(value: Any) -> TypeGuard[Any]:
@@ -152,6 +151,34 @@ def keys_of(column: Any) -> np.ndarray:
         # `tolist` makes integers of nanoseconds, because dates of Python cannot hold them.
         column = list(array) if any(isinstance(x, int) for x in entries) else entries
     return np.fromiter(column, object, len(column))
+
+
+def hashable_ids(ids: Any) -> list[Any]:
+    """Returns ids of any library as keys of a dict, in which equal ones are equal."""
+    if hasattr(ids, "to_list") or not hasattr(ids, "__array__") or ids.dtype == object:
+        # Times of a Series keep their zone.
+        keys = ids.to_list() if hasattr(ids, "to_list") else [*ids]
+        if keys and isinstance(keys[0], np.datetime64):
+            keys = [hashable_ids(np.array([key]))[0] for key in keys]
+        return keys
+    array = np.asarray(ids)
+    if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
+        # `tolist` makes integers of nanoseconds: read microseconds if these are exact.
+        rounded = array.astype(f"{array.dtype.kind}8[us]")
+        return rounded.tolist() if (rounded == array).all() else [*array]
+    return array.tolist()
+
+
+def lookup_keys(ids: Any) -> list[Any]:
+    """Returns ids as keys of a dict, in which a day is its midnight, as in pandas."""
+    keys = hashable_ids(ids)
+    if not any(type(key) is datetime.date for key in keys[:1]):
+        return keys
+    midnight = datetime.time()
+    return [
+        datetime.datetime.combine(key, midnight) if type(key) is datetime.date else key
+        for key in keys
+    ]
 
 
 def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
@@ -369,8 +396,8 @@ def key_of_ids(columns: Mapping[Any, Any]) -> Any:
 
 def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) -> Any:
     """Returns values in the order of ids, whose labels may stand in another."""
-    keys = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    listed = list(range(len(keys)) if ids is None else np.asarray(ids).tolist())
+    keys = lookup_keys(labels)
+    listed = lookup_keys(range(len(keys)) if ids is None else ids)
     if keys == listed:
         return values
     slots = {key: slot for slot, key in enumerate(keys)}

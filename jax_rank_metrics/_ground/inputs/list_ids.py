@@ -208,9 +208,7 @@ def pack(
     return packed
 
 
-def numbered(
-    name: str, values: Iterable[Hashable], places: Sequence[Any] | None = None
-) -> Packing:
+def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packing:
     """Numbers ids as `pack` does.
 
     Args:
@@ -236,23 +234,6 @@ def numbered(
     # NumPy sorts ids by value; lists are numbered in order of first appearance.
     numbers = np.cumsum(is_first, dtype=np.int32) - 1
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
-
-
-def hashable_ids(ids: Any) -> list[Any]:
-    """Returns ids of any library as keys of a dict, in which equal ones are equal."""
-    if hasattr(ids, "to_list"):  # a Series: its times keep their zone
-        return ids.to_list()
-    if not hasattr(ids, "__array__") or ids.dtype == object:
-        keys = [*ids]
-        if keys and isinstance(keys[0], np.datetime64):
-            keys = [hashable_ids(np.array([key]))[0] for key in keys]
-        return keys
-    array = np.asarray(ids)
-    if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
-        # `tolist` makes integers of nanoseconds: read microseconds if these are exact.
-        rounded = array.astype(f"{array.dtype.kind}8[us]")
-        return rounded.tolist() if (rounded == array).all() else [*array]
-    return array.tolist()
 
 
 def is_missing(value: object) -> bool:
@@ -288,9 +269,7 @@ def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
     return Packing(new_numbers[packed.segment_ids], len(known), vocabulary.ids)
 
 
-def _pack_objects(
-    name: str, ids: np.ndarray, listed: bool, places: Sequence[Any]
-) -> Packing:
+def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Packing:
     """Numbers ids with a dict, since NumPy cannot sort them."""
     numbers: dict[Hashable, int] = {}
     segment_ids = np.empty(ids.shape, np.int32)
@@ -299,8 +278,8 @@ def _pack_objects(
             segment_ids[i] = numbers.setdefault(query_id, len(numbers))
         except TypeError as error:
             raise TypeError(
-                f"{name} holds {query_id!r} at {places[i]}, which cannot be the key of a dict; "
-                "pass integers or strings"
+                f"{name} holds {query_id!r} at {places[i]}, which cannot be the key of a "
+                "dict; pass integers or strings"
             ) from error
     for query_id, number in numbers.items():
         if query_id is None or not _equals_itself(query_id):
@@ -328,7 +307,7 @@ def _equals_itself(value: object) -> bool:
         return False
 
 
-def _check_whole(name: str, ids: np.ndarray, places: Sequence[Any]) -> None:
+def _check_whole(name: str, ids: np.ndarray, places: Any) -> None:
     """Raises on floats that are fractions, NaN, or too large to tell integers apart."""
     limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
     bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
@@ -336,7 +315,8 @@ def _check_whole(name: str, ids: np.ndarray, places: Sequence[Any]) -> None:
         index = int(np.argmax(bad))
         raise ValueError(
             f"{name} is {ids[index]} at {places[index]}; pass integers or strings, or "
-            f"floats that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
+            f"floats that are whole and below {limit:.0f}, where {ids.dtype} tells them "
+            "apart"
         )
 
 

@@ -13,8 +13,6 @@ from jax_rank_metrics._ground.inputs import libraries
 from jax_rank_metrics._ground.inputs.arrays import kind_of
 from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
 
-# What stands in a single list where a list of lists has lists.
-_KEYS = (str, int, np.integer)
 # What to pass instead of lists with masked items.
 _COMPRESSED = "rows.compressed(), the items of each list that exist"
 
@@ -231,17 +229,15 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
         ids: Any = row
         if isinstance(row, Set) and not is_ordered:
             ids = sorted(row, key=repr)
-        elif hasattr(row, "to_list"):  # a Series
-            ids = ids.to_list()
-        elif hasattr(row, "tolist"):
-            ids = ids.tolist()
+        elif hasattr(row, "to_list") or hasattr(row, "tolist"):
+            ids = libraries.hashable_ids(row)
         if not isinstance(ids, (list, tuple)):
             query = len(lists) if query_ids is None else query_ids[len(lists)]
             order = " in rank order" if is_ordered else ""
             raise TypeError(
                 f"{name}: query {query!r} holds {kind_of(row)}; pass a list of ids{order}"
             )
-        lists.append([*ids])
+        lists.append(libraries.hashable_ids(ids))
     return RaggedLists(query_ids, lists)
 
 
@@ -285,11 +281,11 @@ def padded_ids(
     """
     if not (_is_ragged(retrieved_ids) or _is_ragged(relevant_ids)):
         return None
-    is_relevant, both = names[1] == "relevant_ids", " and ".join(names)
-    arguments = [*map(_without_negatives, (retrieved_ids, relevant_ids))]
-    arguments.append(relevant_labels)
+    is_relevant, ids_name = names[1] == "relevant_ids", " and ".join(names)
+    ids_of_both = map(_without_negatives, (retrieved_ids, relevant_ids))
+    arguments: list[Any] = [*ids_of_both, relevant_labels]
     is_single = any(
-        isinstance(ids, (list, tuple)) and ids and isinstance(ids[0], _KEYS)
+        isinstance(ids, (list, tuple)) and ids and np.isscalar(ids[0])
         for ids in arguments[:2]
     )
     if is_single:
@@ -306,33 +302,27 @@ def padded_ids(
     lists = [retrieved.lists, [relevant.lists[i] for i in order]]
     ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
     if any(key is None or key != key for key in ids):
-        raise ValueError(f"{both}: an id is missing; leave it out")
+        raise ValueError(f"{ids_name}: an id is missing; leave it out")
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
-            f"{both}: a list stands where an id should; pass a list of lists for both, or "
-            "a single list for both"
+            f"{ids_name}: a list stands where an id should; pass a list of lists for both, "
+            "or a single list for both"
         )
     if fractions := [key for key in ids if isinstance(key, float)]:
         raise TypeError(
-            f"{both}: an id is the float {fractions[0]}; pass integers or strings"
+            f"{ids_name}: {fractions[0]} is no id; pass integers or strings"
         )
     for row in lists[1] if is_relevant else ():
-        counts = Counter(key for key in row if not _is_padding(key))
+        counts = Counter(key for key in row if key != -1)
         repeated = [key for key, count in counts.items() if count > 1]
         if repeated:
             raise ValueError(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
     are_rows = all(is_integer(key) and -1 <= key < 2**63 for key in ids)
-    if not are_rows:
-        numbers = {key: i for i, key in enumerate(dict.fromkeys(map(str, ids)))}
-        lists = [
-            [
-                [-1 if _is_padding(key) else numbers[str(key)] for key in row]
-                for row in side
-            ]
-            for side in lists
-        ]
+    numbers = {text: i for i, text in enumerate(dict.fromkeys(map(str, ids)))}
+    codes = {key: int(key) if are_rows else numbers[str(key)] for key in ids} | {-1: -1}
+    lists = [[[codes[key] for key in row] for row in side] for side in lists]
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
     padded = [
         pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
@@ -362,15 +352,10 @@ def _is_ragged(ids: Any) -> bool:
         return True
     except (TypeError, RuntimeError):  # traced values, or a tensor on another device
         return False
-    is_hashed = False
     if isinstance(ids, (list, tuple)) and array.size and array.dtype.kind in "iuf":
         # Of integers below 0 and beyond int64, NumPy makes floats.
-        is_hashed = bool(array.min() < -1 or array.max() >= 2**63)
-    return is_hashed or array.dtype.kind in "USO"
-
-
-def _is_padding(key: object) -> bool:
-    return is_integer(key) and key == -1
+        return bool(array.min() < -1 or array.max() >= 2**63)
+    return array.dtype.kind in "USO"
 
 
 def _without_negatives(ids: Any) -> Any:

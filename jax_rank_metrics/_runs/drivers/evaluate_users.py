@@ -133,9 +133,10 @@ def evaluate_users(
             user of the model, or a dict of ids to labels, or pairs of both; a dict or a
             pandas Series from users to such lists; a frame of pandas or polars with the
             columns `user` (or `query`), `item` and perhaps `label`, a row for each pair; or
-            a scipy sparse matrix `[users, items]` of labels. Lists and frames may repeat an id, and −1 is padding, unless it is an
-            id. A user that a dict or a frame lacks has no items, and so has one with None
-            or NaN in place of a list, of which there is a warning.
+            a scipy sparse matrix `[users, items]` of labels. Lists and frames may repeat an
+            id, and −1 is padding, unless it is an id. A user that a dict or a frame lacks
+            has no items, and so has one with None or NaN in place of a list, of which there
+            is a warning.
         seen: The items not to be recommended, such as those trained on, in the same
             forms; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.

@@ -1,7 +1,6 @@
 """The items of users or queries: ids in any form, as sparse rows `[users, items]`."""
 
 import dataclasses
-import datetime
 import functools
 import itertools
 import numbers
@@ -61,13 +60,7 @@ class Vocabulary:
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
         """The row of each id; unknown items that count as missed come after these."""
-        return {key: row for row, key in enumerate(_keys(self.ids))}
-
-    @functools.cached_property
-    def has_tuples(self) -> bool:
-        """Whether an id is a tuple."""
-        ids = () if self.ids is None else self.ids
-        return any(isinstance(key, tuple) for key in ids)
+        return {key: row for row, key in enumerate(inputs.lookup_keys(self.ids))}
 
     def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
         """Returns the rows that ids name, `[ids]` int64; −1 for padding.
@@ -83,7 +76,7 @@ class Vocabulary:
             ValueError: if an id is none of these.
         """
         inputs.refuse_masked(name, values)
-        listed = _keys(values)
+        listed = inputs.lookup_keys(values)
         try:
             rows = [self.numbers_by_id.get(key, -1) for key in listed]
         except TypeError as error:
@@ -305,20 +298,14 @@ class Interactions:
                 missing = [*itertools.compress(names, are_missing)]
                 for slot in itertools.compress(range(len(raw_rows)), are_missing):
                     raw_rows[slot] = ()
-            names_of_rows = [f"{name} of {unit[0]} {user}" for user in names]
-            of_rows = [
-                *map(functools.partial(_graded, item_ids), names_of_rows, raw_rows)
+            read = [
+                _graded_ids(f"{name} of {unit[0]} {user}", unit, row, item_ids)
+                for user, row in zip(names, raw_rows, strict=True)
             ]
-            raw_rows = [row for row, _ in of_rows]
-            rows = [
-                _ids(of_row, unit, row, item_ids)
-                for of_row, row in zip(names_of_rows, raw_rows, strict=True)
-            ]
-            if any(of_row is not None for _, of_row in of_rows):
-                grades = ([1] * len(row) if x is None else x for row, x in of_rows)
-                labels = _labels(
-                    f"{name}: a list of labels", [*itertools.chain(*grades)]
-                )
+            rows = [row for row, _ in read]
+            if any(grades is not None for _, grades in read):
+                parts = ([1] * len(row) if x is None else x for row, x in read)
+                labels = _labels(f"{name}: a row of labels", [*itertools.chain(*parts)])
             ids = np.concatenate([*rows, np.zeros(0, np.int64)])
             sizes = np.array([row.size for row in rows], np.int64)
         ids = ids.astype(np.int64)
@@ -337,7 +324,8 @@ class Interactions:
         if labels is None:
             table.data[:] = 1  # an id that is repeated counts once
         elif table.nnz < len(values):
-            user = names[int(np.argmax(np.diff(table.indptr) < np.diff(starts)))]
+            row = int(np.argmax(np.diff(table.indptr) < np.diff(starts)))
+            user = user_ids.name_of(row if users is None else int(users[row]))
             raise ValueError(
                 f"{name} has two labels for an item of {unit[0]} {user}; pass one"
             )
@@ -551,18 +539,6 @@ def _is_table_of_ids(raw: object) -> bool:
     return raw.dtype.kind in "iu" and bool(raw.max() < inputs.MAX_INT32)
 
 
-def _keys(ids: Any) -> list[Any]:
-    """Returns ids as keys of a dict, in which a day is its midnight, as in pandas."""
-    keys = inputs.hashable_ids(ids)
-    if not any(type(key) is datetime.date for key in keys[:1]):
-        return keys
-    midnight = datetime.time()
-    return [
-        datetime.datetime.combine(key, midnight) if type(key) is datetime.date else key
-        for key in keys
-    ]
-
-
 def _is_padding(key: object) -> bool:
     return isinstance(key, numbers.Real) and key == -1
 
@@ -575,29 +551,30 @@ def _negative(name: str, number: int) -> str:
     )
 
 
-def _graded(item_ids: Vocabulary, name: str, row: Any) -> tuple[Any, list[Any] | None]:
-    """Returns the ids of one user, and the labels of a dict or of pairs, or None.
+def _graded_ids(
+    name: str, unit: Unit, row: Any, item_ids: Vocabulary
+) -> tuple[np.ndarray, list[Any] | None]:
+    """Returns the ids of one user, with −1 for padding, and labels beside them, or None.
 
     Tuples of an id and a number are pairs, unless items are named by tuples.
     """
-    pairs = [*row.items()] if isinstance(row, Mapping) else []
-    if isinstance(row, (list, tuple, set)) and not item_ids.has_tuples:
+    pairs, labels = [], None
+    if isinstance(row, Mapping):
+        pairs, row = [*row.items()], [*row]
+    elif isinstance(row, (list, tuple, set)) and not isinstance(
+        item_ids.name_of(0), tuple
+    ):
         if any(issubclass(kind, tuple) for kind in {*map(type, row)}):
-            pairs = [entry for entry in row if _is_pair(entry)]
-    if not pairs:
-        return ([] if isinstance(row, Mapping) else row), None
-    if len(pairs) < len(row) or not name.startswith("relevant"):
+            pairs = [x for x in row if isinstance(x, tuple) and len(x) == 2]
+            pairs = [x for x in pairs if inputs.is_scalar_number(x[1])]
+    if pairs and (len(pairs) < len(row) or not name.startswith("relevant")):
         raise TypeError(
             f"{name} holds {pairs[0]!r}, an item and a number, where ids alone are read; "
             "pass a list of these"
         )
-    ids, labels = map(list, zip(*pairs, strict=True))
-    return ids, labels
-
-
-def _is_pair(entry: Any) -> bool:
-    is_tuple = isinstance(entry, tuple) and len(entry) == 2
-    return is_tuple and inputs.is_scalar_number(entry[1])
+    if pairs:
+        row, labels = map(list, zip(*pairs, strict=True))
+    return _ids(name, unit, row, item_ids), labels
 
 
 def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:

@@ -186,7 +186,7 @@ def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
     integers = ids.cast(pl.Int64, strict=False)
     row = first_true(integers.is_null())
     if row is not None:
-        fail(row, f"{ids.name} is {ids[row]}, beyond 64 bits; pass it as a string")
+        fail(row, f"{ids.name} is {ids[row]}, beyond int64; pass it as a string")
     return integers
 
 

@@ -350,7 +350,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     try:
         if isinstance(ids, (set, frozenset)):
             raise TypeError("a set has no order")
-        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        names = inputs.hashable_ids(ids)
         names = [tuple(key) if isinstance(key, list) else key for key in names]
         counts = collections.Counter(names)
     except TypeError as error:
