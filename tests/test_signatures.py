@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import functools
+import inspect
 import json
 import math
 import pickle
@@ -316,3 +317,122 @@ def test_golden_values():
                 (x, y) for x, y in zip(row, expected, strict=True) if x is not None
             ]
             assert all(abs(x - y) <= 1e-6 * max(1, abs(y)) for x, y in pairs), text
+
+
+# Two users, or queries, and four items; what a call gives without options.
+VECTORS = np.float32([[1, 0], [0, 1]]), np.float32([[3, 0], [2, 2], [1, 0], [0, 4]])
+JOINED = {"q": {"a": 1, "b": 0}, "x": {"c": 1}}, {"q": {"b": 2.0, "a": 1.0, "q": 0.5}}
+
+
+def users(**options):
+    return jrm.evaluate_users("rr@2", VECTORS, [[2], [1]], k=2, **options)
+
+
+def embeddings(**options):
+    return jrm.evaluate_embeddings("rr@2", *VECTORS, [[2], [1]], **options)
+
+
+def joined(list_weights=None, **options):
+    options = {"missing": "zero"} | options
+    joined = jrm.join(*JOINED, **options)
+    return joined.evaluation("rr@2", list_weights=list_weights)
+
+
+# What the caller chooses is a field, and each of these calls has a text of its own.
+FIELDS = {
+    users: [
+        {"seen": [[0], []]},
+        {"candidates": [[2, 3], [1]]},
+        {"item_ids": list("abcd"), "unknown_items": "drop", "_of": "names"},
+        {"item_mask": [True, True, True, False]},
+        {"ties": "worst"},
+        {"list_weights": [1, 2]},
+        {"undefined": "skip"},
+    ],
+    embeddings: [
+        {"similarity": "cosine"},
+        {"similarity": lambda q, i: q @ i.T},
+        {"candidates": [[2, 3], [1]]},
+        {"exclude": [[0], []]},
+        {"item_mask": [True, True, True, False]},
+        {"ties": "worst"},
+        {"list_weights": [1, 2]},
+        {"undefined": "skip"},
+    ],
+    joined: [
+        {"missing": "skip"},
+        {"ties": "trec"},
+        {"condensed": True},
+        {"depth": 1},
+        {"duplicates": "first"},
+        {"document": lambda chunk: chunk[:1]},
+        {"exclude_self": True},
+        {"list_weights": {"q": 1, "x": 2}},
+    ],
+}
+# What the caller has, and how it is computed.
+OF_THE_CALLER = {
+    "metrics": "the first part of a signature",
+    "model queries items relevant qrels run": "the data",
+    "users user_ids query_ids item_ids": "which lists there are, and how they are named",
+    "k": "the cutoffs of metrics; that of measures of items shown",
+    "embeddings item_groups": "the data of other measures",
+    "key": "a number that chance gave, as its ties say",
+    "batch_size block_size mesh queries_axis items_axis": "where it is computed",
+    "keep_lists progress": "what is kept and shown",
+    "unjudged": "what becomes of queries without judgements, which have no value",
+    "repeats": "the field duplicates, in lists",
+}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [joined, *(pytest.param(x, marks=pytest.mark.long) for x in (users, embeddings))],
+    ids=lambda call: call.__name__,
+)
+def test_choices_of_a_call_are_fields(call):
+    """Each argument changes the text, or is data; no two choices share a text."""
+    texts = [call().signature["rr@2"]]
+    for options in FIELDS[call]:
+        options = dict(options)
+        if options.pop("_of", None):
+            relevant = [["c", "zz"], ["b"]]
+            evaluation = jrm.evaluate_users("rr@2", VECTORS, relevant, **options)
+        else:
+            evaluation = call(**options)
+        texts.append(evaluation.signature["rr@2"])
+        assert jrm.from_signature(texts[-1]).keywords == {"k": 2}
+    assert len({*texts}) == len(texts), texts
+    function = {users: jrm.evaluate_users, embeddings: jrm.evaluate_embeddings}
+    function = function.get(call, jrm.join)
+    known = {option for options in FIELDS[call] for option in options}
+    known |= {*" ".join(OF_THE_CALLER).split()}
+    # The unknown items of both drivers, and the query itself, are one field each.
+    known |= {"unknown_items", "exclude_self"}
+    assert {*inspect.signature(function).parameters} <= known
+
+
+@pytest.mark.long
+def test_a_query_that_leaves_its_list():
+    """It is told from items that are named, and both from each alone."""
+    square = VECTORS[1], VECTORS[1]
+    for options, text in (({}, "self"), ({"exclude": [[1], [2], [3], [0]]}, "both")):
+        evaluation = jrm.evaluate_embeddings(
+            "rr@2", *square, [[2], [3], [0], [1]], exclude_self=True, **options
+        )
+        assert f"|exclude:{text}|" in evaluation.signature["rr@2"]
+
+
+def test_numbers_of_a_signature_are_in_range():
+    """One number has one text, and what is no such number raises."""
+    texts = {jrm.signature("recall@5", cut=x) for x in (10, 10.0, "10", np.int64(10))}
+    assert texts == {"recall@5|cut:10|def:1"}
+    assert jrm.signature("recall(rel=True)@5") == jrm.signature("recall(rel=1)@5")
+    for option, choice in (
+        ("cut", -5),
+        ("cut", 1.5),
+        ("cut", "x"),
+        ("relax", float("nan")),
+    ):
+        with pytest.raises(ValueError, match=f"{option} is '{choice}'; pass a number"):
+            jrm.signature("recall@5", **{option: choice})

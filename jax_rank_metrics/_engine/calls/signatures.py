@@ -2,10 +2,12 @@
 
 import functools
 import math
+import typing
 
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.metrics.metric import NAMES, Metric
 from jax_rank_metrics._engine.metrics.spec import THRESHOLD, Bound, Spec
+from jax_rank_metrics._engine.sources import similarities
 from jax_rank_metrics._ground import gains, messages, shares
 from jax_rank_metrics._values import mean
 
@@ -62,6 +64,14 @@ _CHOICES = {
     "mean": "lists pooled geometric",
     "cut": "none",
     "relax": "none",
+    "pool": "all candidates",
+    "items": "all masked",
+    "seen": "kept removed",
+    "exclude": "none listed self both",
+    "unknown": "error miss drop",
+    "similarity": " ".join([*typing.get_args(similarities.SimilarityName), "custom"]),
+    "document": "none custom",
+    "weights": "none given",
 }
 # Ties as `rank`, `join` and metrics call them.
 _TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
@@ -120,10 +130,15 @@ def signature(
             - `mean`: "lists", or "geometric" as for "gm_map".
             - `cut`: how many documents of a list were kept, and `relax`, the temperature of
               soft ranks; "none" by default.
+            - `pool`: "candidates" where lists name what has a rank, and "all"; `items`:
+              "masked" where not all may be found; `seen`: "removed"; `exclude`: what else
+              leaves a list, "listed", "self" or "both"; `unknown`: as `unknown_items`.
+            - `similarity`: that of `evaluate_embeddings`; `document`: "custom" where chunks
+              have documents; `weights`: "given" where lists have weights.
 
     Returns:
         A `Signature`. A function of yours is called `custom`: two of them look alike. Of
-        random ties the key is not named, nor are weights and other arrays.
+        random ties the key is not named, nor are the entries of arrays, such as weights.
 
     Raises:
         ValueError: if the metric is unknown, or an option or a choice is.
@@ -150,7 +165,9 @@ def signature(
             )
         words = _CHOICES[option].split()
         text = words[0] if choice is None else _TIES.get(str(choice), str(choice))
-        if words != ["none"] and text not in words:
+        if words == ["none"] and text != "none":
+            text = _number(option, text)
+        elif text not in words:
             raise ValueError(f"{option} is {choice!r}; pass one of {', '.join(words)}")
         # A metric with a rule of its own reads ties by it, whatever the call says.
         if text != words[0] and (option, chosen[option]) != ("ties", "own"):
@@ -204,6 +221,29 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
             )
     options = dict(pair for pair in bound.options if pair not in spec.options.items())
     return functools.partial(NAMES[spec.name.lower()], **options)
+
+
+def _number(option: str, text: str) -> str:
+    """Returns the text of a number above 0, which is whole but for temperatures.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf or (option == "cut" and not number.is_integer()):
+        kind = "a number of documents" if option == "cut" else "a number above 0"
+        raise ValueError(f"{option} is {text!r}; pass {kind}")
+    return _text(number)
+
+
+def chosen(**arguments: object) -> dict[str, str]:
+    """Returns the choices of a driver, by whether an argument of theirs was passed."""
+    words = {name: _CHOICES[name].split()[1] for name in arguments}
+    passed = {name for name, argument in arguments.items() if argument is not None}
+    return {name: words[name] for name in passed}
 
 
 @messages.short_errors()
@@ -263,7 +303,10 @@ def _fields_of(bound: Bound) -> dict[str, str]:
     """Returns all fields but the first, of which those of a call are of definition 1."""
     spec, options, results = bound.spec, dict(bound.options), {}
     for word, option in _options_by_word(spec).items():
-        text, is_function = _text(options[option]), callable(options[option])
+        value, default = options[option], spec.options[option]
+        if isinstance(value, bool) and not isinstance(default, bool | None):
+            value = int(value)  # True is the number 1
+        text, is_function = _text(value), callable(value)
         results[word] = _WORDS.get(text, text) if is_function else text
     results |= {"threshold": "at-least"} if THRESHOLD in options else {}
     results |= _FIXED.get(_WORDS.get(spec.name, spec.name), {})

@@ -280,7 +280,8 @@ def run(
 def _signatures(job: EvaluationJob, undefined: types.Undefined) -> dict[str, Signature]:
     """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
     options, scores = job.options, jax.dtypes.canonicalize_dtype(float).name
-    choices = {"negative": "error", "undefined": undefined, "nan": "error"}
+    choices = {**job.choices, "undefined": undefined}
+    choices |= {"negative": "error", "nan": "error"}
     choices |= {"infinite": "unretrieved" if options.skips_inf else "ranked"}
     results = {}
     for bound in options.bounds:

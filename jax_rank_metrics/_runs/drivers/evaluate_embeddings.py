@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh
 
-from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._engine.sources import attributes, similarities
 from jax_rank_metrics._engine.sources.attributes import by_attributes
 from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
@@ -256,8 +256,15 @@ def evaluate_embeddings(
         arguments = scores, judgements, catalog.item_mask, QUERY
         texts += remarks.on_infinite(*arguments, ids[0].of_rows(rows))
         texts += remarks.on_order(*arguments)
+    choices = signatures.chosen(
+        pool=candidates, exclude=exclude, items=item_mask, weights=list_weights
+    )
+    if exclude_self:
+        choices["exclude"] = "both" if "exclude" in choices else "self"
+    name = similarity if isinstance(similarity, str) else "custom"
+    choices |= {"unknown": unknown_items, "similarity": name}
     job = jobs.EvaluationJob(
-        options, scorer, judgements, rows, ids, QUERY, batch_size, key
+        options, scorer, judgements, rows, ids, QUERY, batch_size, key, choices
     )
     batches = job.batches(num_items)
     evaluation, *_ = engine.run(

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._engine.states.exposure import Exposure
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import engine, programs, remarks
@@ -242,7 +242,13 @@ def evaluate_users(
     options = options._replace(missed_from=missed_from)
     judgements = Judgements.of(**rows_of, num_items=missed_from)
     texts = remarks.on_excluded(judgements, USER, names_of_users)
-    job = EvaluationJob(options, scorer, judgements, rows, ids, USER, batch_size, key)
+    choices = signatures.chosen(
+        pool=candidates, seen=seen, items=item_mask, weights=list_weights
+    )
+    choices |= {"unknown": unknown_items}
+    job = EvaluationJob(
+        options, scorer, judgements, rows, ids, USER, batch_size, key, choices
+    )
     batches = job.batches(scorer.num_items or rows_of["relevant"].shape[1])
     num_items = scorer.start(rows[batches[0].indices])
     ids[1].check_size(num_items)

@@ -1,5 +1,7 @@
 """A whole evaluation: its options, its queries, and the arrays of their batches."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import jax
@@ -106,6 +108,7 @@ class EvaluationJob(NamedTuple):
         unit: What queries are called in messages.
         batch_size: How many share a batch at most.
         key: The key of all random ties, or None.
+        choices: What the caller chose, of which options know nothing; see `signature`.
     """
 
     options: Options
@@ -116,6 +119,7 @@ class EvaluationJob(NamedTuple):
     unit: Unit
     batch_size: int
     key: jax.Array | None
+    choices: Mapping[str, str] = MappingProxyType({})
 
     @property
     def devices(self) -> Devices:

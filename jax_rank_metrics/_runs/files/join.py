@@ -515,7 +515,9 @@ def _judged_run_of(
     if document is not None:
         retrieved = frames.by_documents(retrieved, document)
     joined = find_judged(judged, retrieved, ties, repeats, exclude_self)
-    return joined._replace(choices={**joined.choices, "rows": duplicates})
+    choices = {**joined.choices, "rows": duplicates}
+    choices |= {"document": "custom"} if document else {}
+    return joined._replace(choices=choices)
 
 
 def join_dicts(

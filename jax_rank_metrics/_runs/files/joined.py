@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics._engine.calls import signatures
 from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
 from jax_rank_metrics._engine.calls.signatures import Signature, signature
 from jax_rank_metrics._engine.items import RawItems
@@ -309,7 +310,7 @@ class Joined:
             undefined,
             remarks=remarks,
             query_ids=self.query_ids.to_numpy(),
-            signature=self.signature(bounds, undefined),
+            signature=self._signature(bounds, undefined, list_weights),
         )
 
     def _evaluate(
@@ -348,8 +349,17 @@ class Joined:
         >>> joined.signature("map")["map"]
         'ap|ties:id-desc|duplicates:error|negative:unjudged|nan:error|def:1'
         """
-        choices = self._choices | {"undefined": undefined}
-        return {bound.name: signature(bound, **choices) for bound in bind_all(metrics)}
+        return self._signature(bind_all(metrics), undefined, None)
+
+    def _signature(
+        self,
+        bounds: tuple[Bound, ...],
+        undefined: types.Undefined,
+        list_weights: types.ListWeights | None,
+    ) -> dict[str, Signature]:
+        choices = self._choices | signatures.chosen(weights=list_weights)
+        choices["undefined"] = undefined
+        return {bound.name: signature(bound, **choices) for bound in bounds}
 
     def relevant_ranks(
         self, query: str | int, relevance_threshold: types.Number | None = None

@@ -198,7 +198,7 @@ def find_judged(
         judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
         collided,
         (*remarks,),
-        {"duplicates": duplicates},
+        {"duplicates": duplicates, "exclude": "self" if exclude_self else "none"},
     )
 
 
