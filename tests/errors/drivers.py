@@ -255,7 +255,7 @@ CASES = {
             (ValueError, "'label'; .* item, and no", "seen", TWICE | {"label": [1, 1]}),
             (TypeError, "'user' holds", "seen", {"user": ["a"], "item": [0]}),
             (TypeError, "'item' holds .* lacks", "seen", {"user": [0], "item": [1.5]}),
-            (TypeError, "'item' holds", "relevant", {"user": [0, 1], "item": [1, None]}),
+            (ValueError, "'item' is nan at 1; pass", "relevant", {"user": [0, 1], "item": [1, None]}),
             (ValueError, "'item' holds 18446744073709551615", "seen", {"user": [1], "item": np.array([2**64 - 1], np.uint64)}),
             (ValueError, "from 0 to 99", "relevant", {"user": [0, 99], "item": [1, 1]}),
             (ValueError, "from -1 to 0", "seen", {"user": [0, -1], "item": [1, 1]}),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 
 import jax
+import numpy as np
 
 from jax_rank_metrics._engine import items
 from jax_rank_metrics._engine.ordering import policies
@@ -127,20 +128,28 @@ def checked(
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "
                 "over it"
             )
-    _check_weights(labels.ndim, raw_weights, options.get("list_weights"))
+    _check_weights(labels, mask, raw_weights, options.get("list_weights"))
     dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
     raw_items = items.RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
 
-def _check_weights(num_axes: int, weights: object, list_weights: object) -> None:
+def _check_weights(
+    labels: jax.Array, mask: jax.Array | None, weights: object, list_weights: object
+) -> None:
     """Raises on list weights that are known and out of range; warns of masking ones."""
     for name, value in (("weights", weights), ("list_weights", list_weights)):
         array = inputs.on_host(name, value)
-        if array is None or array.ndim == num_axes and name == "weights":
-            continue  # weights of items may mask them
-        inputs.check_weights(name, array)
+        if array is None:
+            continue
+        if name == "list_weights" or array.ndim < labels.ndim:
+            inputs.check_weights(name, array)
+        elif mask is None and np.isnan(array).any() and inputs.is_readable(labels):
+            # Those of items may mask them, and be NaN where there is no item.
+            array = np.where(np.asarray(labels) >= 0, abs(array), 1)
+        else:
+            continue
         for remark in remarks.remark_on_weights(name, array):
             messages.warn(remark)
 

@@ -40,6 +40,7 @@ from jax_rank_metrics._ground.inputs.arrays import (
 from jax_rank_metrics._ground.inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._ground.inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._ground.inputs.arrays import unsharded as unsharded
+from jax_rank_metrics._ground.inputs.arrays import with_nan as with_nan
 from jax_rank_metrics._ground.inputs.attribute_names import has_pairs as has_pairs
 from jax_rank_metrics._ground.inputs.attribute_names import (
     without_names as without_names,
@@ -74,6 +75,7 @@ from jax_rank_metrics._ground.inputs.libraries import frames_among as frames_amo
 from jax_rank_metrics._ground.inputs.libraries import has_item_ids as has_item_ids
 from jax_rank_metrics._ground.inputs.libraries import hashable_ids as hashable_ids
 from jax_rank_metrics._ground.inputs.libraries import is_frame as is_frame
+from jax_rank_metrics._ground.inputs.libraries import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.libraries import is_pandas_frame as is_pandas_frame
 from jax_rank_metrics._ground.inputs.libraries import is_series as is_series
 from jax_rank_metrics._ground.inputs.libraries import is_sparse as is_sparse
@@ -87,6 +89,7 @@ from jax_rank_metrics._ground.inputs.libraries import (
     read_labelled as read_labelled,
 )
 from jax_rank_metrics._ground.inputs.libraries import refuse_masked as refuse_masked
+from jax_rank_metrics._ground.inputs.libraries import refuse_missing as refuse_missing
 from jax_rank_metrics._ground.inputs.libraries import (
     refuse_other_order as refuse_other_order,
 )
@@ -94,7 +97,6 @@ from jax_rank_metrics._ground.inputs.libraries import same_index as same_index
 from jax_rank_metrics._ground.inputs.list_ids import (
     check_weights as check_weights,
 )
-from jax_rank_metrics._ground.inputs.list_ids import is_missing as is_missing
 from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (
     weights_of_lists as weights_of_lists,

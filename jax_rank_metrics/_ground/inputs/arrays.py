@@ -1,5 +1,6 @@
 """One argument as an array: its kind, its dtype, and its shape beside another's."""
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,8 +44,9 @@ def array(name: str, value: object) -> jax.Array:
 def numpy_array(name: str, value: object) -> np.ndarray:
     """Converts a list, tensor or column of a frame with NumPy, in its own dtype.
 
+    Numbers of which some are missing, such as None and NA, are floats, and NaN there.
     Anything that NumPy would misread or cannot read raises: traced values, masked arrays,
-    objects, and lists that differ in length.
+    other objects, and lists that differ in length.
     """
     kind = type(value).__name__
     libraries.refuse_masked(name, value)
@@ -59,6 +61,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
         ) from error
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ValueError) and isinstance(value, (list, tuple)):
+            libraries.refuse_missing(name, value)
             cure = "pad and mask, as jrm.pad_lists does, or pack with segment_ids"
             if name in _ID_ARGUMENTS:
                 cure = "pad with -1"
@@ -75,6 +78,10 @@ def numpy_array(name: str, value: object) -> np.ndarray:
                 f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
                 "what it does not store is 0"
             )
+        if (floats := with_nan(values)).ndim and floats.dtype != object:
+            return floats
+        if values.ndim:
+            libraries.refuse_missing(name, values)
         if values.ndim and isinstance(values.flat[0], (list, tuple, np.ndarray)):
             raise TypeError(
                 f"{name}: got a {kind} of lists; pass arrays, as "
@@ -86,6 +93,14 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     if not values.dtype.isnative:
         return values.astype(values.dtype.newbyteorder())
     return values
+
+
+def with_nan(values: np.ndarray) -> np.ndarray:
+    """Returns objects that are numbers, or missing, as floats, and others as they are."""
+    cells = [np.nan if libraries.is_missing(cell) else cell for cell in values.ravel()]
+    if not all(isinstance(cell, numbers.Real) for cell in cells):
+        return values
+    return np.array(cells, np.float64).reshape(values.shape)
 
 
 def _check_fits_int32(name: str, values: np.ndarray) -> None:
@@ -187,6 +202,8 @@ def real(
         if not converted.size and not libraries.is_of_jax(value):
             # NumPy makes floats of an empty list, of which nothing is known.
             return jnp.zeros(converted.shape, bool if jnp.bool_ in kinds else jnp.int32)
+        if is_readable(converted) and converted.dtype.kind == "f":
+            libraries.refuse_missing(name, np.asarray(converted))
         raise TypeError(f"{name}: dtype is {converted.dtype}; pass {cure}")
     return converted
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._ground.inputs import arrays, libraries
-from jax_rank_metrics._ground.inputs.list_ids import is_missing, numbered
+from jax_rank_metrics._ground.inputs.list_ids import numbered
 from jax_rank_metrics._ground.types import Arrays
 
 
@@ -76,11 +76,8 @@ def _names_of(leaf_name: str, leaf: Any) -> list[Any] | None:
     values = libraries.hashable_ids(array.ravel())
     if array.dtype == object and all(isinstance(x, numbers.Number) for x in values):
         return None
-    for i, value in enumerate(values):
-        if is_missing(value):
-            raise ValueError(
-                f"{leaf_name} is {value} at {i}; pass a name there too, such as 'unknown'"
-            )
+    cure = "a name there too, such as 'unknown'"
+    libraries.refuse_missing(leaf_name, values, cure)
     return values
 
 

@@ -323,6 +323,9 @@ def columns(
     arrays = {}
     for key, column in value.items():
         array = real(f"{name}[{key!r}]", column)
+        cells = np.zeros(0) if libraries.is_of_jax(column) else np.asarray(column)
+        if cells.dtype == object:  # of bools or numbers, some of which are missing
+            libraries.refuse_missing(f"{name}[{key!r}]", cells)
         if array.shape[: len(shape)] != tuple(shape):
             raise ValueError(
                 f"{name}[{key!r}] has shape {array.shape}, but {shape_name} has shape "

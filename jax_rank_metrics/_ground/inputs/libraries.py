@@ -11,6 +11,7 @@ lists have no labels. A mask of NumPy is never lost: it raises.
 """
 
 import datetime
+import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -194,6 +195,30 @@ def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
         if any(issubclass(kind, nested) for kind in {*map(type, value)}):
             for part in value:
                 refuse_masked(name, part, cure)
+
+
+def is_missing(value: object) -> bool:
+    """Returns True for None, NaN, NaT and NA, and False for lists of any kind."""
+    return value is None or not (np.iterable(value) or _equals_itself(value))
+
+
+def _equals_itself(value: object) -> bool:
+    """Whether a value is not missing: NaN differs from itself, and pandas.NA raises."""
+    try:
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def refuse_missing(
+    name: str, cells: Any, cure: str = "a value there", places: Any = None
+) -> None:
+    """Raises if a cell of a list or an array is missing, with the first place."""
+    is_table = isinstance(cells, np.ndarray) and cells.ndim != 1
+    of_cells = zip(itertools.count() if places is None else places, cells)
+    for place, cell in np.ndenumerate(cells) if is_table else of_cells:
+        if is_missing(cell):
+            raise ValueError(f"{name} is {cell} at {place}; pass {cure}")
 
 
 def named(columns: object, name: str = "columns") -> dict[str, object]:
@@ -400,6 +425,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     listed = lookup_keys(range(len(keys)) if ids is None else ids)
     if keys == listed:
         return values
+    refuse_missing(f"the id of {unit} in {name}", keys)
     slots = {key: slot for slot, key in enumerate(keys)}
     is_other = any(key not in slots for key in listed)
     # Lists that are not evaluated may have labels, but items that there are not may not.

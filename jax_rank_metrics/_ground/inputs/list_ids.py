@@ -1,6 +1,7 @@
 """The ids of lists, of any kind: `jrm.hash_ids`, `jrm.pack`, and weights by id."""
 
 import hashlib
+import itertools
 import numbers
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +16,11 @@ from jax_rank_metrics._ground.inputs import arrays
 from jax_rank_metrics._ground.inputs.arrays import numpy_array
 from jax_rank_metrics._ground.inputs.libraries import (
     by_ids,
+    is_missing,
     is_of_jax,
     keys_of,
     refuse_masked,
+    refuse_missing,
 )
 
 _INT32 = np.iinfo(np.int32)
@@ -88,6 +91,7 @@ def _on_host(ids: Any) -> np.ndarray:
         return array
     array = arrays.numpy_array("ids", ids)
     if array.dtype.kind not in "iu":
+        refuse_missing("ids", array)
         raise TypeError(
             f"ids: dtype is {array.dtype}; pass an array of integers or of strings"
         )
@@ -97,14 +101,14 @@ def _on_host(ids: Any) -> np.ndarray:
 def _hashed(ids: Any) -> np.ndarray:
     array = _on_host(ids)
     if array.dtype.kind not in "iu":
-        words = [_word(text) for text in array.ravel().tolist()]
+        words = [*map(_word, array.ravel().tolist(), itertools.count())]
         array = np.array(words, np.int64).reshape(array.shape)
     bits = array.astype(np.int64).astype(np.uint64)  # as two's complement
     pairs = [bits & np.uint64(0xFFFFFFFF), bits >> np.uint64(32)]
     return np.stack(pairs, axis=-1).astype(np.uint32).view(np.int32)
 
 
-def _word(list_id: Any) -> int:
+def _word(list_id: Any, place: int) -> int:
     """Returns 64 bits of an id, as a signed integer."""
     if isinstance(list_id, numbers.Integral) and not isinstance(list_id, bool):
         number = int(list_id)
@@ -117,7 +121,8 @@ def _word(list_id: Any) -> int:
         list_id = list_id.encode("utf-8", "surrogatepass")
     if not isinstance(list_id, bytes):
         raise TypeError(
-            f"ids: got {list_id!r}; pass integers or strings, as [str(x) for x in ids]"
+            f"ids: got {list_id!r} at {place}; pass integers or strings, as "
+            "[str(x) for x in ids]"
         )
     digest = hashlib.blake2b(list_id, digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -236,11 +241,6 @@ def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packi
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
-def is_missing(value: object) -> bool:
-    """Returns True for None, NaN, NaT and NA, and False for lists of any kind."""
-    return value is None or not (np.iterable(value) or _equals_itself(value))
-
-
 def repeated_id(packed: Packing) -> Hashable | None:
     """Returns the id that stands most often, or None if each stands once."""
     counts = np.bincount(packed.segment_ids)
@@ -281,13 +281,8 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Pack
                 f"{name} holds {query_id!r} at {places[i]}, which cannot be the key of a "
                 "dict; pass integers or strings"
             ) from error
-    for query_id, number in numbers.items():
-        if query_id is None or not _equals_itself(query_id):
-            index = int(np.argmax(segment_ids == number))
-            raise ValueError(
-                f"{name} is {query_id} at {places[index]}; pass an id there, or leave the "
-                "entry out"
-            )
+    if any(map(is_missing, numbers)):
+        refuse_missing(name, ids, "an id there, or leave the entry out", places)
     query_ids = np.empty(len(numbers), object)
     query_ids[:] = list(numbers)
     if listed and len({type(query_id) for query_id in numbers}) == 1:
@@ -297,14 +292,6 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Pack
         if typed.ndim == 1 and typed.tolist() == list(numbers) and not became_floats:
             query_ids = typed
     return Packing(segment_ids, len(numbers), query_ids)
-
-
-def _equals_itself(value: object) -> bool:
-    """Whether a value is not missing: NaN differs from itself, and pandas.NA raises."""
-    try:
-        return bool(value == value)
-    except (TypeError, ValueError):
-        return False
 
 
 def _check_whole(name: str, ids: np.ndarray, places: Any) -> None:

@@ -206,13 +206,16 @@ class PaddedIds(NamedTuple):
     are_rows: bool  # whether ids are those that were passed, and not their numbers
 
 
-def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
+def ragged_lists(
+    name: str, value: Any, is_ordered: bool = True, may_miss: bool = False
+) -> RaggedLists:
     """Reads lists of any lengths, by query or by position.
 
     Args:
         name: The argument, for messages.
         value: A dict or a Series of pandas `{query: ids}`, or a list or an array of lists.
         is_ordered: Whether the order of ids matters, so that sets are refused.
+        may_miss: Whether an entry that is missing in place of a list is an empty one.
 
     Raises:
         TypeError: if anything but lists is in it, such as a single string.
@@ -226,11 +229,11 @@ def ragged_lists(name: str, value: Any, is_ordered: bool = True) -> RaggedLists:
     lists: list[list[Any]] = []
     for row in rows:
         libraries.refuse_masked(name, row, "lists of the ids that exist")
-        ids: Any = row
+        ids: Any = () if may_miss and libraries.is_missing(row) else row
         if isinstance(row, Set) and not is_ordered:
             ids = sorted(row, key=repr)
-        elif hasattr(row, "to_list") or hasattr(row, "tolist"):
-            ids = libraries.hashable_ids(row)
+        elif hasattr(ids, "to_list") or hasattr(ids, "tolist"):
+            ids = libraries.hashable_ids(ids)
         if not isinstance(ids, (list, tuple)):
             query = len(lists) if query_ids is None else query_ids[len(lists)]
             order = " in rank order" if is_ordered else ""
@@ -281,6 +284,9 @@ def padded_ids(
     """
     if not (_is_ragged(retrieved_ids) or _is_ragged(relevant_ids)):
         return None
+    for name, ids in zip(names, (retrieved_ids, relevant_ids), strict=True):
+        if not isinstance(ids, Mapping) and not any(map(np.iterable, ids)):
+            libraries.refuse_missing(name, [*ids])  # a single list, of numbers
     is_relevant, ids_name = names[1] == "relevant_ids", " and ".join(names)
     ids_of_both = map(_without_negatives, (retrieved_ids, relevant_ids))
     arguments: list[Any] = [*ids_of_both, relevant_labels]
@@ -301,8 +307,11 @@ def padded_ids(
     order = _order_of_queries(names[0], retrieved, names[1], relevant)
     lists = [retrieved.lists, [relevant.lists[i] for i in order]]
     ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
-    if any(key is None or key != key for key in ids):
-        raise ValueError(f"{ids_name}: an id is missing; leave it out")
+    queries = retrieved.query_ids or range(len(order))
+    for name, side in zip(names, lists, strict=True):
+        for query, row in zip(queries, side, strict=True):
+            if {*map(type, row)} - {int, str}:
+                libraries.refuse_missing(f"{name} of query {query!r}", row)
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
             f"{ids_name}: a list stands where an id should; pass a list of lists for both, "

@@ -365,6 +365,7 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
             f"{name} has shape {triples.shape}; pass [triples, 3]: head, relation and tail"
         )
     if not np.issubdtype(triples.dtype, np.integer):
+        inputs.refuse_missing(name, triples)
         raise TypeError(f"{name}: got {triples.dtype} values; pass integers")
     limits = np.array([num_entities, inputs.MAX_INT32, num_entities])
     is_wrong = (triples < 0) | (triples >= limits)

@@ -94,10 +94,12 @@ class Vocabulary:
             known = self.numbers_by_id
             rows[slots] = [known.setdefault(listed[i], len(known)) for i in slots]
         if unknown:
+            index = next(i for i in slots if listed[i] is unknown[0])
+            place = f" at {index}" if inputs.is_missing(unknown[0]) else ""
             raise ValueError(
-                f"{name} holds {unknown[0]!r}, which is not in {self.name} ({len(unknown)} "
-                f"such entries); pass the ids of all rows there, or leave these out"
-                f"{', as unknown_items= says how' if has_padding else ''}"
+                f"{name} holds {unknown[0]!r}{place}, which is not in {self.name} "
+                f"({len(unknown)} such entries); pass the ids of all rows there, or "
+                f"leave these out{', as unknown_items= says how' if has_padding else ''}"
             )
         return rows
 
@@ -284,6 +286,8 @@ class Interactions:
         if is_array:  # a list names the user whose row is masked
             inputs.refuse_masked(name, raw, _FILLED)
             raw = np.asarray(raw)
+            if raw.dtype.kind == "f" and raw.ndim > 1 and item_ids.ids is None:
+                inputs.refuse_missing(name, raw)
         if item_ids.ids is None and _is_table_of_ids(raw):
             # As one array: a million rows by themselves would take 200 MB.
             raw_rows, ids = (), raw.ravel()
@@ -598,6 +602,7 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
             f"one, an array [{unit[1]}, 1], such as ids[:, None]"
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        inputs.refuse_missing(name, ids)
         kind = inputs.kind_of(ids if ids.ndim else row)
         cure = _CURE.format(unit[0])
         if ids.ndim == 1 and ids.dtype.kind in "UO":
@@ -667,6 +672,7 @@ def read_users(
         else interactions["relevant"].users_with_rows()
     )
     if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
+        inputs.refuse_missing("users", user_ids)
         raise TypeError(
             f"users: got {inputs.kind_of(user_ids)}; pass one axis of integers, rows "
             "of the model"
@@ -784,6 +790,7 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
     """Returns a column of integers as int64."""
     array = np.asarray(values.to_numpy())
     if array.dtype.kind not in "iu" and array.size:
+        inputs.refuse_missing(f"{name}: the column {column!r}", array)
         raise TypeError(
             f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
             f"integers, the rows of the model, or the ids of all rows as {column}_ids="
@@ -799,12 +806,13 @@ def _labels(name: str, values: Any) -> np.ndarray:
     """Returns labels as an array, of which none is missing or negative."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # scipy has none
+        inputs.refuse_missing(name, array)
         raise TypeError(
-            f"{name} holds {array.dtype}, or lacks a value; pass numbers, as float32 if "
-            "they have fewer bits"
+            f"{name} holds {array.dtype}; pass numbers, as float32 if they have fewer bits"
         )
     if not (array >= 0).all():
+        row = int(np.argmin(array >= 0))
         raise ValueError(
-            f"{name} holds {array[~(array >= 0)][0]}; pass values of at least 0"
+            f"{name} holds {array[row]} at {row}; pass values of at least 0"
         )
     return array

@@ -1,10 +1,11 @@
 """Frames of judgements and runs: names of columns, checks of values, lists as rows."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from jax_rank_metrics._ground import choices, messages, optional
+from jax_rank_metrics._ground import choices, inputs, messages, optional
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._runs.files import sources
 from jax_rank_metrics._values import remarks
@@ -72,7 +73,9 @@ def listed(names: Iterable[object]) -> str:
 def known_columns(
     names: Sequence[str], value: ValueColumn, may_be_lists: bool = True
 ) -> tuple[str, ...]:
-    """Returns the columns of query, document, number and perhaps subtopic among names.
+    """Returns the columns of query, document, number and perhaps a fourth among names.
+
+    That is the subtopic of judgements, and of a run with scores the rank beside them.
 
     They are those of this package where no program's are there. In a run without scores,
     the number is its rank. Documents in lists need no numbers, whose name may be plural.
@@ -118,6 +121,8 @@ def known_columns(
     subtopics = [name for name in _SUBTOPICS if name in names and value == "relevance"]
     if len(subtopics) > 1:
         raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
+    if value == "score" and not is_rank(triple[-1]):
+        return (*triple, *ranks[: len(triple) == 3])
     return (*triple, *subtopics)
 
 
@@ -143,8 +148,8 @@ def finite_numbers(texts: "pl.Series") -> "pl.Series":
 
 
 def standard_names(value: ValueColumn, count: int) -> tuple[str, ...]:
-    """Returns the names here of the first columns: query, document, number, subtopic."""
-    return (*IDS, value, SUBTOPIC)[:count]
+    """Returns the names here of the first columns that `known_columns` returns."""
+    return (*IDS, value, "rank" if value == "score" else SUBTOPIC)[:count]
 
 
 def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFrame":
@@ -168,21 +173,22 @@ def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
         ids = ids.cast(pl.String)
     if ids.is_empty() and ids.dtype != pl.String:  # of whichever dtype
         ids = pl.Series(ids.name, [], pl.Null)
+    missing = ids.is_null()
     if ids.dtype == pl.String:
-        missing = ids.is_null() | (ids == "")
-    elif ids.dtype.is_integer() or ids.dtype == pl.Null:
-        missing = ids.is_null()
-    else:
-        row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
-        fail(
-            row or 0,
-            f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
-        )
+        missing |= ids == ""
+    elif ids.dtype.is_float():  # as pandas makes of integers where one is missing
+        missing |= ids.is_nan()
     row = first_true(missing)
     if row is not None:
         fail(row, f"{ids.name} is missing")
     if ids.dtype == pl.String:
         return ids
+    if not (ids.dtype.is_integer() or ids.dtype == pl.Null):
+        row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
+        fail(
+            row or 0,
+            f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
+        )
     integers = ids.cast(pl.Int64, strict=False)
     row = first_true(integers.is_null())
     if row is not None:
@@ -294,10 +300,19 @@ def series(name: str, column: str, values: Any) -> "pl.Series":
             + ("strings" if column in IDS else "floats")
         ) from error
     except (TypeError, pl.exceptions.PolarsError) as error:
+        with contextlib.suppress(TypeError, pl.exceptions.PolarsError):
+            return pl.Series(column, [*map(_with_null, values)])
         raise ValueError(
-            f"{name}: {column} holds values of several kinds, or a missing one; pass "
-            "strings only, or numbers only"
+            f"{name}: {column} holds values of several kinds; pass strings only, or "
+            "numbers only"
         ) from error
+
+
+def _with_null(cell: Any) -> Any:
+    """Returns None, which polars knows, for a cell or those of a list that are missing."""
+    if isinstance(cell, list):
+        return [*map(_with_null, cell)]
+    return None if inputs.is_missing(cell) else cell
 
 
 # Tells the document of a chunk, by whose id a run may have it.
@@ -386,7 +401,11 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
             f"document: got {kind_of(document)}; pass a function or a dict that tells "
             "the document of a chunk"
         )
-    ids = series("document", "doc_id", [*map(document, chunks)])
+
+    def fail(row: int, reason: str) -> NoReturn:
+        raise ValueError(f"document of {chunks[row]!r}: {reason}")
+
+    ids = _ids(series("document", "doc_id", [*map(document, chunks)]), fail)
     pairs = pl.DataFrame([chunks.alias("chunk"), ids])
     run = run.rename({"doc_id": "chunk"}).join(
         pairs, "chunk", "left", maintain_order="left"

@@ -117,7 +117,7 @@ def _raw_frame(
                 f"with the columns query_id, doc_id and {value}, or jrm.read_{name} of the "
                 "file"
             )
-        queries, docs = inputs.ragged_lists(name, data, is_ordered=value == "score")
+        queries, docs = inputs.ragged_lists(name, data, value == "score", may_miss=True)
         columns = {"query_id": range(len(docs)) if queries is None else queries}
         pairs = []
         # Ids alone are told by their types, as there may be millions.
@@ -139,7 +139,7 @@ def _raw_frame(
             known = frames.known_columns(names, value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}; drop the others") from error
-        has_ranks = frames.is_rank(known[-1])
+        has_ranks = frames.is_rank(known[:3][-1])
         is_plain = name == "run" and known[0] not in names  # plain scores
         missing = [column for column in known[is_plain:] if column not in names]
         if missing:
@@ -155,10 +155,6 @@ def _raw_frame(
             column: data[source] if is_polars else _numeric(data[source])
             for column, source in present.items()
         }
-        ranks = [column for column in names if frames.is_rank(str(column))]
-        if value == "score" and ranks and not has_ranks:
-            values = _numeric(data[ranks[0]])
-            columns["rank"] = pl.Series(values, dtype=pl.Float64, strict=False)
     else:
         raise TypeError(
             f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "

@@ -234,7 +234,7 @@ def read(
         else:
             parsed = text.fields(source, data, _FORMS[format, value])
     if format in (*_TABLES, "json"):
-        *_, number = parsed.frame.columns
+        *_, number = parsed.frame.columns[:3]
         parsed.frame.columns = [*frames.standard_names(value, parsed.frame.width)]
         if value == "score" and (has_ranks or frames.is_rank(number)):
             parsed = text.ranks_as_scores(parsed, first_rank=0)
@@ -242,7 +242,7 @@ def read(
         raise _empty_error(source, value)
     if frames.is_listed(parsed.frame):
         rows = frames.rows_of_lists(parsed.frame, value, parsed.fail)
-        return parsed.frame if keeps_lists else rows, None
+        return parsed.frame.drop("rank", strict=False) if keeps_lists else rows, None
     if value not in parsed.frame.columns:
         cure = f"pass {argument('columns', '')} of query, document and {value}"
         parsed.fail(0, f"doc_id is no list; {cure}")

@@ -327,6 +327,7 @@ def by_group(
     }
     # Groups that have names meet by these, and are drawn in the order of `names`.
     order = list(next(iter(groups_of.values())))
+    inputs.refuse_missing("names", list([] if names is None else names))
     labels = order if names is None else list(map(str, names))
     is_named = any(map(reading.is_nested, runs.values()))
     order = labels if is_named else order

@@ -310,11 +310,9 @@ def with_nan(values: object) -> np.ndarray:
     """Returns an array in which what is missing among numbers is NaN."""
     array = np.asarray(values)
     if array.dtype == object:
-        cells = [np.nan if is_missing(cell) else cell for cell in array.ravel()]
         # A list of None alone holds no numbers, but a column of a frame may be empty.
         is_read = hasattr(values, "to_numpy") or not all(map(is_missing, array.ravel()))
-        if is_read and all(map(is_number, cells)):
-            return np.array(cells, np.float64).reshape(array.shape)
+        return inputs.with_nan(array) if is_read else array
     return array
 
 
@@ -358,12 +356,8 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             f"ids of {name} are {ids!r}; pass a sequence with one id for each list, such "
             "as integers or strings"
         ) from error
-    for index, key in enumerate(names):
-        if type(key) not in (int, str) and inputs.is_missing(key):
-            raise ValueError(
-                f"ids of {name}: that of list {index} is missing ({key}); pass an id, or "
-                "leave the list out"
-            )
+    if {*map(type, names)} - {int, str}:
+        inputs.refuse_missing(f"ids of {name}: one", names)
     if len(names) != count:
         raise ValueError(
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
