@@ -378,7 +378,7 @@ def test_distances_in_a_run(rng):
 
 
 def test_scores_that_rise_with_their_ranks(tmp_path):
-    """A run of TREC and frames say so; a rank that says nothing is left alone."""
+    """Frames and files say so; a rank that says nothing is left alone."""
     rows = [(f"q{i}", f"d{j}", j, 0.1 * j) for i in range(3) for j in range(9)]
     frame = pl.DataFrame(rows, ("qid", "docno", "rank", "score"), orient="row")
     qrels = {f"q{i}": {"d8": 1} for i in range(3)}
@@ -395,6 +395,10 @@ def test_scores_that_rise_with_their_ranks(tmp_path):
     judged.write_text("".join(f"q{i} 0 d8 1\n" for i in range(3)))
     with pytest.warns(UserWarning, match=f"a.run: {text}"):
         jrm.read_run(path)
+    for kind, write in (("csv", "csv"), ("parquet", "parquet"), ("jsonl", "ndjson")):
+        getattr(frame, f"write_{write}")(tmp_path / f"a.{kind}")
+        with pytest.warns(UserWarning, match=f"a.{kind}: {text}"):
+            assert jrm.read_run(tmp_path / f"a.{kind}").width == 3
     result = CliRunner().invoke(cli.app(), ["evaluate", str(judged), str(path)])
     assert f"a.run: {text}" in " ".join(result.stderr.split())
 

@@ -310,9 +310,11 @@ def with_nan(values: object) -> np.ndarray:
     """Returns an array in which what is missing among numbers is NaN."""
     array = np.asarray(values)
     if array.dtype == object:
+        cells = [np.nan if is_missing(cell) else cell for cell in array.ravel()]
         # A list of None alone holds no numbers, but a column of a frame may be empty.
         is_read = hasattr(values, "to_numpy") or not all(map(is_missing, array.ravel()))
-        return inputs.with_nan(array) if is_read else array
+        if is_read and all(map(is_number, cells)):
+            return np.array(cells, np.float64).reshape(array.shape)
     return array
 
 
