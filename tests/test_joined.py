@@ -227,7 +227,9 @@ def test_an_evaluation_has_values_states_and_ids(rng):
         np.testing.assert_array_equal(values.weights, lists[name].weights)
     assert evaluation.list_ids.tolist() == joined.query_ids.to_list()
     assert evaluation.num_queries == 6 and evaluation.retrieved_ids.shape == (6, 0)
-    assert evaluation.signature == joined.signature((*NAMES, "11pt_avg"), "skip")
+    texts = joined.signature((*NAMES, "11pt_avg"), "skip")
+    for name, text in evaluation.signature.items():
+        assert text == texts[name].replace("|def", "|weights:given|def")
     # Documents tie in some lists, of which this metric reads one order.
     (remark,) = evaluation.remarks
     assert "and 11pt_avg has no formula" in remark

@@ -238,7 +238,7 @@ ERRORS = {
         "run": lambda x: join(run=frame(x, "doc_id", query_id=USERS)),
     }),
 }  # fmt: skip
-PLACES = re.compile(r" (?:at|list|row|user|query) \(?2\b|, 2\)|'r'|user r\b")
+PLACES = re.compile(r" (?:at|list|row|user|query) \(?2\b|, 2\)|'r'|(?:user|at) r\b")
 
 
 DEAR = (

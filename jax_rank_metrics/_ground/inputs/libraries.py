@@ -215,7 +215,8 @@ def refuse_missing(
 ) -> None:
     """Raises if a cell of a list or an array is missing, with the first place."""
     is_table = isinstance(cells, np.ndarray) and cells.ndim != 1
-    of_cells = zip(itertools.count() if places is None else places, cells)
+    places = itertools.count() if places is None else places
+    of_cells = zip(places, cells, strict=False)
     for place, cell in np.ndenumerate(cells) if is_table else of_cells:
         if is_missing(cell):
             raise ValueError(f"{name} is {cell} at {place}; pass {cure}")

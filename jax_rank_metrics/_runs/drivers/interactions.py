@@ -602,7 +602,7 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
             f"one, an array [{unit[1]}, 1], such as ids[:, None]"
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        inputs.refuse_missing(name, ids)
+        inputs.refuse_missing(name, np.atleast_1d(ids))
         kind = inputs.kind_of(ids if ids.ndim else row)
         cure = _CURE.format(unit[0])
         if ids.ndim == 1 and ids.dtype.kind in "UO":
