@@ -40,6 +40,7 @@ from jax_rank_metrics._ground.inputs.arrays import (
 from jax_rank_metrics._ground.inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._ground.inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._ground.inputs.arrays import unsharded as unsharded
+from jax_rank_metrics._ground.inputs.arrays import with_nan as with_nan
 from jax_rank_metrics._ground.inputs.attribute_names import has_pairs as has_pairs
 from jax_rank_metrics._ground.inputs.attribute_names import (
     without_names as without_names,

@@ -78,7 +78,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
                 f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
                 "what it does not store is 0"
             )
-        floats = _with_nan(values)
+        floats = with_nan(values)
         if values.ndim and floats.dtype != object and np.isnan(floats).any():
             return floats
         if values.ndim:
@@ -96,7 +96,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     return values
 
 
-def _with_nan(values: np.ndarray) -> np.ndarray:
+def with_nan(values: np.ndarray) -> np.ndarray:
     """Returns objects that are numbers, or missing, as floats, and others as they are."""
     cells = [np.nan if libraries.is_missing(cell) else cell for cell in values.ravel()]
     if not all(isinstance(cell, numbers.Real) for cell in cells):

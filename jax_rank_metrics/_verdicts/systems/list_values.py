@@ -306,18 +306,6 @@ def is_missing(value: object) -> bool:
     return not is_number(value) and inputs.is_missing(value)
 
 
-def with_nan(values: object) -> np.ndarray:
-    """Returns an array in which what is missing among numbers is NaN."""
-    array = np.asarray(values)
-    if array.dtype == object:
-        cells = [np.nan if is_missing(cell) else cell for cell in array.ravel()]
-        # A list of None alone holds no numbers, but a column of a frame may be empty.
-        is_read = hasattr(values, "to_numpy") or not all(map(is_missing, array.ravel()))
-        if is_read and all(map(is_number, cells)):
-            return np.array(cells, np.float64).reshape(array.shape)
-    return array
-
-
 def is_number(value: object) -> bool:
     """Whether this is one number, of Python, NumPy or another array library."""
     if isinstance(value, numbers.Real | np.generic):

@@ -44,7 +44,6 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     is_missing,
     listing,
     weights_differ,
-    with_nan,
 )
 from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
 
@@ -260,7 +259,8 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     )
     inputs.refuse_masked(name, values, cure)
     try:
-        array = with_nan(values)
+        array = np.asarray(values)
+        array = inputs.with_nan(array) if array.dtype == object else array
         if not array.size and array.dtype == object:  # of an empty Series
             array = array.astype(np.float64)
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
