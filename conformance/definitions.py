@@ -64,10 +64,24 @@ OPTIONS: dict[str, dict[str, list[str]]] = {
     "auc": {"depth": ["returned", "pool"]} | (THRESHOLD | ITEMS | UNDEFINED_AS),
     "r_precision": THRESHOLD | ITEMS | UNDEFINED_AS,
     "bpref": {"denominator": ["least", "relevant"]}
-    | (THRESHOLD | _without("unjudged") | UNDEFINED_AS),
+    # It reads judged items alone, so that some choices have the same values.
+    | (
+        THRESHOLD
+        | _without(
+            "unjudged",
+            duplicates=["error", "first", "last"],
+            negative=["removed", "zero", "error"],
+        )
+        | UNDEFINED_AS
+    ),
     "alpha_ndcg": {"ideal": ["greedy", "best"]} | _without("negative") | UNDEFINED_AS,
     "rbo": {"depth": ["extrapolated", "seen"]}
-    | _without("unjudged", "negative", duplicates=["error", "removed"])
+    | _without(
+        "unjudged",
+        "negative",
+        ties=[*ITEMS["ties"], "shared"],
+        duplicates=["error", "removed"],
+    )
     | UNDEFINED_AS,
 }
 # The parameters of each metric, and what they are where a test does not say.
@@ -86,7 +100,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "rbo": {"p": 0.9},
 }
 # Choices that known bugs make, by option: the metrics that can make them.
-BINARY = ("ap", "rr", "recall", "precision", "hit_rate", "auc", "r_precision")
+WITH_REL = tuple(x for x, y in PARAMETERS.items() if "rel" in y)
 EVERY = tuple(OPTIONS)
 MISTAKES: dict[tuple[str, str], tuple[str, ...]] = {
     ("ties", "best"): EVERY,
@@ -98,11 +112,18 @@ MISTAKES: dict[tuple[str, str], tuple[str, ...]] = {
     ("ideal", "returned"): ("ndcg",),
     ("ideal", "uncut"): ("ndcg",),
     ("discount", "shifted"): ("ndcg", "dcg"),
+    ("discount", "log10"): ("dcg",),
+    ("ranks", "zero"): ("dcg", "ap", "rr", "err"),
+    ("ranks", "two"): ("ap", "rr", "err", "rbp"),
+    ("factor", "missing"): ("rbp",),
+    ("threshold", "above"): WITH_REL,
     ("negative", "counted"): ("ndcg", "dcg"),
     ("first", "highest"): ("rr",),
     ("denominator", "returned"): ("ap", "recall"),
     ("denominator", "fewest"): ("precision", "r_precision"),
     ("worth", "raw"): ("rbp",),
+    ("worth", "unscaled"): ("err",),
+    ("worth", "full"): ("err",),
     ("max_grade", "list"): ("err",),
     ("unjudged", "zero"): ("bpref",),
 }
@@ -115,11 +136,13 @@ class Prepared(NamedTuple):
         orders: Each a tuple of grades, None for what is worth nothing; all equally likely.
         pool: The grades of what was judged.
         reading: How the values of the orders become one: "mean", "least" or "largest".
+        tied: The grades of each tie group, where there are too many orders to walk.
     """
 
     orders: tuple[tuple[Any, ...], ...]
     pool: tuple[Any, ...]
     reading: str
+    tied: tuple[tuple[Any, ...], ...] = ()
 
 
 def number(score: float | str) -> float:
@@ -177,6 +200,16 @@ def arrangements(members: list[Any]) -> list[tuple[Any, ...]]:
     return list(walk(len(members)))
 
 
+def num_orders(groups: list[list[Any]]) -> int:
+    """Returns how many distinct orders tie groups have."""
+    product = 1
+    for members in groups:
+        product *= math.factorial(len(members))
+        for count in Counter(map(repr, members)).values():
+            product //= math.factorial(count)
+    return product
+
+
 def ordered(groups: list[list[Any]], ties: str) -> list[tuple[Any, ...]]:
     """Returns the orders of tie groups under a policy."""
     if ties == "input":
@@ -194,7 +227,7 @@ def ordered(groups: list[list[Any]], ties: str) -> list[tuple[Any, ...]]:
 
 
 READINGS = {"worst": "least", "best": "largest"}
-
+MAX_ORDERS = 5000  # of a list; more are not walked one by one
 
 _ITEM_OPTIONS = (*ITEMS, "order", "zeros")
 _PREPARED: dict[Any, Prepared | str] = {}
@@ -243,6 +276,10 @@ def _prepared(group: Mapping[str, Any], choices: Choices) -> Prepared | str:
     is_definite = choices["ties"] not in ("expected", "worst", "best")
     if not is_definite and not repeats:
         groups = [[worth.get(doc) for doc in docs] for docs in groups]
+        if num_orders(groups) > MAX_ORDERS:
+            reading = READINGS.get(choices["ties"], "mean")
+            tied = tuple(map(tuple, groups))
+            return Prepared((), tuple(judged.values()), reading, tied)
         orders = ordered(groups, choices["ties"])
     else:
         orders = [
@@ -253,6 +290,15 @@ def _prepared(group: Mapping[str, Any], choices: Choices) -> Prepared | str:
         ]
     reading = READINGS.get(choices["ties"], "mean")
     return Prepared(tuple(orders), tuple(judged.values()), reading)
+
+
+def shared_ranks(groups: list[list[str]]) -> list[tuple[str, int]]:
+    """Returns documents and their ranks, of which tied ones share the first."""
+    ranks, before = [], 0
+    for docs in groups:
+        ranks += [(doc, before + 1) for doc in docs]
+        before += len(docs)
+    return ranks
 
 
 def without_repeats(order: tuple[str, ...], duplicates: str) -> list[str | None]:
@@ -323,8 +369,8 @@ def discount(name: str, rank: int) -> Number:
         return Fraction(1, rank)
     if name == "jk2002":
         return Fraction(1) if rank <= 2 else over(Fraction(1), log2(rank))
-    if name == "ln":
-        return 1 / mp.log(rank + 1)
+    if name in ("ln", "log10"):
+        return 1 / mp.log(rank + 1, 10 if name == "log10" else mp.e)
     return over(Fraction(1), log2(rank + (2 if name == "shifted" else 1)))
 
 
@@ -350,9 +396,16 @@ def power_of_two(grade: Fraction) -> Number:
     return mpf(2) ** real(grade)
 
 
-def dcg(gains: Any, name: str) -> Number:
-    """Sums gains by discount."""
-    return total(times(x, discount(name, r)) for r, x in enumerate(gains, 1) if x)
+def dcg(gains: Any, name: str, first: int = 1) -> Any:
+    """Sums gains by discount; NULL where what gains has the rank 0."""
+    if not first and gains and gains[0]:
+        return NULL
+    return total(times(x, discount(name, r)) for r, x in enumerate(gains, first) if x)
+
+
+def first_rank(choices: Choices) -> int:
+    """Returns the rank of the first item, which a mistake changes."""
+    return {"zero": 0, "two": 2}.get(choices.get("ranks", ""), 1)
 
 
 # One order, one number. `at` holds parameters, `is_hit` says what is relevant.
@@ -385,15 +438,16 @@ ideal_dcg = cache(dcg)
 
 def _dcg(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     names = choices["gain"], choices["threshold"]
-    return dcg(
-        [gain_of(grade, *names) for grade in order][: at["k"]], choices["discount"]
-    )
+    gains = [gain_of(grade, *names) for grade in order]
+    return dcg(gains[: at["k"]], choices["discount"], first_rank(choices))
 
 
 def hit_fn(at: Any, choices: Choices) -> Callable[[Any], bool]:
     """Returns what tells whether a grade is relevant."""
     if choices["threshold"] == "above-zero":
         return lambda grade: grade is not None and grade > 0
+    if choices["threshold"] == "above":
+        return lambda grade: grade is not None and grade > at["rel"]
     return lambda grade: grade is not None and grade >= at["rel"]
 
 
@@ -417,7 +471,9 @@ def _share(a: Number | int, b: int) -> Fraction:
 @_binary
 def _ap(hits: Any, num_relevant: int, k: Any, choices: Choices) -> Any:
     found, terms = 0, Fraction(0)
-    for rank, hit in enumerate(hits[:k], 1):
+    for rank, hit in enumerate(hits[:k], first_rank(choices)):
+        if hit and not rank:
+            return NULL
         if hit:
             found += 1
             terms += Fraction(found, rank)
@@ -465,7 +521,10 @@ def _rr(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
         hits = [x is not None and x == highest and x > 0 for x in order]
     else:
         hits = [is_hit(x) for x in order]
-    ranks = [r for r, hit in enumerate(hits[: at["k"]], 1) if hit]
+    first = first_rank(choices)
+    ranks = [r for r, hit in enumerate(hits[: at["k"]], first) if hit]
+    if ranks and not ranks[0]:
+        return NULL
     return Fraction(1, ranks[0]) if ranks else Fraction(0)
 
 
@@ -478,11 +537,17 @@ def _err(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     if not any(x > 0 for x in pool):
         return UNDEFINED
     value, reaches = Fraction(0), Fraction(1)
-    for rank, grade in enumerate(order[: at["k"]], 1):
+    scale = {"exp2": power_of_two(highest), "full": power_of_two(highest) - 1}
+    scale["unscaled"] = Fraction(1)
+    for rank, grade in enumerate(order[: at["k"]], first_rank(choices)):
         grade = min(max(grade or Fraction(0), Fraction(0)), highest)
         stops = over(grade, highest)
-        if choices["worth"] == "exp2":
-            stops = over(power_of_two(grade) - 1, power_of_two(highest))
+        if choices["worth"] != "linear":
+            stops = over(power_of_two(grade) - 1, scale[choices["worth"]])
+        if not rank and stops:
+            return NULL
+        if not rank:
+            continue
         value = plus(value, over(times(reaches, stops), Fraction(rank)))
         reaches = times(reaches, 1 - stops)
     return value
@@ -501,9 +566,10 @@ def _rbp(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
 
     if not any(worth(x) > 0 for x in pool):
         return UNDEFINED
-    p = Fraction(str(at["p"]))
-    return (1 - p) * sum(
-        (p**r * worth(x) for r, x in enumerate(order[: at["k"]])), Fraction(0)
+    p, first = Fraction(str(at["p"])), first_rank(choices) - 1
+    factor = 1 if choices.get("factor") == "missing" else 1 - p
+    return factor * sum(
+        (p**r * worth(x) for r, x in enumerate(order[: at["k"]], first)), Fraction(0)
     )
 
 
@@ -601,6 +667,167 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Long lists of tied items have too many orders. There, a metric of hits is a function of
+# how many were found and of a sum of terms, one for each hit, and ranks are walked with all
+# orders at once. A sum of gains needs the mean gain of a rank alone.
+def walk(
+    groups: list[list[bool]], cutoff: int | None, term: Any, reading: str
+) -> dict[int, tuple[Any, Any]]:
+    """Walks through the ranks of tied items.
+
+    Args:
+        groups: Which items of each tie group are hits.
+        cutoff: The last rank, or None.
+        term: Of the number of hits up to a hit, and its rank.
+        reading: As `Prepared` has it.
+
+    Returns:
+        By number of hits: their probability, and the sum of the terms times it; or for the
+        other readings 1, and the least or the largest sum.
+    """
+    states: dict[int, tuple[Any, Any]] = {0: (mpf(1), mpf(0))}
+    rank = before = 0
+    pick = min if reading == "least" else max
+    for members in groups:
+        for num_drawn in range(len(members)):
+            rank += 1
+            if cutoff is not None and rank > cutoff:
+                return states
+            after: dict[int, tuple[Any, Any]] = {}
+            for found, (chance, terms) in states.items():
+                left = sum(members) - (found - before)
+                odds = mpf(left) / (len(members) - num_drawn)
+                for hit, share in ((1, odds), (0, 1 - odds)):
+                    if not share:
+                        continue
+                    gained = term(found + 1, rank) if hit else mpf(0)
+                    held = after.get(found + hit)
+                    if reading == "mean":
+                        new = chance * share, terms * share + chance * share * gained
+                        if held:
+                            new = held[0] + new[0], held[1] + new[1]
+                    else:
+                        new = mpf(1), terms + gained
+                        if held:
+                            new = mpf(1), pick(held[1], new[1])
+                    after[found + hit] = new
+            states = after
+        before += sum(members)
+    return states
+
+
+def walked(metric: str, prepared: Prepared, at: Any, choices: Choices) -> Any:
+    """Returns the value of a metric for a list of which there are too many orders."""
+    if {*choices} & {"ranks", "factor", "first"} or choices.get("worth") in (
+        *("raw", "unscaled", "full"),
+    ):
+        return NULL  # mistakes, which short lists show
+    if metric in ("ndcg", "dcg") or (metric == "rbp" and choices["worth"] != "binary"):
+        return _walked_gains(metric, prepared, at, choices)
+    return _walked_hits(metric, prepared, at, choices)
+
+
+def _walked_gains(metric: str, prepared: Prepared, at: Any, choices: Choices) -> Any:
+    k, p = at["k"], real(Fraction(str(at.get("p", 0))))
+
+    def gain(grade: Any) -> mpf:
+        if metric != "rbp":
+            return real(gain_of(grade, choices["gain"], choices["threshold"]))
+        grade = max(grade or Fraction(0), Fraction(0))
+        return real(min(grade / at["max_grade"], Fraction(1)))
+
+    gains: list[mpf] = []
+    for members in prepared.tied:
+        rising = sorted(map(gain, members))
+        if prepared.reading == "mean":
+            rising = [sum(rising, mpf(0)) / len(rising)] * len(rising)
+        gains += rising[:: -1 if prepared.reading == "largest" else 1]
+    if metric == "rbp":
+        if not any(map(gain, prepared.pool)):
+            return UNDEFINED
+        if any(x > at["max_grade"] for x in prepared.pool):
+            return NULL if choices["beyond"] == "clipped" else ERROR
+        return (1 - p) * sum((p**r * x for r, x in enumerate(gains[:k])), mpf(0))
+    value = dcg(gains[:k], choices["discount"])
+    if metric == "dcg":
+        return value
+    # An order of the same items has the ideal of all of them.
+    order = tuple(x for y in prepared.tied for x in sorted(y, key=gain, reverse=True))
+    share = _ndcg(order, prepared.pool, at, choices)
+    if isinstance(share, str):
+        return share
+    names = choices["gain"], choices["threshold"]
+    own = dcg([gain_of(x, *names) for x in order][:k], choices["discount"])
+    assert own != 0, "the first order gains nothing"
+    return value * real(share) / real(own)
+
+
+def _walked_hits(metric: str, prepared: Prepared, at: Any, choices: Choices) -> Any:
+    is_hit = bool if metric == "err" else hit_fn(at, choices)
+    pool, k, p = prepared.pool, at.get("k"), real(Fraction(str(at.get("p", 0))))
+    reads_all = metric != "bpref" or choices.get("unjudged") == "zero"
+    tied = [[x for x in y if reads_all or x is not None] for y in prepared.tied]
+    groups = [[is_hit(x) for x in members] for members in tied]
+    num_relevant, size = sum(map(is_hit, pool)), sum(map(len, groups))
+    num_hits = sum(map(sum, groups))
+    num_others, unjudged = size - num_hits, sum(x is None for y in tied for x in y)
+    if not num_relevant:
+        return UNDEFINED
+    depth = size if k is None else k
+    divisors = {"": num_relevant, "relevant": num_relevant, "k": depth}
+    divisors |= {"attainable": min(depth, num_relevant), "returned": num_hits}
+    divisors |= {"retrieved": min(depth, size), "fewest": min(depth, num_relevant)}
+    divisors["least"] = min(num_relevant, len(pool) - num_relevant + unjudged)
+    if metric == "r_precision":
+        k, divisors["fewest"] = num_relevant, min(num_relevant, size)
+    divisor = divisors.get(choices.get("denominator", ""))  # None is that of hits
+    hits_left = others_left = 0
+    if choices.get("depth") == "pool":
+        hits_left = num_relevant - num_hits
+        others_left = len(pool) - num_relevant - (num_others - unjudged)
+    pairs = (num_hits + hits_left) * (num_others + others_left)
+    stops = mpf(0)
+    if metric == "auc" and not pairs:
+        return UNDEFINED
+    if metric == "err":
+        ((grade,), highest) = {x for x in pool if x > 0}, Fraction(at["max_grade"])
+        assert grade <= highest and "max_grade" not in choices, "grades"
+        stops = real(grade / highest)
+        if choices["worth"] == "exp2":
+            stops = real(power_of_two(grade) - 1) / real(power_of_two(highest))
+    terms = {
+        "ap": lambda found, rank: mpf(found) / rank,
+        "rr": lambda found, rank: mpf(found == 1) / rank,
+        "rbp": lambda found, rank: (1 - p) * p ** (rank - 1),
+        "auc": lambda found, rank: mpf(num_others - (rank - found)),
+        "bpref": lambda found, rank: (
+            1 - mpf(min(rank - found, num_relevant)) / (divisor or 1)
+        ),
+        "err": lambda found, rank: stops * (1 - stops) ** (found - 1) / rank,
+    }
+
+    def value(found: int, chance: Any, terms: Any) -> Any:
+        if metric == "ap":
+            return terms / ((found if divisor is None else divisor) or 1)
+        if metric == "auc":
+            beyond = num_hits * others_left + mpf(hits_left * others_left) / 2
+            return (terms + chance * beyond) / pairs
+        if metric == "bpref":
+            return terms / num_relevant
+        if metric == "hit_rate":
+            return chance * (found > 0)
+        if metric in ("recall", "precision", "r_precision"):
+            return chance * found / (divisor or 1)
+        return terms
+
+    term = terms.get(metric, lambda found, rank: mpf(0))
+    states = walk(groups, k, term, prepared.reading)
+    values = [value(found, *state) for found, state in states.items()]
+    if prepared.reading == "mean":
+        return sum(values, mpf(0))
+    return (min if prepared.reading == "least" else max)(values)
+
+
 def rbo(first: Any, second: Any, p: Fraction, depth: str) -> Any:
     """Returns rank-biased overlap of two orders, equation 32 of Webber et al."""
     shorter, longer = sorted((first, second), key=len)
@@ -619,6 +846,30 @@ def rbo(first: Any, second: Any, p: Fraction, depth: str) -> Any:
     return (1 - p) / p * (seen + assumed) + beyond * p**n
 
 
+def rbo_of_ties(first: Any, second: Any, p: Fraction, depth: str) -> Any:
+    """Returns rank-biased overlap whose agreement counts all of the tied documents.
+
+    It is that of Webber et al., section 4.4: what ties with rank d is there from d on, and
+    the agreement is twice the overlap over the sizes of both. Lists of two lengths have no
+    ties here, since equation 32 says nothing of them.
+    """
+    n = len(first)
+    if not n or not len(second):
+        return UNDEFINED
+    has_ties = any(len({r for _, r in x}) < len(x) for x in (first, second))
+    if not has_ties:
+        return rbo([x for x, _ in first], [x for x, _ in second], p, depth)
+    assert n == len(second), "ties in lists of two lengths"
+    agreements = []
+    for d in range(1, n + 1):
+        tops = [{doc for doc, rank in x if rank <= d} for x in (first, second)]
+        common = len(tops[0] & tops[1])
+        agreements.append(Fraction(2 * common, sum(map(len, tops))))
+    seen = sum((x * p**d for d, x in enumerate(agreements, 1)), Fraction(0))
+    beyond = agreements[-1] * p**n if depth == "extrapolated" else 0
+    return (1 - p) / p * seen + beyond
+
+
 def _rbo_values(group: Mapping[str, Any], at: Any, choices: Choices) -> Any:
     sides = []
     for name in ("run", "other"):
@@ -628,6 +879,13 @@ def _rbo_values(group: Mapping[str, Any], at: Any, choices: Choices) -> Any:
         groups = tie_groups(run, choices)
         if isinstance(groups, str):
             return groups
+        if choices["ties"] == "shared":
+            seen: set[str] = set()
+            for docs in groups:
+                docs[:] = [x for x in dict.fromkeys(docs) if x not in seen]
+                seen.update(docs)
+            sides.append([shared_ranks(groups)])
+            continue
         sides.append(
             [
                 without_repeats(x, choices["duplicates"])
@@ -636,6 +894,8 @@ def _rbo_values(group: Mapping[str, Any], at: Any, choices: Choices) -> Any:
         )
     p = Fraction(str(at["p"]))
     pairs = itertools.product(*sides)
+    if choices["ties"] == "shared":
+        return [rbo_of_ties(*next(pairs), p, choices["depth"])]
     return [rbo(first, second, p, choices["depth"]) for first, second in pairs]
 
 
@@ -672,10 +932,14 @@ def _value_of(
         prepared = prepare(group, choices)
         if isinstance(prepared, str):
             return prepared
+        if not prepared.orders:
+            return walked(metric, prepared, at, choices)
         formula, reading = FORMULAS[metric], prepared.reading
         values = [formula(x, prepared.pool, at, choices) for x in prepared.orders]
     if isinstance(values, str):
         return values
+    if NULL in values:
+        return NULL
     if isinstance(values[0], str):
         assert {*values} == {values[0]}, "a word for some orders alone"
         return values[0]

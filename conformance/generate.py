@@ -6,6 +6,7 @@ Needs mpmath. It fails if two different values of a test are closer than ten tol
 if a choice of all options has not exactly one value.
 """
 
+import hashlib
 import itertools
 import json
 import random
@@ -18,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import definitions
+import meanings
 from definitions import ERROR, NULL, OPTIONS, PARAMETERS, UNDEFINED, Number, real
 from groups import GROUPS
-from meanings import MEANINGS, TITLES
+from meanings import MEANINGS
 from mpmath import mpf, nstr
 
 SPACING = mpf("1e-5")
@@ -32,6 +34,13 @@ POOLED = ("recall", "precision")
 SHOWN_WITH = {
     ("order", "ascending"): {"basic", "unsorted"},
     ("discount", "shifted"): {"discount"},
+    ("discount", "log10"): {"discount"},
+    ("ranks", "zero"): {"discount", "cascade"},
+    ("ranks", "two"): {"discount", "cascade"},
+    ("factor", "missing"): {"persistence"},
+    ("threshold", "above"): {"threshold"},
+    ("worth", "unscaled"): {"cascade"},
+    ("worth", "full"): {"cascade"},
     ("ideal", "uncut"): {"cutoff", "graded"},
     ("denominator", "fewest"): {"denominator", "basic", "pool"},
     ("ties", "best"): {"ties", "constant", "close scores", "signed zero"},
@@ -242,7 +251,7 @@ def entry(box: Any, value: Any, order: list[str]) -> dict[str, Any]:
     # A short decimal says itself which fraction it is.
     if isinstance(value, Fraction) and len(repr(result["value"])) > 8:
         exact = f"{value.numerator}/{value.denominator}"
-        result |= {"exact": exact} if len(exact) < 20 else {}
+        result |= {"exact": exact} if len(exact) < 12 else {}
     return result
 
 
@@ -307,17 +316,19 @@ def mistakes_of(
         for box, i in boxes((("gain", tuple(gains)),), tuple(table)):
             if i >= num_right:
                 line = entry(box, values.numbers[i], ["gain"])
+                line.pop("exact", None)
                 yield {"when": {option: [choice]} | line.pop("when"), **line}
 
 
-def header(name: str, groups: list[Any]) -> dict[str, Any]:
-    """Returns what a reader needs to know about options and metrics of a file."""
+def header(name: str, groups: list[Any], text: str) -> dict[str, Any]:
+    """Returns what a reader needs to know about a file, whose groups have a text."""
     is_mean = name == "means"
     metrics = sorted({test["metric"] for group in groups for test in group["tests"]})
     of_metrics = {
         metric: {
             "parameters": PARAMETERS[metric],
             "options": options_of(metric, is_mean),
+            "undefined": meanings.UNDEFINED[metric],
         }
         for metric in metrics
     }
@@ -352,7 +363,10 @@ def header(name: str, groups: list[Any]) -> dict[str, Any]:
     return {
         "schema": "vectors-v1.schema.json",
         "format": 1,
-        "title": TITLES[name],
+        "title": meanings.TITLES[name],
+        **meanings.ABOUT,
+        "tests": sum(len(group["tests"]) for group in groups),
+        "sha256": hashlib.sha256(text.encode("ascii")).hexdigest(),
         "tolerance": 1e-6,
         "options": {option: choices for option, choices in used.items() if choices},
         "metrics": of_metrics,
@@ -370,19 +384,20 @@ def written(name: str) -> str:
     for group in GROUPS[name]:
         tests = [test_of(group, text, name == "means") for text in group["tests"]]
         groups.append(group | {"tests": tests})
+    parts = []
+    for group in groups:
+        tests = ",\n  ".join(map(dumped, group["tests"]))
+        data = dumped({x: y for x, y in group.items() if x != "tests"})
+        parts.append(f'{data[:-1]},"tests":[\n  {tests}]}}')
+    text_of_groups = "\n".join(['"groups": [', ",\n".join(parts), "]", "}", ""])
     lines = ["{"]
-    for key, value in header(name, groups).items():
+    for key, value in header(name, groups, text_of_groups).items():
         if key not in ("options", "metrics"):
             lines.append(f'"{key}": {dumped(value)},')
             continue
         parts = [f'"{x}": {dumped(y)}' for x, y in value.items()]
         lines += [f'"{key}": {{', ",\n".join(parts), "},"]
-    parts = []
-    for group in groups:
-        tests = ",\n  ".join(dumped(test) for test in group.pop("tests"))
-        parts.append(f'{dumped(group)[:-1]},"tests":[\n  {tests}]}}')
-    lines += ['"groups": [', ",\n".join(parts), "]", "}"]
-    text = "\n".join(lines) + "\n"
+    text = "\n".join([*lines, text_of_groups])
     names = [
         test["id"] for group in json.loads(text)["groups"] for test in group["tests"]
     ]

@@ -4,6 +4,7 @@ Scores are written as they stand in the files; those that JSON cannot say are st
 values of a test may come closer than 1e-5, or `generate.py` fails.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 Group = dict[str, Any]
@@ -384,6 +385,30 @@ group(
     qrels=graded("a:3 b:1 c:2"),
     run=[["b", 4], ["a", 3], ["a", 2], ["c", 1]],
 )
+group(
+    "repeated-rising",
+    "duplicates",
+    "The same document, with a higher score in the end.",
+    "ndcg dcg ap rr recall@1 precision@1 hit_rate@1 r_precision rbp",
+    qrels=graded("a:1 b:0 c:1"),
+    run=[["a", 0.4], ["b", 0.7], ["c", 0.5], ["a", 0.9]],
+)
+group(
+    "repeated-falling",
+    "duplicates",
+    "The same document, with the lowest score in the end.",
+    "dcg ap@4 hit_rate@1 precision@1 r_precision rbp err auc bpref",
+    qrels=graded("a:1 b:0 c:0 d:1"),
+    run=[["a", 0.9], ["b", 0.7], ["c", 0.5], ["d", 0.2], ["a", 0.1]],
+)
+group(
+    "repeated-apart",
+    "duplicates",
+    "One document thrice, the second time with the highest score.",
+    "ap rr recall@2",
+    qrels=graded("a:1 b:0 c:1"),
+    run=[["a", 0.6], ["b", 0.5], ["a", 0.9], ["c", 0.7], ["a", 0.3]],
+)
 
 group(
     "leading-zeros",
@@ -424,6 +449,38 @@ group(
     "rr recall@1",
     qrels={"#a": 1, "a-b_c": 0, "q:1": 0},
     run=[["a-b_c", 3], ["#a", 2], ["q:1", 1]],
+)
+group(
+    "id-case-alike",
+    "ids",
+    "Three ids that differ by case.",
+    "ap rr recall@1 precision@2 auc",
+    qrels={"Doc": 1, "doc": 0, "DOC": 0},
+    run=[["doc", 3], ["DOC", 2], ["Doc", 1]],
+)
+group(
+    "id-normal-forms",
+    "ids",
+    "A letter with an accent, as one character and as two: NFC and NFD.",
+    "ap rr recall@1 auc",
+    qrels={"caf\u00e9": 1, "cafe\u0301": 0},
+    run=[["cafe\u0301", 2], ["caf\u00e9", 1]],
+)
+group(
+    "id-compatibility",
+    "ids",
+    "A ligature and its two letters, which NFKC makes one.",
+    "ap rr recall@1 auc",
+    qrels={"\ufb01": 1, "fi": 0},
+    run=[["fi", 2], ["\ufb01", 1]],
+)
+group(
+    "id-blanks",
+    "ids",
+    "Ids with colons, slashes and blanks.",
+    "ndcg ap rr recall@2 precision@3 auc",
+    qrels={"a:b": 0, "a/b": 1, "a b": 0, "ab": 0, " ab": 0, "ab ": 1},
+    run=[["ab", 6], [" ab", 5], ["ab ", 4], ["a:b", 3], ["a b", 2], ["a/b", 1]],
 )
 
 group(
@@ -532,6 +589,14 @@ group(
     CLOSE,
     qrels=graded("a:1 b:0"),
     run=[["b", 1], ["a", 1.00000003]],
+)
+group(
+    "nearer-second",
+    "close scores",
+    "The same scores, of which the second is relevant.",
+    "bpref err r_precision rbp dcg@1",
+    qrels=graded("a:0 b:1 c:0"),
+    run=[["b", 1], ["c", 0.5], ["a", 1.00000003]],
 )
 group(
     "nearest",
@@ -644,7 +709,7 @@ simple(
     "The first document has the grade -1.",
     "a:-1 b:1 c:0",
     "a b c",
-    "ndcg dcg ap rr recall@1 precision@2 hit_rate@1 bpref auc rbp",
+    "ndcg dcg ap rr recall@1 precision@2 hit_rate@1 bpref auc rbp r_precision",
 )
 simple(
     "negative-between",
@@ -837,6 +902,78 @@ group(
     run=[[x, 40 - i + (i % 13 == 5)] for i, x in enumerate(LETTERS[:40])],
 )
 
+
+def tied(
+    size: int, step: int, levels: tuple[int, ...], hits: int
+) -> tuple[dict[str, int], list[list[Any]]]:
+    """Returns grades and a run of documents of which most tie, with shuffled ids.
+
+    Args:
+        size: The number of documents, one less than a prime.
+        step: How far the ids of neighbours are apart.
+        levels: The places from which on the score is one higher; beyond the last, no two
+            scores are equal.
+        hits: Every which document is relevant, of the grades 1 to 3.
+    """
+    qrels, run = {}, []
+    for i in range(1, size + 1):
+        doc, place = str(i * step % (size + 1)), i * i * step % (size + 1)
+        level = sum(place >= x for x in levels)
+        run.append([doc, place if level == len(levels) else level])
+        qrels[doc] = i // hits % 3 + 1 if i * 5 % hits == 2 else 0
+    return qrels, run
+
+
+QRELS, RUN = tied(60, 5, (32, 46, 56), 7)
+group(
+    "tied-sixty",
+    "long, ties",
+    "Sixty documents, most of which tie.",
+    "ndcg@10 dcg ap rr recall@20 precision@10 hit_rate@2 r_precision auc bpref rbp(p=0.95) err(max_grade=1)@20",
+    qrels={doc: int(grade > 0) for doc, grade in QRELS.items()},
+    run=RUN,
+)
+group(
+    "tied-sixty-grades",
+    "long, ties, graded",
+    "The same with grades.",
+    "ndcg rbp(p=0.9,max_grade=3)",
+    qrels=QRELS,
+    run=RUN,
+)
+QRELS, RUN = tied(250, 90, (120, 190, 230), 16)
+group(
+    "tied-many",
+    "long, ties",
+    "Two hundred and fifty documents, most of which tie.",
+    "ndcg ap rr recall@100 precision@50 r_precision auc bpref",
+    qrels={doc: int(grade > 0) for doc, grade in QRELS.items()},
+    run=RUN,
+)
+
+
+def deep(size: int, prime: int, ranks: Sequence[int]) -> dict[str, Any]:
+    """Returns a long list with shuffled ids, of which few ranks are relevant."""
+    docs = [str(i * 31 % prime) for i in range(1, size + 1)]
+    qrels = {doc: int(i in ranks) for i, doc in enumerate(docs, 1)}
+    return {"qrels": qrels, "run": ranked(" ".join(docs))}
+
+
+group(
+    "deep-150",
+    "long, deep",
+    "Nothing up to rank 100 is relevant.",
+    "ndcg dcg ap rr recall recall@130 precision@130 hit_rate@130 auc bpref rbp(p=0.98) err",
+    **deep(150, 151, (104, 121, 149)),
+)
+group(
+    "deep-1100",
+    "long, deep",
+    "Nothing up to rank 1000 is relevant.",
+    "ndcg ap rr recall@1050 precision@1050 hit_rate@1050 auc bpref rbp(p=0.999)",
+    **deep(1100, 1103, range(1003, 1100, 3)),
+)
+
 # Subtopics.
 ALPHA = "alpha_ndcg@3 alpha_ndcg alpha_ndcg(alpha=0.25)@2"
 
@@ -911,6 +1048,30 @@ group(
     "alpha_ndcg@2",
     subtopics=topics("a:st b:u c:s"),
     run=ranked("x c a b"),
+)
+group(
+    "topics-shuffled",
+    "subtopics, ties",
+    "Tied documents in no order of their ids.",
+    "alpha_ndcg@2",
+    subtopics=topics("a:s b:stu c:t d:tv"),
+    run=[["c", 1], ["a", 1], ["d", 1], ["b", 1]],
+)
+group(
+    "topics-repeated-later",
+    "subtopics, duplicates",
+    "A document twice, with the lowest score in the end.",
+    "alpha_ndcg@2",
+    subtopics=topics("a:st b:s c:u"),
+    run=[["a", 4], ["b", 3], ["c", 2], ["a", 1]],
+)
+group(
+    "topics-close",
+    "subtopics, close scores",
+    "Scores that tie in float32.",
+    "alpha_ndcg@1",
+    subtopics=topics("a:st b:u"),
+    run=[["b", 1], ["a", 1.00000003]],
 )
 
 # Two rankings.
@@ -996,6 +1157,39 @@ group(
     other=ranked("c a b"),
 )
 
+group(
+    "overlap-shuffled",
+    "overlap, ties",
+    "Tied documents in no order of their ids.",
+    "rbo",
+    run=[["b", 1], ["d", 1], ["a", 1], ["c", 1]],
+    other=ranked("c a b d"),
+)
+group(
+    "overlap-tied-lists",
+    "overlap, ties",
+    "All of one ranking ties, and half of the other.",
+    "rbo",
+    run=[["c", 1], ["a", 1], ["d", 1], ["b", 1]],
+    other=[["b", 2], ["e", 2], ["a", 1], ["d", 0]],
+)
+group(
+    "overlap-tied-end",
+    "overlap, ties",
+    "The last documents of both tie.",
+    "rbo",
+    run=[["a", 3], ["b", 2], ["d", 1], ["c", 1]],
+    other=[["b", 3], ["e", 1], ["a", 1], ["c", 1]],
+)
+group(
+    "overlap-close",
+    "overlap, close scores",
+    "Scores that tie in float32.",
+    "rbo",
+    run=[["b", 1], ["a", 1.00000003], ["c", 0.5]],
+    other=ranked("a c b"),
+)
+
 
 # Scores that JSON cannot say.
 def special(
@@ -1047,6 +1241,38 @@ special(
     [["b", 1], ["a", "NaN"], ["c", 2]],
 )
 special(
+    "nan-first-id",
+    "NaN",
+    "The first id has the score NaN.",
+    "dcg ap r_precision",
+    "a:1 b:0 c:1 d:0 e:0",
+    [["c", 3], ["e", 4], ["a", "NaN"], ["d", 2], ["b", 1]],
+)
+special(
+    "nan-middle-id",
+    "NaN",
+    "An id in the middle has the score NaN.",
+    "ap rr recall@3 auc",
+    "a:0 b:0 c:1 d:0 e:1",
+    [["e", 3], ["b", 4], ["c", "NaN"], ["d", 2], ["a", 1]],
+)
+special(
+    "nan-last-id",
+    "NaN",
+    "The last id has the score NaN.",
+    "ndcg ap rr precision@2 hit_rate@1",
+    "a:0 b:1 c:0 d:0 e:1",
+    [["b", 3], ["a", 4], ["e", "NaN"], ["d", 2], ["c", 1]],
+)
+special(
+    "nan-three-ids",
+    "NaN, ties",
+    "The first, a middle and the last id have the score NaN.",
+    "rr recall@2 r_precision",
+    "a:0 b:1 c:1 d:0 e:0",
+    [["c", "NaN"], ["d", 2], ["a", "NaN"], ["b", 1], ["e", "NaN"]],
+)
+special(
     "minus-infinity",
     "infinite scores",
     "Two of three scores are -inf.",
@@ -1061,6 +1287,14 @@ special(
     "ndcg ap rr precision@3 auc bpref",
     "a:1 b:0 c:1",
     [["b", 1], ["a", 0], ["c", "-Infinity"]],
+)
+special(
+    "minus-infinity-alone",
+    "infinite scores, pool",
+    "The only relevant document that was returned has -inf.",
+    "dcg rr recall hit_rate r_precision rbp err",
+    "a:1 b:0 z:1",
+    [["b", 1], ["a", "-Infinity"]],
 )
 special(
     "infinity",
@@ -1093,6 +1327,42 @@ special(
     "ap rr bpref",
     "a:1 b:0 c:0 d:1",
     [["c", 1], ["b", "-0"], ["a", 0], ["d", -1]],
+)
+group(
+    "topics-nan",
+    "subtopics, NaN",
+    "A document has the score NaN.",
+    "alpha_ndcg@2",
+    file="scores",
+    subtopics=topics("a:st b:s c:u"),
+    run=[["b", 2], ["a", "NaN"], ["c", 1]],
+)
+group(
+    "topics-infinite",
+    "subtopics, infinite scores",
+    "A document has the score -inf.",
+    "alpha_ndcg",
+    file="scores",
+    subtopics=topics("a:s b:tu"),
+    run=[["b", "-Infinity"], ["a", 1]],
+)
+group(
+    "overlap-nan",
+    "overlap, NaN",
+    "A document has the score NaN.",
+    "rbo",
+    file="scores",
+    run=[["b", 2], ["a", "NaN"], ["c", 1]],
+    other=ranked("a b c"),
+)
+group(
+    "overlap-infinite",
+    "overlap, infinite scores",
+    "A document has the score -inf.",
+    "rbo",
+    file="scores",
+    run=[["b", 2], ["a", 1], ["c", "-Infinity"]],
+    other=ranked("c a b"),
 )
 
 
@@ -1182,4 +1452,16 @@ means(
     ("a:3 b:0 c:1", "c a b"),
     ("d:2 e:1", "e d"),
     ("f:1 g:0 h:0", "g f h"),
+)
+means(
+    "all-lack",
+    "queries, empty list",
+    "Two of six queries are missing from the run, one was not judged, one is empty.",
+    "ndcg@1 dcg@1 hit_rate@1 r_precision auc bpref rbp err",
+    ("a:1 b:0", "b a"),
+    ("c:0 d:1", "d c"),
+    ("e:1 f:0", None),
+    ("g:1 h:0", None),
+    (None, "i j"),
+    ("k:1 l:0", ""),
 )

@@ -295,6 +295,19 @@ def topics_of(rows):
     return column
 
 
+# Choices that no value tells from another one, which stands for both.
+SAME = {
+    ("bpref", "negative", "unjudged"): "removed",
+    ("bpref", "duplicates", "removed"): "first",
+}
+
+
+def known(metric, choices):
+    """Returns the choices of the options that a metric has, in its words."""
+    options = METRICS[metric]["options"]
+    return {x: SAME.get((metric, x, y), y) for x, y in choices.items() if x in options}
+
+
 UNDEFINED = {"zero": 0.0, "one": 1.0, "skip": None}
 
 
@@ -327,7 +340,7 @@ def failures(rows, lists, cutoffs, is_sayable=lambda test, ask, row: True):
                     answer = None if answer is None or math.isnan(answer) else answer
                     options = METRICS[test["metric"]]["options"]
                     mine = {option: x[0] for option, x in options.items()}
-                    mine |= {x: y for x, y in row.choices.items() if x in mine}
+                    mine |= known(test["metric"], row.choices)
                     mine |= {**dict(ask.own)} | (
                         {"undefined": undefined} if "undefined" in mine else {}
                     )

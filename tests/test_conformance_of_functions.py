@@ -309,10 +309,7 @@ def test_the_definition_of_a_right_function(metric):
     """The answers tell the order of ties, and what is refused is no value."""
     result = jrm.testing.conformance(written(metric), metric, form="documents")
     assert result.ok, result
-    refused = (
-        {} if metric == "bpref" else {"duplicates": "error"}
-    )  # no test repeats an id
-    assert result.differences == {"ties": "id-desc"} | refused
+    assert result.differences == {"ties": "id-desc", "duplicates": "error"}
 
 
 # Public wrong implementations, as small functions. Documents stand in the order of trec_eval.
@@ -546,7 +543,7 @@ def test_what_is_shown():
     assert "Not told by the answers: " in str(result)
     assert "duplicates" in result.undecided and "gain" not in result.undecided
     shown = [x for x in lines if " and not " in x]
-    assert f"  {result.failures[0]}" == shown[0] and len(shown) >= num_failures
+    assert f"  {result.failures[0]}" == shown[0]
     constant = jrm.testing.conformance(lambda qrels, run: 0.5, "rr", form="documents")
     assert "\n  …\n" in str(constant)
     assert str(constant).count(" and not ") < len(constant.failures)
