@@ -213,9 +213,39 @@ def test_checkers(checker, tmp_path):
     lines = wrong.stdout.splitlines()
     assert lines[0].startswith("short-list/ndcg@5 is 1") and "returned" in lines[0]
     assert len(lines) == 2 and "1 wrong" in lines[1]
-    assert run_checker(*checker, *paths, "ties=unknown").returncode == 1
-    for line in (FOLDER / checker[1].name).read_text().splitlines()[25:]:
-        pytest.fail(f"more than 25 lines: {line}")
+    for line in (FOLDER / checker[1].name).read_text().splitlines()[45:]:
+        pytest.fail(f"more than 45 lines: {line}")
+
+
+# By test, all of which have the value 1: answers that are none, or beyond its tolerance.
+WRONG_ANSWERS = {
+    "first/ndcg": math.inf,
+    "first/ap": -math.inf,
+    "first/rr": math.nan,
+    "first/auc": "1",
+    "perfect/ndcg": True,
+    "perfect/ap": 3e9,
+    "perfect/rr": 1 + 2e-6,
+}
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda command: command[1].name)
+def test_checkers_refuse(checker, tmp_path):
+    path = tmp_path / "answers.json"
+
+    def run(answers, *choices):
+        path.write_text(json.dumps(answers))
+        return run_checker(*checker, FOLDER / "v1/lists.json", path, *choices)
+
+    assert "7 answers, 7 wrong" in run(WRONG_ANSWERS).stdout
+    right = run(dict.fromkeys(WRONG_ANSWERS, 1 + 9e-7), "ties=input")
+    assert right.returncode == 0 and "7 answers, 0 wrong" in right.stdout
+    assert run({}).returncode == 1
+    unknown = ["ties=unknown", "tie=input", "ties", "ties=best", "ideal=returned"]
+    result = run({"first/ndgc": 1.0}, *unknown)
+    assert result.returncode == 1
+    for name in ("first/ndgc", *unknown):
+        assert name in result.stderr
 
 
 def rank_lists(rows, ties):
