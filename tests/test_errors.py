@@ -18,14 +18,56 @@ ROWS = {
     for table in errors.TABLES
     for name, row in table.CASES.items()
 }
-LATE = {**errors.drivers.LATE, **errors.states.LATE, **errors.statistics.LATE}
+LATE = {
+    f"{table.__name__}: {name}": row
+    for table in errors.TABLES
+    for name, row in getattr(table, "LATE", {}).items()
+}
+ALL = ROWS | LATE
+DEAR = ("errors.labelled", "errors.drivers")  # their advice runs programs of drivers
+WHOLE = {"labelled"}
+# Advice that no test can follow, and the reason.
+NOT_RUN = {}
+
+
+# Words by which messages say what to do.
+ADVICE = re.compile(
+    r"\b(pass|leave|call|rank|return|use|drop|rename|join|open|put|say|read|name|make|keep"
+    r"|give|write|ask|did you mean|decompress|compare|bring|set|stack|install)\b"
+)
 
 
 def check(error, text, call):
-    """Checks that a call raises an error, whose text may leave words out by ".*"."""
+    """Checks that a call raises an error, whose text may leave words out by ".*".
+
+    Returns the whole text.
+    """
     pattern = re.escape(text).replace(r"\.\*", ".*")
-    with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
+    with pytest.raises(error, match=re.compile(pattern, re.DOTALL)) as raised:
         call()
+    return str(raised.value)
+
+
+def check_advice(name, message):
+    """Checks that what a message advises is run, unless nothing here can run it."""
+    module = name.partition(":")[0].rpartition(".")[2]
+    if module in WHOLE and ADVICE.search(message):
+        assert (len(ALL[name]) == 4) != (name in NOT_RUN), message
+
+
+def advices():
+    """Returns the names of the rows that follow an advice, of which many would compile."""
+    return [
+        pytest.param(name, marks=[pytest.mark.long] * name.startswith(DEAR))
+        for name, row in ALL.items()
+        if len(row) == 4
+    ]
+
+
+def follow(call):
+    """Follows an advice; a call that returns a comparison says what it gives."""
+    result = call()
+    assert result is not False and result is not np.False_
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +80,21 @@ def evaluations():
 @pytest.mark.parametrize("name", ROWS)
 def test_bad_calls(name, evaluations, compilations):
     """Each call has one wrong argument, which is seen before a metric is compiled."""
-    check(*ROWS[name])
+    message = check(*ROWS[name][:3])
     assert len(compilations) <= 4  # those that convert arguments
+    check_advice(name, message)
 
 
 @pytest.mark.parametrize("name", LATE)
 def test_bad_calls_that_raise_late(name):
     """What is wrong here is seen after something was compiled."""
-    check(*LATE[name])
+    check_advice(name, check(*LATE[name][:3]))
+
+
+@pytest.mark.parametrize("name", advices())
+def test_advice_can_be_followed(name, evaluations):
+    """No message leads to another error."""
+    follow(ALL[name][3])
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="they fit")

@@ -2,6 +2,8 @@
 
 A row is the type of an error, its message, in which `.*` stands for any text, and the call
 that raises it. It compiles no more than what converts an argument, but for rows in `LATE`.
+Where the message says what to do, the row ends with a call that does so, and must not raise;
+if it returns a comparison, that must hold.
 """
 
 import importlib

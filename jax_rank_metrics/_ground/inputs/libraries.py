@@ -265,7 +265,8 @@ def same_index(
                 if not _are_same(index, of_owner):
                     raise ValueError(
                         f"{name} has another index than {owner}, and both are read by "
-                        f"position; bring them into one order, or pass {name}.to_numpy()"
+                        "position; bring them into one order, or call .to_numpy() on "
+                        f"{name}"
                     )
 
 
@@ -298,7 +299,7 @@ def refuse_ids(name: str, columns: Sequence[Any]) -> None:
         if len(columns) > 1 and _is_named_by(_LISTS, key):
             raise ValueError(
                 f"{name} has a column of ids, {key!r}, which would be read as numbers; "
-                "leave it out, or make it the index"
+                "leave it out, or make it the index of a pandas frame"
             )
 
 
@@ -475,7 +476,7 @@ def _parts(
             return labels, as_array(columns[columns.columns[0]])
         return labels, np.asarray(columns)
     if isinstance(value, Mapping):
-        refuse_masked(name, list(value.values()))
+        refuse_masked(name, list(value.values()), "a number in place of what is masked")
         try:
             return list(value), as_array(list(value.values()))
         except ValueError as error:

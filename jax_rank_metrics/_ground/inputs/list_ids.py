@@ -223,7 +223,7 @@ def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packi
     """
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
-    refuse_masked(name, values, f"{name}.filled(…), or {name}.compressed()")
+    refuse_masked(name, values, f"{name}.filled(…), with an id for what is masked")
     ids, listed = keys_of(values), isinstance(values, (list, tuple))
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; pass ids along one axis")

@@ -75,7 +75,7 @@ class Vocabulary:
         Raises:
             ValueError: if an id is none of these.
         """
-        inputs.refuse_masked(name, values)
+        inputs.refuse_masked(name, values, f"{name}.compressed(), the ids that exist")
         listed = inputs.lookup_keys(values)
         try:
             rows = [self.numbers_by_id.get(key, -1) for key in listed]

@@ -245,9 +245,7 @@ def _refuse_missing(record: Record, lists: ListValues) -> None:
 
 @messages.short_errors()
 def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
-    if is_by_list(values):
-        # Its keys came along as ids.
-        inputs.refuse_masked(name, list(values.values()))
+    if is_by_list(values):  # its keys came along as ids
         values = [*values.values()]
     if isinstance(values, SUMMARIES):
         raise TypeError(
