@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 def _errors_as_lines(code: int = 1) -> Iterator[None]:
     """Prints an error as one line on stderr, and exits with this code.
 
-    Where 1 would be a verdict, whatever else is raised exits with the code, too.
+    Where 1 would be a verdict, whatever else is raised exits with the code, too. A warning
+    is a line, too.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_: note(str(message))
+            yield
     except Exception as error:
         is_known = isinstance(error, ValueError | TypeError | OSError | ImportError)
         # The reader of stdout has stopped, as `head` does; typer exits silently.
@@ -58,6 +63,7 @@ def _metric_names(incomplete: str) -> list[str]:
 def app() -> "typer.Typer":
     """Returns the commands as a typer application; typer is imported only here."""
     import typer
+    import typer.core
 
     # Plain errors of the command line have four lines, whatever the terminal.
     commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -68,6 +74,17 @@ def app() -> "typer.Typer":
 
             write_out(f"jax-rank-metrics {__version__}\n")
             raise typer.Exit
+
+    class Command(typer.core.TyperCommand):
+        """A command whose options, also without a value, list their choices."""
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            try:
+                return super().parse_args(ctx, [*args])
+            except Exception as error:
+                if hasattr(error, "option_name"):
+                    super().parse_args(ctx, [*args, ""])  # raises if "" is no choice
+                raise
 
     @commands.callback()
     def about(
@@ -83,7 +100,7 @@ def app() -> "typer.Typer":
     ) -> None:
         """Ranking metrics for JAX."""
 
-    @commands.command()
+    @commands.command(cls=Command)
     def evaluate(
         qrels: Annotated[Path, typer.Argument(help="Judgements; - is stdin.")],
         runs: Annotated[
@@ -272,7 +289,7 @@ def app() -> "typer.Typer":
     shared = [arg for arg in declared if arg.name not in CommandOptions._field_defaults]
     *limits, _ = inspect.signature(gate).parameters.values()
     gate.__signature__ = inspect.Signature([*shared, *limits])  # type: ignore[attr-defined]
-    commands.command()(gate)
+    commands.command(cls=Command)(gate)
 
     @commands.command()
     def demo(

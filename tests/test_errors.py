@@ -7,8 +7,10 @@ import jax
 import numpy as np
 import pytest
 from per_lists import lists_of
+from spoken import words_of_python
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._command.arguments import in_options
 
 Y = np.zeros((2, 3), np.float32)
 S = np.zeros((2, 3), np.float32)
@@ -83,6 +85,8 @@ def test_bad_calls(name, evaluations, compilations):
     message = check(*ROWS[name][:3])
     assert len(compilations) <= 4  # those that convert arguments
     check_advice(name, message)
+    if name.startswith("errors.files"):  # which the command reads, too
+        assert not words_of_python(in_options(message)), message
 
 
 @pytest.mark.parametrize("name", LATE)

@@ -107,12 +107,79 @@ class CommandOptions(NamedTuple):
         return names[0]
 
 
+# The options that arguments of the package are here, and arguments that are none.
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        "missing",
+        "unjudged",
+        "duplicates",
+        "repeats",
+        "exclude_self",
+        "depth",
+    )
+} | {
+    "relevance_threshold": "--level",
+    "list_weights": "--weights",
+    "condensed": "--judged-only",
+    "format": "--qrels-format",
+    "columns": "--qrels-columns",
+    "test": "--compare",
+    "level": "--confidence",
+}
+ONLY_PYTHON = "undefined", "samples", "key", "ids"
+_ELLIPSIS = "\0"  # stands for what only Python has
+_WORDS = re.compile(
+    rf"""
+    (?P<python> `? \b jrm [\w.]+ (?: \([^)]*\) )* | \b\w+\(…[^)]*\) | (?<!\w)\.mean\(.*?\) )
+    # The names of metrics, and what messages quote, stay as they are.
+    | [\w.@-]+ \( (?: [^()] | \([^()]*\) )* \)
+    | (?<!\w) '(?: \\. | [^'\\] )*' | "(?: \\. | [^"\\] )*"
+    | `? (?<![\w-]) (?P<argument> {"|".join((*OPTIONS, *ONLY_PYTHON))} ) =
+      (?P<value> '[^']*' | "[^"]*" | True | \d+(?![\w.]) | (?=[\s`;:,.)]|$) ) `?
+    | (?<![\w-]) (?P<option> exclude_self | list_weights
+      | (?: (?<=and[ ]) | (?<=lower[ ]) ) relevance_threshold
+      | (?: {"|".join(OPTIONS)} ) (?=[ ]is[ ]['"\d(\[]) )
+    """,
+    re.VERBOSE,
+)
+
+
+def in_options(text: str, **options: str) -> str:
+    """Returns a message of the package in which arguments are options of the command.
+
+    Of what only Python has, it says no more than that. Names of files, and what messages
+    quote, are no arguments.
+
+    Args:
+        text: The message.
+        options: Further options, by argument.
+
+    >>> in_options("q2 is missing; pass missing='zero' to count it; jrm.join(…) has more")
+    'q2 is missing; pass --missing zero to count it; from Python, more is possible'
+    """
+
+    def spelled(match: re.Match[str]) -> str:
+        name = match["argument"] or match["option"]
+        if option := (OPTIONS | options).get(name):
+            value = (match["value"] or "").strip("'\"").removesuffix("True")
+            return f"{option} {value}".rstrip()
+        return _ELLIPSIS if match["python"] or name else match[0]
+
+    problem, *cures = _WORDS.sub(spelled, text).split("; ")
+    kept = [problem.replace(_ELLIPSIS, "…"), *(x for x in cures if _ELLIPSIS not in x)]
+    return "; ".join(
+        kept + ["from Python, more is possible"] * (len(kept) <= len(cures))
+    )
+
+
 def note(text: str) -> None:
-    """Prints a message on stderr as one line, after the name of the command.
+    """Prints a message on stderr as one line, in the words of the command, after its name.
 
     Line breaks and other white space in the message become single spaces.
     """
-    print(f"jax-rank-metrics: {short(' '.join(text.split()))}", file=sys.stderr)
+    text = short(in_options(" ".join(text.split())))
+    print(f"jax-rank-metrics: {text}", file=sys.stderr)
 
 
 def write_out(text: str) -> None:

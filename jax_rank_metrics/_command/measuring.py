@@ -3,14 +3,12 @@
 import dataclasses
 import io
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from jax_rank_metrics._command import arguments, report, request
 from jax_rank_metrics._command.arguments import note
-from jax_rank_metrics._ground import messages
 from jax_rank_metrics._names import directions, trec
 from jax_rank_metrics._runs import evaluation
 from jax_rank_metrics._runs.files import frames, join, sources
@@ -22,12 +20,6 @@ from jax_rank_metrics._verdicts.comparisons import comparisons
 from jax_rank_metrics._verdicts.systems import reading
 
 T = TypeVar("T")
-
-# The options that messages name in place of arguments; "" where the command has none.
-OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("missing", "unjudged", "repeats", "duplicates", "exclude_self")
-} | {"undefined": ""}
 
 
 def evaluate(options: arguments.CommandOptions) -> None:
@@ -105,24 +97,21 @@ def measured(
     for name, path in _with_progress(list(options.paths.items())[first:]):
         rows, tag = _read(options, path, "score")
         try:
-            with messages.arguments_as(**OPTIONS):
-                judged_run = find_judged(
-                    judged, rows, ties, options.repeats, options.exclude_self
-                )
-                choices = dict(judged_run.choices) | {"rows": options.duplicates}
-                joined = join.joined_of(
-                    judged_run._replace(choices=choices),
-                    missing="zero" if options.complete else options.missing or default,
-                    unjudged=options.unjudged or default,
-                    depth=options.depth,
-                    ties=ties,
-                    condensed=options.judged_only,
-                )
+            judged_run = find_judged(
+                judged, rows, ties, options.repeats, options.exclude_self
+            )
+            choices = dict(judged_run.choices) | {"rows": options.duplicates}
+            joined = join.joined_of(
+                judged_run._replace(choices=choices),
+                missing="zero" if options.complete else options.missing or default,
+                unjudged=options.unjudged or default,
+                depth=options.depth,
+                ties=ties,
+                condensed=options.judged_only,
+            )
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        with messages.arguments_as(format="--qrels-format", list_weights="--weights"):
-            run = report.measure(metrics, joined, weights)
-        yield name, run, joined, tag
+        yield name, report.measure(metrics, joined, weights), joined, tag
 
 
 def _with_whole_grades(judged: "pl.DataFrame") -> "pl.DataFrame":
@@ -169,14 +158,11 @@ def _read(
     names = None
     if columns is not None:
         names = tuple(name.strip() for name in columns.split(","))
-    spelling = {name: f"--{side}-{name}" for name in ("format", "columns")}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with messages.arguments_as(**spelling, duplicates="--duplicates"):
-            result = read(_source(path), format, names, duplicates, value)
-    for warning in caught:
-        note(str(warning.message))
-    return result
+    try:
+        return read(_source(path), format, names, duplicates, value)
+    except ValueError as error:
+        of_side = {name: f"--{side}-{name}" for name in ("format", "columns")}
+        raise ValueError(arguments.in_options(str(error), **of_side)) from error
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:

@@ -85,8 +85,8 @@ def overflow_message(name: str) -> str:
     return (
         f"{name} has a gain that overflows: 2^label − 1, where no other is asked for, is "
         "beyond float32 from the label 128 on; pass another gain to the metrics that read "
-        "gains, such as gain_fn=linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one "
-        "that grows as a logarithm does, such as gain_fn=jnp.log1p"
+        "gains, such as linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one that "
+        "grows as a logarithm does, such as jnp.log1p"
     )
 
 

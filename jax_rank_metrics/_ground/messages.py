@@ -1,10 +1,9 @@
-"""Keeps messages short, and spells arguments in them as the caller does."""
+"""Keeps messages short, and warns of the line that called the package."""
 
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Iterator
 
 PACKAGE = "jax_rank_metrics."
 MAX_LETTERS, MAX_LINES = 590, 5
@@ -43,34 +42,3 @@ def short_errors() -> Iterator[None]:
         if type(error) not in (TypeError, ValueError) or short(message) == message:
             raise
         raise type(error)(short(message)) from None
-
-
-_OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("options")
-
-
-@contextlib.contextmanager
-def arguments_as(**options: str) -> Iterator[None]:
-    """Spells arguments as options, such as `format="--run-format"`, within the block.
-
-    The empty text is an argument that has no option.
-    """
-    token = _OPTIONS.set(options)
-    try:
-        yield
-    finally:
-        _OPTIONS.reset(token)
-
-
-def argument(name: str, value: str | None = None) -> str:
-    """Returns an argument as the caller passes it; "" stands for any value.
-
-    >>> argument("missing", "zero"), argument("columns", ""), argument("columns")
-    ("missing='zero'", 'columns=', 'columns')
-    >>> with arguments_as(missing="--missing", columns="--run-columns"):
-    ...     argument("missing", "zero"), argument("columns", ""), argument("columns")
-    ('--missing zero', '--run-columns', '--run-columns')
-    """
-    option = _OPTIONS.get({}).get(name)
-    if option is not None:
-        return f"{option} {value}" if value else option
-    return name if value is None else f"{name}={value and repr(value)}"

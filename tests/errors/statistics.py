@@ -151,7 +151,7 @@ CASES = {
     **rows_of("a test of seeds", ValueError, "but values are Seeds", lambda x: jrm.compare(SEEDS, SEEDS, **x), *OF_LISTS),
     **rows_of("a test of ratios", ValueError, "ratios that weigh the lists differently", lambda x: jrm.compare(*RATIOS, **x), *OF_LISTS),
     # comparisons: lists that count as few
-    "six lists that count as one": (ValueError, "6 lists count as 1.1 .*'t' or 'permutation'", lambda: resample(*[heavy([100] + [1] * 5)] * 2)),
+    "six lists that count as one": (ValueError, "6 lists count as 1.1 .*'t' or test='permutation'", lambda: resample(*[heavy([100] + [1] * 5)] * 2)),
     "three clusters that count as one": (ValueError, "3 clusters count as 1", lambda: resample(*[heavy([100] + [1] * 5)] * 2, clusters=[0, 0, 1, 1, 2, 2])),
     # comparisons: names of results
     "a name of two systems": (KeyError, "'mrr' names 2 comparisons, 'new mrr', 'same m", lambda: compared()[0]["mrr"]),

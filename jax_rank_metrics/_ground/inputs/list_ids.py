@@ -370,7 +370,7 @@ def check_weights(name: str, weights: np.ndarray) -> None:
     if (positive / positive.max()).min() * _LARGEST_WEIGHT < 1:
         cure = f"pass 0 for those far below the largest, {positive.max():g}, and {cure}"
     raise ValueError(
-        f"{messages.argument(name)} holds {positive[is_wrong][0]:g}, beyond "
+        f"{name} holds {positive[is_wrong][0]:g}, beyond "
         f"{1 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, of which sums in "
         f"float32 are exact enough; {cure}"
     )

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax_rank_metrics._ground import messages
 from jax_rank_metrics._runs.files import frames, sources
 from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._runs.files.text import ParsedRows, format_without_names, lines_of
@@ -42,10 +41,10 @@ def _indices(
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
             names = "the names of query, document and number"
-            cure = f"{messages.argument('columns', '')}, {names}"
+            cure = f"columns=, {names}"
             if format is not None:
                 reason = "if the first line holds values instead of names"
-                cure = f"{messages.argument('format', format)}, {reason}"
+                cure = f"format={format!r}, {reason}"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
                 f"{frames.listed(header)[:200]}; pass {cure}"

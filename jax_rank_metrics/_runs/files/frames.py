@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from jax_rank_metrics._ground import choices, inputs, messages, optional
+from jax_rank_metrics._ground import choices, inputs, optional
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._runs.files import sources
 from jax_rank_metrics._values import remarks
@@ -442,12 +442,13 @@ def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
         judged: Judgements, with empty lists and repeated documents.
         run: A run of the same kind.
     """
-    option = messages.argument("undefined", "")
-    counts = f"`{option}` says what such lists count" if option else "it counts as 0"
-    undefined = f"nothing is relevant; {counts}"
+    undefined = (
+        "nothing is relevant, which counts as 0 by default; `undefined=` says what such "
+        "lists count"
+    )
     repeated = (
-        "a document is there twice; its first rank counts, and "
-        f"`{messages.argument('repeats', '')}` says whether the others stay taken"
+        "a document is there twice; its first rank counts, and `repeats=` says whether "
+        "the others stay taken"
     )
     problems = [
         (undefined, judged, judged["doc_id"].is_null()),

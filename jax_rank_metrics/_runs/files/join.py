@@ -561,14 +561,13 @@ def joined_of(
     if len(run.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(run.unjudged)} no documents in qrels; pass "
-            f"{messages.argument('unjudged', 'skip')} to leave such queries out"
+            "unjudged='skip' to leave such queries out"
         )
     is_answered, queries = run.is_answered, run.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} no documents in run; pass "
-            f"{messages.argument('missing', 'zero')} to count such queries as 0, or "
-            f"{messages.argument('missing', 'skip')} to leave them out"
+            "missing='zero' to count such queries as 0, or missing='skip' to leave them out"
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError(

@@ -29,7 +29,7 @@ from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import UnknownPlaceError, data_of
 from jax_rank_metrics._engine.sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._engine.sources.rank import rank
-from jax_rank_metrics._ground import gains, inputs, messages, one_off, types
+from jax_rank_metrics._ground import gains, inputs, one_off, types
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._runs.files import judged_run
@@ -220,7 +220,7 @@ class Joined:
         if readers and self._run.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "
-                f"those of {messages.argument('format', 'subtopics')}"
+                "those of format='subtopics'"
             )
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
         lists = {}

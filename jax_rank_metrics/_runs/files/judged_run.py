@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._ground import messages
 from jax_rank_metrics._ground.choices import Repeats
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.files.frames import (
@@ -117,10 +116,9 @@ def find_judged(
     Raises:
         ValueError: if there are no documents of this kind.
     """
-    option = messages.argument("exclude_self")
     if exclude_self and "query_id" not in run.columns:
         raise ValueError(
-            f"{option}: plain scores have no ids of documents; leave it out"
+            "exclude_self: plain scores have no ids of documents; leave it out"
         )
     of_ranks = remarks_on_ranks(run)
     run = run.select(pl.exclude("rank"))
@@ -151,7 +149,7 @@ def find_judged(
         )
         if not (judged["doc_id"].has_nulls() or run["doc_id"].has_nulls()):
             remarks.append(
-                f"no document has the id of its query; {option} left out none"
+                "no document has the id of its query; exclude_self left out none"
             )
     queries = judged["query_id"].unique(maintain_order=True)
     empty = run["query_id"].filter(run["doc_id"].is_null())

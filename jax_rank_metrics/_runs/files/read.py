@@ -7,7 +7,7 @@ from os import PathLike
 from typing import get_args
 
 from jax_rank_metrics._ground import choices, inputs, optional
-from jax_rank_metrics._ground.messages import argument, short_errors
+from jax_rank_metrics._ground.messages import short_errors
 from jax_rank_metrics._runs.files import columnar, frames, sources, text
 from jax_rank_metrics._runs.files.frames import pl
 
@@ -187,7 +187,7 @@ def read(
     if format is None and by_extension not in get_args(formats):
         raise ValueError(
             f"{source}: {by_extension!r} is a format for judgements, not runs; pass "
-            f"{argument('format', 'scores')} for plain scores"
+            "format='scores' for plain scores"
         )
     if format is not None:
         inputs.option("format", format, formats, "None or ")
@@ -208,9 +208,7 @@ def read(
         try:
             return frames.known_columns(names, value, format in _OF_LISTS)
         except ValueError as error:
-            raise ValueError(
-                f"{source}: {error}; pass {argument('columns', '')}"
-            ) from error
+            raise ValueError(f"{source}: {error}; pass columns=") from error
 
     if format == "parquet":
         parsed = columnar.parquet(source, choose)
@@ -242,9 +240,11 @@ def read(
         raise _empty_error(source, value)
     if frames.is_listed(parsed.frame):
         rows = frames.rows_of_lists(parsed.frame, value, parsed.fail)
+        if value == "relevance" and not rows["doc_id"].count():
+            raise _empty_error(source, value)
         return parsed.frame.drop("rank", strict=False) if keeps_lists else rows, None
     if value not in parsed.frame.columns:
-        cure = f"pass {argument('columns', '')} of query, document and {value}"
+        cure = f"pass columns= of query, document and {value}"
         parsed.fail(0, f"doc_id is no list; {cure}")
     for remark in frames.remarks_on_ranks(parsed.frame):
         warnings.warn(f"{source}: {remark}", stacklevel=4)
@@ -279,8 +279,7 @@ def _without_repeats(
     if duplicates != "error":
         return frames.distinct(frame, value, duplicates)
     query, doc, *subtopics = frame.select(frames.id_columns(frame)).row(row)
-    first, last = (argument("duplicates", choice) for choice in ("first", "last"))
-    cure = f"pass {first} or {last} to keep one"
+    cure = "pass duplicates='first' or duplicates='last' to keep one"
     if not subtopics and value == "relevance" and parsed.line is not None:
         is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
         lines = [parsed.line(int(index)) for index in is_pair.arg_true()]
@@ -288,7 +287,7 @@ def _without_repeats(
             if len({line.split()[1] for line in lines}) > 1:
                 cure = (
                     "as the second field differs, these may be judgements of subtopics; "
-                    f"pass {argument('format', 'subtopics')}"
+                    "pass format='subtopics'"
                 )
     of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
     parsed.fail(
@@ -316,7 +315,7 @@ def _check_columns(
         return
     if format not in _TABLES:
         raise ValueError(
-            f"{argument('columns')} is {columns!r}, and files of the format {format!r} "
+            f"columns is {columns!r}, and files of the format {format!r} "
             "have no names; leave it out"
         )
     counts = (3, 4) if value == "relevance" else (3,)
@@ -325,6 +324,6 @@ def _check_columns(
     if count not in counts or len({*columns}) != count:
         subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
         raise ValueError(
-            f"{argument('columns')} is {columns!r}; pass three names, of query, document "
+            f"columns is {columns!r}; pass three names, of query, document "
             f"and {value}{subtopic}"
         )

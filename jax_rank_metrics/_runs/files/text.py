@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from jax_rank_metrics._ground.messages import argument
 from jax_rank_metrics._runs.files import sources
 from jax_rank_metrics._runs.files.frames import (
     ValueColumn,
@@ -290,9 +289,7 @@ def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRo
     if row is not None:
         cure = ""
         if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
-            cure = (
-                f"; pass {argument('format', 'msmarco')} if its third field is a rank"
-            )
+            cure = "; pass format='msmarco' if its third field is a rank"
         parsed.fail(row, f"not of the form `{form.description}`{cure}")
     for pattern, reason in form.refused:
         row = first_true(lines["text"].str.contains(pattern))

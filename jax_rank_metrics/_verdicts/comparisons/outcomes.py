@@ -276,11 +276,11 @@ def _check_heavy_lists(
     has_seeds = np.array([len(of_column) > 0 for of_column in columns.seeds], bool)
     message = (
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
-        "resample: equal systems would differ too often; pass test={}"
+        "resample: equal systems would differ too often; pass {}"
     )
     # The message is about the worst of them.
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
-    instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
+    instead = "test='t'" + " or test='permutation'" * (not has_seeds[column])
     message = message.format(lists[column], unit, n_eff[column], instead)
     if (is_heavy & ~has_seeds & (n_eff < FEWEST_TO_RESAMPLE)).any():
         raise ValueError(f"test is 'bootstrap', but {message}")
