@@ -181,6 +181,14 @@ def app() -> "typer.Typer":
                 help="Leave out documents that have the id of their query.",
             ),
         ] = False,
+        document: Annotated[
+            str | None,
+            typer.Option(
+                metavar="REGEX",
+                help="For runs of chunks: in the id of a chunk, group 1 of the match is "
+                "its document, of which the best chunk stays.",
+            ),
+        ] = None,
         format: Annotated[
             Format, typer.Option(help="The format of the results.")
         ] = "text",

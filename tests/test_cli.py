@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 from spoken import words_of_python
 from typer.testing import CliRunner
@@ -305,6 +306,31 @@ def test_queries_that_are_documents(folder):
     assert json.loads(printed(*words))["runs"][".hidden"]["mrr"]["mean"] == 1
 
 
+def test_documents_of_chunks(folder):
+    """`--document` has the values and signatures of `join`, whichever rows stay."""
+    lines = ["x", "a#1 1 9", "b#2 2 8", "a#1 3 7", "b#1 4 6"]
+    rows = [f"q1 Q0 {line} t\n" for line in lines[1:]]
+    (folder / "chunks.txt").write_text("".join([*rows, "q2 Q0 b 1 1 t\n"]))
+    of_chunk = "--document", r"^([^#]+)(#\d)?", "--format", "json"
+    for name in ("error", "last", "max"):
+        words = ("chunks.txt", *METRICS, *of_chunk, "--duplicates", name, "--signature")
+        results = json.loads(printed(*words))
+        # The rows of chunks are those of a frame.
+        run = pl.DataFrame(
+            [("q1", *row.split()[2::2][:2]) for row in rows] + [("q2", "b", "1")],
+            ("query_id", "doc_id", "score"),
+            orient="row",
+        )
+        run = run.with_columns(pl.col("score").cast(float))
+        qrels, document = jrm.read_qrels("qrels.txt"), lambda chunk: chunk.split("#")[0]
+        joined = jrm.join(qrels, run, document=document, duplicates=name)
+        evaluation = joined.evaluation("recall@1,2")
+        mean = results["runs"]["chunks"]["recall@1"]["mean"]
+        assert mean == evaluation["recall@1,2"].compute()[0]
+        signature = joined.signature("recall@1")["recall@1"]
+        assert results["signatures"]["recall@1"] == signature
+
+
 SPOKEN = {  # what qrels.txt and run.json hold, and the options
     "repeats": ("q1 0 a 1\n", '{"q1": ["a", "a"]}', ()),
     "missing": ("q1 0 a 1\nq2 0 a 1\n", '{"q1": ["a"]}', ()),
@@ -326,6 +352,8 @@ SPOKEN = {  # what qrels.txt and run.json hold, and the options
     "gains": ("q1 0 a 999\n", '{"q1": ["a"]}', ("-m", "ndcg")),
     "run format": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--run-format", "tsv")),
     "weights": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--weights", "weights.txt")),
+    "document": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--document", "(b)")),
+    "scores": ("1 qid:1\n", "0.5\n", (*"--qrels-format svmlight --run-format scores".split(), "--document", "(b)")),
 }  # fmt: skip
 
 
@@ -568,6 +596,9 @@ ERRORS = {
     "gate: a geometric mean has no value": "gate qrels.txt good.txt bad.txt -m gm_map --margin 0.1",
     "-m num_ret has no direction": "gate qrels.txt good.txt bad.txt -m num_ret --margin 0.1",
     "-m gm_map has no direction, or no values of queries": "gate qrels.txt good.txt bad.txt -m gm_map -m num_ret --margin 0.1",
+    "good.txt: --document (.+)# has no match in 'a'": "qrels.txt good.txt --document (.+)#",
+    "--document .+# has no group; put": "qrels.txt good.txt --document .+#",
+    "--document (: missing )": "qrels.txt good.txt --document (",
     "--alpha is 1.0; pass a number between 0 and 0.5": "gate qrels.txt good.txt bad.txt -m recall@1,2 --margin 0.1 --alpha 1",
 }  # fmt: skip
 

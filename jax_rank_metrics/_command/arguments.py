@@ -45,6 +45,7 @@ class CommandOptions(NamedTuple):
     duplicates: choices.DuplicatesOfQrels
     repeats: choices.Repeats
     exclude_self: bool
+    document: str | None
     qrels_format: choices.QrelsFormat | None
     run_format: choices.RunFormat | None
     qrels_columns: str | None
@@ -69,6 +70,17 @@ class CommandOptions(NamedTuple):
     def words(self) -> list[str]:
         """The words after `-m`, none by default."""
         return self.metric or []
+
+    def document_of(self, chunk: object) -> str:
+        """Returns what group 1 of `--document` is in the id of a chunk.
+
+        Raises:
+            ValueError: if nothing matches, or the group is empty.
+        """
+        match = re.search(self.document or "", str(chunk))
+        if match is None or not match[1]:
+            raise ValueError(f"--document {self.document} has no match in {chunk!r}")
+        return match[1]
 
     @property
     def files(self) -> list[Path]:
@@ -122,6 +134,7 @@ OPTIONS = {
     "relevance_threshold": "--level",
     "list_weights": "--weights",
     "condensed": "--judged-only",
+    "document": "--document",
     "format": "--qrels-format",
     "columns": "--qrels-columns",
     "test": "--compare",
@@ -137,7 +150,7 @@ _WORDS = re.compile(
     | (?<!\w) '(?: \\. | [^'\\] )*' | "(?: \\. | [^"\\] )*"
     | `? (?<![\w-]) (?P<argument> {"|".join((*OPTIONS, *ONLY_PYTHON))} ) =
       (?P<value> '[^']*' | "[^"]*" | True | \d+(?![\w.]) | (?=[\s`;:,.)]|$) ) `?
-    | (?<![\w-]) (?P<option> exclude_self | list_weights
+    | (?<![\w-]) (?P<option> exclude_self | list_weights | document(?=:[ ]plain)
       | (?: (?<=and[ ]) | (?<=lower[ ]) ) relevance_threshold
       | (?: {"|".join(OPTIONS)} ) (?=[ ]is[ ]['"\d(\[]) )
     """,
@@ -270,6 +283,15 @@ def _check_choices(options: CommandOptions) -> None:
     if options.complete and options.missing not in (None, "zero"):
         raise ValueError(
             f"--complete and --missing {options.missing}; pass one of them"
+        )
+    try:
+        has_group = options.document is None or re.compile(options.document).groups
+    except re.error as error:
+        raise ValueError(f"--document {options.document}: {error}") from error
+    if not has_group:
+        raise ValueError(
+            f"--document {options.document} has no group; put the part of an id that is "
+            "the document in parentheses, as in '(.+)#'"
         )
     if not 0 < options.confidence < 1:
         raise ValueError(

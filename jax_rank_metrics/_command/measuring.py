@@ -97,6 +97,8 @@ def measured(
     for name, path in _with_progress(list(options.paths.items())[first:]):
         rows, tag = _read(options, path, "score")
         try:
+            if options.document is not None:
+                rows = frames.by_documents(rows, options.document_of)
             judged_run = find_judged(
                 judged, rows, ties, options.repeats, options.exclude_self
             )
@@ -153,8 +155,8 @@ def _read(
         format, columns, side = options.run_format, options.run_columns, "run"
         if format is None and judgements == "svmlight" and format_of(path) is None:
             format = "scores"  # the runs of an svmlight file are plain scores
-        if duplicates == "max":
-            duplicates = "error"
+        if duplicates in ("error", "max"):  # the best chunk of a document stays
+            duplicates = "error" if options.document is None else "max"
     names = None
     if columns is not None:
         names = tuple(name.strip() for name in columns.split(","))

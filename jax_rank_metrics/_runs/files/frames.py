@@ -387,6 +387,10 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
         ValueError: if `document` has none for a chunk, or one that is no id.
         TypeError: if `document` is neither a function nor a dict.
     """
+    if "query_id" not in run.columns:
+        raise ValueError(
+            "document: plain scores have no ids of documents; leave it out"
+        )
     chunks = run["doc_id"].drop_nulls().unique(maintain_order=True)
     if isinstance(document, Mapping):
         unknown = [chunk for chunk in chunks if chunk not in document]

@@ -106,6 +106,7 @@ def read_qrels(
     [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
+    inputs.option("duplicates", duplicates, choices.DuplicatesOfQrels)
     source = sources.Source.of(path)
     return read(source, format, columns, duplicates, "relevance", keeps_lists=True)[0]
 
@@ -163,6 +164,7 @@ def read_run(
     [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
+    inputs.option("duplicates", duplicates, choices.Duplicates)
     source = sources.Source.of(path)
     return read(source, format, columns, duplicates, "score", keeps_lists=True)[0]
 
@@ -191,8 +193,6 @@ def read(
         )
     if format is not None:
         inputs.option("format", format, formats, "None or ")
-    kinds = choices.DuplicatesOfQrels if value == "relevance" else choices.Duplicates
-    inputs.option("duplicates", duplicates, kinds)
     may_lack_names = format is None and columns is None
     has_ranks = format == "msmarco"
     if has_ranks and columns is not None:  # a table, of tabs if no extension tells
