@@ -266,8 +266,10 @@ def app() -> "typer.Typer":
             None, help="The mean to reach where there is no baseline."
         ),
         alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
-        undecided: Literal["fail", "pass"] = typer.Option(
-            "fail", help="Whether to exit with 3 or 0 where queries are too few."
+        undecided: Literal["fail", "pass", "estimate"] = typer.Option(
+            "fail",
+            help="Whether to exit with 3 or 0 where queries are too few; or with 0 or 1, "
+            "by the difference alone, which chance moves.",
         ),
         format: Literal["text", "json", "markdown"] = typer.Option(
             "text", help="The format of the report."

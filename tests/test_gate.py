@@ -66,6 +66,19 @@ def invoke(*words):
             0,
             "cannot tell",
         ),
+        # The point estimate decides only what the bounds leave open.
+        *(
+            (f"{words} --undecided estimate", code, "cannot tell")
+            for words, code in (
+                ("old.txt same.txt -m recall@1,2 --margin .02", 0),
+                ("hits.txt old.txt -m recall@1,2 --margin .02", 1),
+                ("hits.txt old.txt -m fall_out@1 --margin .02", 1),
+                ("old.txt same.txt -m fall_out@1 --margin .02", 0),
+                ("hits.txt -m recall@1,2 --at-least .95", 0),
+                ("old.txt -m recall@1,2 --at-least .96", 1),
+            )
+        ),
+        ("bad.txt -m recall@1,2 --at-least .8 --undecided estimate", 1, "worse"),
         # Of this metric, lower values are better.
         ("old.txt bad.txt -m fall_out@1 --margin .1", 1, "worse"),
         ("bad.txt old.txt -m fall_out@1 --margin .1", 0, "not worse"),

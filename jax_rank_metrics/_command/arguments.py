@@ -63,7 +63,7 @@ class CommandOptions(NamedTuple):
     margin: float | None = None
     at_least: float | None = None
     alpha: float = 0.05
-    undecided: Literal["fail", "pass"] = "fail"
+    undecided: Literal["fail", "pass", "estimate"] = "fail"
     save: Path | None = None
 
     @property

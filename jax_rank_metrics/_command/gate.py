@@ -78,6 +78,7 @@ def gate(options: arguments.CommandOptions) -> int:
     name, run, joined, _ = measured[-1]
     means = report.estimates(run, options.confidence)
     lowers = {label: directions.is_lower_better((label,)) for label in run}
+    signs = np.array([-1 if is_lower else 1 for is_lower in lowers.values()])
     for label, lower in lowers.items():
         if lower is None or label not in report.of_values(run):
             raise ValueError(f"-m {label} has no direction, or no values of queries")
@@ -113,7 +114,6 @@ def gate(options: arguments.CommandOptions) -> int:
         return np.array(limits, np.float64) - (floor or 0.0)
 
     def bounds(alpha: float) -> np.ndarray:
-        signs = np.array([-1 if is_lower else 1 for is_lower in lowers.values()])
         ends = signs[:, None] * intervals(alpha)
         return np.stack([ends.min(1), ends.max(1)])
 
@@ -153,6 +153,9 @@ def gate(options: arguments.CommandOptions) -> int:
         table = table.with_signatures(run.signature)
     code = WORSE if WORSE in codes else max(codes)
     verdict = IDENTICAL if is_identical else VERDICTS[code]
+    if options.undecided == "estimate" and code == UNDECIDED:
+        estimates = signs * [row["difference"] for row in findings]
+        code = WORSE if (estimates < -margin).any() else NOT_WORSE
     if options.undecided == "pass" and code == UNDECIDED:
         code = NOT_WORSE
     if options.save is not None:
