@@ -283,6 +283,37 @@ def test_means_without_intervals():
         jrm.table(jrm.compare(runs, test="t"), intervals=False)
 
 
+def test_marks_of_several_levels_and_names_of_metrics():
+    """A mean has a mark for each level that it reaches; records keep the names."""
+    noise = np.tile([-0.1, 0.1], 20)
+    shifts = {"bm25": 0.0, "weak": 0.04, "strong": 0.2, "worse": -0.3}
+    runs = {x: {"mrr": 0.5 + y + noise * (y > 0)} for x, y in shifts.items()}
+    p = {row.system: row.p_corrected for row in jrm.compare(runs)}
+    assert 0.01 < p["weak"] <= 0.05 and max(p["strong"], p["worse"]) < 0.001
+    options = {"compare": "bm25", "stars": (0.01, 0.05), "names": {"mrr": "MRR_1"}}
+    text = jrm.table(runs, **options, intervals=False)
+    marks = dict(line.split() for line in text.splitlines()[2:6])
+    assert marks == dict(
+        bm25="0.500", weak="0.540†", strong="0.700*††", worse="0.200††"
+    )
+    assert text.split()[:2] == ["run", "MRR_1"] and "mrr" not in text
+    assert (
+        "†, †† differs from bm25 (permutation test, Holm-corrected, p ≤ 0.05, 0.01)"
+        in text
+    )
+    for format, heading in (
+        ("latex", r"MRR\_1"),
+        ("html", "<th>MRR_1<"),
+        ("markdown", r"MRR\_1"),
+    ):
+        assert heading in jrm.table(runs, **options, format=format)
+    assert "weak,mrr," in jrm.table(runs, **options, format="csv")
+    for results in (runs, jrm.compare(runs)):  # metrics in rows
+        names = {"names": {"mrr": "MRR"}}
+        rows = {"rows": "metrics"} if results is runs else {}
+        assert " MRR " in f" {jrm.table(results, **names, **rows)}".replace("\n", " ")
+
+
 def test_geometric_means_of_values():
     """Values with the name of a geometric mean have this mean, as their states do."""
     values = lists_of([0.1, 0.4])

@@ -165,6 +165,24 @@ class Sheet(NamedTuple):
             legend=line(self.legend),
         )
 
+    def with_names(self, names: Mapping[str, str]) -> "Sheet":
+        """Returns the sheet with other names of its metrics, which records keep.
+
+        Raises:
+            ValueError: if a name is of no metric.
+        """
+        known = [name for _, name in self.headings]
+        if self.name_headings[-1] == "metric":
+            known = [row[-1] for row in self.names]
+            rows = [[*row[:-1], names.get(row[-1], row[-1])] for row in self.names]
+            sheet = self._replace(names=rows)
+        else:
+            headings = [(group, names.get(name, name)) for group, name in self.headings]
+            sheet = self._replace(headings=headings)
+        if unknown := sorted(names.keys() - {*known}):
+            raise ValueError(f"names holds {unknown[0]!r}; pass some of {known}")
+        return sheet
+
     def with_signatures(self, texts: Mapping[str, str]) -> "Sheet":
         """Returns the sheet with the signatures of its metrics in the note and records.
 

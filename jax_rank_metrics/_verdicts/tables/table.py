@@ -70,6 +70,8 @@ def table(
     signatures: Mapping[str, str] | None = None,
     undefined: types.Undefined | None = None,
     intervals: bool = True,
+    stars: Sequence[float] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
 
@@ -132,6 +134,10 @@ def table(
             is what values were measured with, or else "zero"; then missing ones raise.
         intervals: Whether means of runs have their intervals beside them, which CSV and
             JSON hold in any case.
+        stars: Levels such as `(0.05, 0.01)`: a mean that differs from the baseline has a
+            `†` for each that its corrected p reaches. Empty for one, at 1 − level.
+        names: How metrics are called, by their names in the table, as in
+            `{"ndcg@10": "nDCG@10"}`; CSV and JSON keep the names.
 
     Returns:
         A string, which notebooks show as a table.
@@ -144,7 +150,7 @@ def table(
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
             `compare` names no run, or is of other runs, metrics or values; if there is a
             caption or a label, and the format is not "latex"; if there is a signature of
-            none of the metrics.
+            none of the metrics, or a name of none; if stars have no single baseline.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
@@ -177,10 +183,11 @@ def table(
         "compare": compare,
         "undefined": undefined,
         "intervals=False": None if intervals else False,
+        "stars": stars or None,
     }.items():
         if value is not None and not is_of_means:
             raise ValueError(
-                f"{option} is for the results of runs, and these are a {kind_of(results)}"
+                f"{option} is for the results of runs, and these are {kind_of(results)}"
             )
     if isinstance(results, standings.Leaderboard):
         sheet = results._sheet(digits)
@@ -197,7 +204,9 @@ def table(
             digits=digits,
             lower=lower,
             by_run=None if rows is None else rows == "runs",
+            stars=stars,
         )
+    sheet = sheet.with_names(names or {})
     if signatures:
         sheet = sheet.with_signatures(cutoff_names.by_label(signatures))
     # Names may hold line breaks, which would break rows.
@@ -269,6 +278,7 @@ def sheet_of_means(
     by_run: bool | None = None,
     undefined: types.Undefined | None = None,
     intervals: bool = True,
+    stars: Sequence[float] = (),
 ) -> sheets.Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
 
@@ -282,7 +292,9 @@ def sheet_of_means(
         by_run: Whether rows are runs; None decides by the number of runs.
         undefined: What undefined and missing values count as.
         intervals: Whether means have their intervals beside them.
+        stars: The levels of marks.
     """
+    stars = sorted((inputs.open_fraction("stars", x) for x in stars), reverse=True)
     by_collection = estimates.read_collections(results, undefined=undefined)
     # Of one collection, the key is None.
     is_by_collection = None not in by_collection
@@ -301,6 +313,8 @@ def sheet_of_means(
         is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
         for side in baselines.values()
     )
+    if stars and (compare is None or of_pairs):
+        raise ValueError("stars are for one baseline; pass its name as compare")
     means = {
         name: estimates.estimates_of(records, level, method)
         for name, records in by_collection.items()
@@ -310,7 +324,7 @@ def sheet_of_means(
     for name, records in by_collection.items():
         of_runs = means[name]
         metrics = list(dict.fromkeys(itertools.chain(*of_runs.values())))
-        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
+        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs, stars)
         # Means over other lists are no contest, and neither is the best.
         is_mixed = estimates.have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
@@ -453,6 +467,7 @@ def marks_of(
     comparisons: object,
     names: Sequence[Hashable],
     of_pairs: bool,
+    stars: Sequence[float] = (),
 ) -> Marks:
     """Returns the marks of the runs of a collection.
 
@@ -464,6 +479,7 @@ def marks_of(
         names: The names of the runs of all collections, each of which has a letter unless
             `comparisons` names those that have one.
         of_pairs: Whether runs are compared with several others, in any collection.
+        stars: The levels that add a mark each; empty for that of the comparisons.
 
     Raises:
         ValueError: if there is no such baseline, or if the comparisons are of other runs
@@ -510,9 +526,15 @@ def marks_of(
             _check_values(comparison, metric, baseline, run, means)
     # Comparisons may be with a run that the table leaves out.
     baseline = baseline or "the baseline"
-    differing = {cell: DAGGER for cell, row in in_table.items() if is_significant(row)}
-    legend = f"{DAGGER} {_relation(in_table, baseline)}"
-    return Marks(differing, {}, f"{legend} {_how(in_table)}")
+    differing = {
+        cell: DAGGER
+        * sum(row.p_corrected <= level for level in stars or [1 - row.level])
+        for cell, row in in_table.items()
+    }
+    marks = ", ".join(DAGGER * i for i, _ in enumerate(stars or [0], 1))
+    levels = ", ".join(f"{level:g}" for level in stars)
+    legend = f"{marks} {_relation(in_table, baseline)}"
+    return Marks(differing, {}, f"{legend} {_how(in_table, levels)}")
 
 
 def _baseline_of(
@@ -651,10 +673,10 @@ def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
     return f"{relation} {baseline}"
 
 
-def _how(comparisons: Mapping[Any, Comparison]) -> str:
-    """The test, its correction and the level: `(t test, Holm-corrected, p ≤ 0.05)`."""
+def _how(comparisons: Mapping[Any, Comparison], levels: str = "") -> str:
+    """The test, its correction and the levels: `(t test, Holm-corrected, p ≤ 0.05)`."""
     settings = dict.fromkeys(
-        f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
+        f"{method_of(comparison)}, p ≤ {levels or f'{1 - comparison.level:.3g}'}"
         for comparison in comparisons.values()
     )
     counts = (comparison.clusters for comparison in comparisons.values())
