@@ -82,7 +82,7 @@ def app() -> "typer.Typer":
             try:
                 return super().parse_args(ctx, [*args])
             except Exception as error:
-                if hasattr(error, "option_name"):
+                if "option_name" in vars(error):
                     super().parse_args(ctx, [*args, ""])  # raises if "" is no choice
                 raise
 

@@ -156,7 +156,8 @@ def test_join_and_the_command(tmp_path, name, condensed):
         path.write_text(json.dumps(queries))
     words = ["evaluate", *map(str, paths), "-m", "mrr"]
     done = CliRunner().invoke(cli.app(), words)
-    assert done.stderr == f"jax-rank-metrics: run: {warned[0]}\n"
+    remark = warned[0].replace("relevance_threshold", "--level")
+    assert done.stderr == f"jax-rank-metrics: run: {remark}\n"
     # What no metric of the call reads is no reason for a note.
     for more in ([*words[:3], "-m", "ndcg@5"], [*words, "--level", "0.5"]):
         assert (name == "grades") == (not CliRunner().invoke(cli.app(), more).stderr)
