@@ -27,15 +27,17 @@ LATE = {
 }
 ALL = ROWS | LATE
 DEAR = ("errors.labelled", "errors.drivers")  # their advice runs programs of drivers
-WHOLE = {"labelled"}
+WHOLE = {"labelled", "files"}
 # Advice that no test can follow, and the reason.
 NOT_RUN = {}
 
 
 # Words by which messages say what to do.
 ADVICE = re.compile(
-    r"\b(pass|leave|call|rank|return|use|drop|rename|join|open|put|say|read|name|make|keep"
-    r"|give|write|ask|did you mean|decompress|compare|bring|set|stack|install)\b"
+    r"([;:,(] |\b(or|and|else|first) )(pass|leave|call|rank|return|use|drop|rename|join|open"
+    r"|put|say|read|name|make|keep|give|write|ask|decompress|compare|bring|set|stack|pad"
+    r"|close|end|remove|measure|select|reduce|register|shard|gather|save|merge|divide|choose"
+    r"|take|count|sort|break)\b|did you mean"
 )
 
 

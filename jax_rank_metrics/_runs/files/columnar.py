@@ -40,7 +40,7 @@ def _indices(
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
-            names = "the names of query, document and number"
+            names = "names of the first line for query, document and number"
             cure = f"columns=, {names}"
             if format is not None:
                 reason = "if the first line holds values instead of names"
@@ -110,7 +110,7 @@ def delimited(
             parsed.fail(
                 row,
                 f"{column.name} is {column[row][: sources.MAX_SHOWN]!r}, with a line "
-                "break; close or double the quote that begins it, or write it in one line",
+                "break; close the quote that begins it, or write it in one line",
             )
     return parsed
 
