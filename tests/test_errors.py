@@ -27,6 +27,7 @@ LATE = {
 }
 ALL = ROWS | LATE
 DEAR = ("errors.labelled", "errors.drivers")  # their advice runs programs of drivers
+# Tables of which all rows follow the advice of their messages.
 WHOLE = {"labelled", "files"}
 # Advice that no test can follow, and the reason.
 NOT_RUN = {}
@@ -97,6 +98,7 @@ def test_bad_calls_that_raise_late(name):
     check_advice(name, check(*LATE[name][:3]))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # remarks
 @pytest.mark.parametrize("name", advices())
 def test_advice_can_be_followed(name, evaluations):
     """No message leads to another error."""
