@@ -2,8 +2,10 @@
 
 A definition is one choice of every option of a metric. It is searched by coordinate ascent:
 from the reference, and from each choice beside it, one option after another is set to the
-choice that explains more answers. A choice that explains no more than the reference gives
-way to it, so that a definition differs from the reference only where answers say so.
+choice that explains more answers. Where that leaves answers that some choice explains, all
+choices are tried, but for those that cannot explain more. A choice that explains no more
+than the reference gives way to it, so that a definition differs from the reference only
+where answers say so.
 """
 
 import json
@@ -13,6 +15,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 Definition = dict[str, str]
+Bits = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,41 @@ def held(test: dict, definition: Definition) -> dict:
     return entry
 
 
+def exhaustive(bits: Bits, of_tests: list[int], most: int) -> Definition:
+    """Searches all choices for those that explain more answers than were found.
+
+    Args:
+        bits: By option and choice, the entries that it allows; no other options matter.
+        of_tests: The test of each entry.
+        most: How many answers have been explained.
+
+    Returns:
+        A choice of each option; none if no choices explain more.
+    """
+    in_test: dict[int, int] = {}
+    for i, test in enumerate(of_tests):
+        in_test[test] = in_test.get(test, 0) | 1 << i
+
+    def num_tests(entries: int) -> int:
+        return sum(1 for x in in_test.values() if entries & x)
+
+    # The option first whose choices say most, so that few of their products are tried.
+    names = sorted(bits, key=lambda x: sum(map(int.bit_count, bits[x].values())))
+    best: Definition = {}
+    left = [(0, (1 << len(of_tests)) - 1, best)]
+    while left:
+        depth, entries, chosen = left.pop()
+        if entries.bit_count() <= most or num_tests(entries) <= most:
+            continue
+        if depth == len(names):
+            best, most = chosen, entries.bit_count()
+            continue
+        distinct = {entries & x: y for y, x in [*bits[names[depth]].items()][::-1]}
+        for held, choice in sorted(distinct.items(), key=lambda x: x[0].bit_count()):
+            left.append((depth + 1, held, chosen | {names[depth]: choice}))
+    return best
+
+
 def definition(
     tests: list[dict],
     record: dict,
@@ -103,18 +141,18 @@ def definition(
         the preferred one where it does. Where these are all choices, the answers do not
         depend on the option.
     """
-    whens = [
-        entry["when"]
+    fitting = [
+        explaining(test, record["answers"][test["id"]], test["id"] in record["errors"])
         for test in tests
-        for entry in explaining(
-            test, record["answers"][test["id"]], test["id"] in record["errors"]
-        )
     ]
+    whens = [(i, x["when"]) for i, entries in enumerate(fitting) for x in entries]
     # A bit for each entry; those of a test exclude each other.
-    bits = {
+    bits: Bits = {
         option: {
             choice: sum(
-                1 << i for i, x in enumerate(whens) if choice in x.get(option, choices)
+                1 << i
+                for i, (_, x) in enumerate(whens)
+                if choice in x.get(option, choices)
             )
             for choice in choices
         }
@@ -139,6 +177,10 @@ def definition(
                 choices = [chosen | {option: x} for x in options[option]]
                 chosen = max([chosen, *choices], key=count)
         best = max(best, chosen, key=count)
+    if count(best) < sum(map(bool, fitting)):
+        of_tests = [i for i, _ in whens]
+        found = exhaustive({x: bits[x] for x in open_options}, of_tests, count(best))
+        best |= found
     for option in open_options:
         usual = {
             x: y

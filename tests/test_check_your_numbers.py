@@ -2,6 +2,8 @@
 
 import ast
 import datetime
+import itertools
+import math
 import random
 import re
 import runpy
@@ -98,6 +100,57 @@ def test_a_planted_definition_is_derived(metric):
             x["id"]: derive.verdict(x, record, definition, VECTORS) for x in tests
         }
         assert {x for x in verdicts if verdicts[x].kind == "undefined"} == changed
+
+
+def planted_definitions(options):
+    """Yields all definitions; of many, those that differ in two options, and others."""
+    reference = {option: x[0] for option, x in options.items()}
+    if math.prod(map(len, options.values())) <= 20_000:
+        for chosen in itertools.product(*options.values()):
+            yield dict(zip(options, chosen, strict=True))
+        return
+    for first, second in itertools.combinations(options, 2):
+        for x, y in itertools.product(options[first][1:], options[second][1:]):
+            yield reference | {first: x, second: y}
+    generator = random.Random("definitions")
+    for _ in range(300):
+        yield {option: generator.choice(x) for option, x in options.items()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("metric", VECTORS.options)
+def test_every_planted_definition_is_derived(metric):
+    """The definition that is derived is the planted one, or gives all of its answers."""
+    options = VECTORS.options[metric]
+    tests = [x for x in VECTORS.tests.values() if x["metric"] == metric]
+    for planted in planted_definitions(options):
+        entries = {x["id"]: derive.held(x, planted) for x in tests}
+        answers = {x: entry["value"] for x, entry in entries.items()}
+        errors = {x: "" for x, entry in entries.items() if entry.get("error")}
+        record = {"answers": answers, "errors": errors}
+        derived, equal = derive.definition(tests, record, options)
+        for test in tests if derived != planted else ():
+            value = derive.held(test, derived)["value"]
+            assert value == answers[test["id"]], (planted, derived, test["id"])
+        assert all(planted[x] in equal[x] for x in options), (planted, equal)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_definition_explains_more_than_the_one_that_is_derived(seed):
+    """Of answers that no definition gives: that each was tried changes nothing."""
+    options, generator = VECTORS.options["rbo"], random.Random(seed)
+    tests = [x for x in VECTORS.tests.values() if x["metric"] == "rbo"]
+    answers = {x["id"]: generator.choice(x["values"])["value"] for x in tests}
+    record = {"answers": answers, "errors": {}}
+
+    def num_explained(definition):
+        values = ((x["id"], derive.held(x, definition)["value"]) for x in tests)
+        return sum(derive.is_equal(answers[test], value) for test, value in values)
+
+    derived, _ = derive.definition(tests, record, options)
+    assert num_explained(derived) == max(
+        map(num_explained, planted_definitions(options))
+    )
 
 
 REFERENCE = {option: x[0] for option, x in VECTORS.options["ndcg"].items()}
