@@ -113,7 +113,7 @@ MISTAKES: dict[tuple[str, str], tuple[str, ...]] = {
     ("ideal", "uncut"): ("ndcg",),
     ("discount", "shifted"): ("ndcg", "dcg"),
     ("discount", "log10"): ("dcg",),
-    ("ranks", "zero"): ("dcg", "ap", "rr", "err"),
+    ("ranks", "zero"): ("ap", "rr", "err"),
     ("ranks", "two"): ("ap", "rr", "err", "rbp"),
     ("factor", "missing"): ("rbp",),
     ("threshold", "above"): WITH_REL,
@@ -396,11 +396,9 @@ def power_of_two(grade: Fraction) -> Number:
     return mpf(2) ** real(grade)
 
 
-def dcg(gains: Any, name: str, first: int = 1) -> Any:
-    """Sums gains by discount; NULL where what gains has the rank 0."""
-    if not first and gains and gains[0]:
-        return NULL
-    return total(times(x, discount(name, r)) for r, x in enumerate(gains, first) if x)
+def dcg(gains: Any, name: str) -> Number:
+    """Sums gains by discount."""
+    return total(times(x, discount(name, r)) for r, x in enumerate(gains, 1) if x)
 
 
 def first_rank(choices: Choices) -> int:
@@ -439,7 +437,7 @@ ideal_dcg = cache(dcg)
 def _dcg(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     names = choices["gain"], choices["threshold"]
     gains = [gain_of(grade, *names) for grade in order]
-    return dcg(gains[: at["k"]], choices["discount"], first_rank(choices))
+    return dcg(gains[: at["k"]], choices["discount"])
 
 
 def hit_fn(at: Any, choices: Choices) -> Callable[[Any], bool]:

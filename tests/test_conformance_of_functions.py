@@ -505,6 +505,30 @@ def test_wrong_implementations(function, form, metric, meant, mistake):
     assert f" as {mistake or 'no definition'}" in str(result)
 
 
+def dcg_of_log10(qrels, run, k=None):
+    gains = [2 ** qrels.get(doc, 0) - 1 for doc in by_score(run)]
+    return sum(x / math.log10(r + 1) for r, x in enumerate(gains[:k], 1))
+
+
+NAMED = [
+    ("ap", ("(g or 0) >= rel", "(g or 0) > rel"), "threshold:above"),
+    ("rr", ("1 / rank", "1 / (rank + 1)"), "ranks:two"),
+    ("rr", ("1 / rank", "1 / (rank - 1)"), "ranks:zero"),
+    ("rbp", ("enumerate(hits)", "enumerate(hits, 1)"), "ranks:two"),
+    ("rbp", ("(1 - p) *", ""), "factor:missing"),
+    ("err", ("- 1) / 2**max_grade", "- 1)"), "worth:unscaled"),
+    ("err", ("- 1) / 2**max_grade", "- 1) / (2**max_grade - 1)"), "worth:full"),
+    ("dcg", dcg_of_log10, "discount:log10"),
+]
+
+
+@pytest.mark.parametrize("metric, edit, mistake", NAMED)
+def test_mistakes_of_a_sign_or_a_factor_are_named(metric, edit, mistake):
+    function = edit if callable(edit) else written(metric, edit)
+    failures = held(function, metric, REFUSING).failures
+    assert mistake in {failure.mistake for failure in failures}
+
+
 def derive(metric, seed):
     """Returns the answers to random choices that the derived definition leaves open."""
     options, draw = METRICS[metric]["options"], random.Random(f"{metric} {seed}")
