@@ -103,6 +103,7 @@ def measured(
                 judged, rows, ties, options.repeats, options.exclude_self
             )
             choices = dict(judged_run.choices) | {"rows": options.duplicates}
+            choices |= {"document": "custom"} if options.document else {}
             joined = join.joined_of(
                 judged_run._replace(choices=choices),
                 missing="zero" if options.complete else options.missing or default,
