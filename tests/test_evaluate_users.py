@@ -51,7 +51,7 @@ def test_measures_of_recommendations(data, rng):
     exposure = np.bincount(evaluation.retrieved_ids.ravel(), minlength=ITEMS)
     np.testing.assert_array_equal(evaluation.exposure.counts, exposure)
     assert evaluation.users.tolist() == list(range(USERS))
-    choices = "negative:error|nan:error|infinite:unretrieved|scores:float32|def:1"
+    choices = "negative:error|nan:error|infinite:unretrieved|scores:float32|seen:removed|def:1"
     assert evaluation.signature == {x: f"{x}|{choices}" for x in METRICS}
     # Metrics beyond accuracy read how many users have seen each item.
     counts = np.maximum(seen.sum(0), 1)[evaluation.retrieved_ids]

@@ -172,7 +172,7 @@ class Sheet(NamedTuple):
             ValueError: if a name is of no metric.
         """
         known = [name for _, name in self.headings]
-        if self.name_headings[-1] == "metric":
+        if "metric" in self.name_headings[-1:]:
             known = [row[-1] for row in self.names]
             rows = [[*row[:-1], names.get(row[-1], row[-1])] for row in self.names]
             sheet = self._replace(names=rows)
