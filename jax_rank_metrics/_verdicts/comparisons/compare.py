@@ -145,8 +145,8 @@ def compare(
             worse), below margin for "less". The tests are the same, of differences that
             are shifted by the margin. "t" takes bounds that are wider than Student's where
             few lists differ, or few lose much: equal values are no proof that a loss in one
-            list of a hundred would have shown. Other tests warn where less than 15 lists
-            differ, and others are equal.
+            list of a hundred would have shown. Other tests warn if some lists are equal and
+            fewer than 15 differ.
         mid_p: Whether outcomes as extreme as the observed one count half, for "permutation"
             and "mcnemar". Where few lists differ, p errs less on the safe side, and may be
             a little too small.

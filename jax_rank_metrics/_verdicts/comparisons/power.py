@@ -168,7 +168,7 @@ def lists_needed(
 
 
 class MarginPlan(NamedTuple):
-    """A plan of runs that are equal to a baseline, by the bounds of a pilot for a margin.
+    """The chance that a run equal to its baseline passes a margin, and the lists needed.
 
     Attributes:
         bounds: Those of the pilot, of one column.

@@ -126,10 +126,10 @@ class MarginBounds(NamedTuple):
         return np.maximum(np.stack([-skew, skew]), 0)
 
     def p(self, shift: float, side: choices.Alternative) -> np.ndarray:
-        """Returns p of a mean that, once shifted, is not on this side of 0, `[columns]`.
+        """Returns p of the claim that the shifted mean is on this side of 0, `[columns]`.
 
-        It is 1 − level for the level at which the bound is 0. p is 1 for fewer than two
-        lists.
+        It is 1 − level for the level at which the shifted bound is 0, and 1 for fewer than
+        two lists.
         """
         from scipy.special import stdtr
 
