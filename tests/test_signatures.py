@@ -324,8 +324,9 @@ VECTORS = np.float32([[1, 0], [0, 1]]), np.float32([[3, 0], [2, 2], [1, 0], [0, 
 JOINED = {"q": {"a": 1, "b": 0}, "x": {"c": 1}}, {"q": {"b": 2.0, "a": 1.0, "q": 0.5}}
 
 
-def users(**options):
-    return jrm.evaluate_users("rr@2", VECTORS, [[2], [1]], k=2, **options)
+def users(relevant=((2,), (1,)), **options):
+    relevant = [[*ids] for ids in relevant]
+    return jrm.evaluate_users("rr@2", VECTORS, relevant, k=2, **options)
 
 
 def embeddings(**options):
@@ -343,7 +344,7 @@ FIELDS = {
     users: [
         {"seen": [[0], []]},
         {"candidates": [[2, 3], [1]]},
-        {"item_ids": list("abcd"), "unknown_items": "drop", "_of": "names"},
+        {"relevant": ["cz", "b"], "item_ids": list("abcd"), "unknown_items": "drop"},
         {"item_mask": [True, True, True, False]},
         {"ties": "worst"},
         {"list_weights": [1, 2]},
@@ -394,13 +395,7 @@ def test_choices_of_a_call_are_fields(call):
     """Each argument changes the text, or is data; no two choices share a text."""
     texts = [call().signature["rr@2"]]
     for options in FIELDS[call]:
-        options = dict(options)
-        if options.pop("_of", None):
-            relevant = [["c", "zz"], ["b"]]
-            evaluation = jrm.evaluate_users("rr@2", VECTORS, relevant, **options)
-        else:
-            evaluation = call(**options)
-        texts.append(evaluation.signature["rr@2"])
+        texts.append(call(**options).signature["rr@2"])
         assert jrm.from_signature(texts[-1]).keywords == {"k": 2}
     assert len({*texts}) == len(texts), texts
     function = {users: jrm.evaluate_users, embeddings: jrm.evaluate_embeddings}
