@@ -118,7 +118,8 @@ def gate(options: arguments.CommandOptions) -> int:
         return np.stack([ends.min(1), ends.max(1)])
 
     pairs: Any = {test.metric: test.values for test in tests(alpha)}
-    plans = {label: _plan(pairs[label], lowers[label], alpha) for label in pairs}
+    signed_pairs = zip(pairs.items(), signs, strict=True)
+    plans = {label: _plan(pair, sign, alpha) for (label, pair), sign in signed_pairs}
     if margin is None:
         margins = ", ".join(
             f"{plan.detectable():.4g} of {label}" for label, plan in plans.items()
@@ -134,8 +135,10 @@ def gate(options: arguments.CommandOptions) -> int:
     if is_identical:  # perhaps: documents below the cutoffs may have moved
         rankings = rankings or digests_of(documents[baseline]).rankings
         is_identical = rankings == digests_of(joined).rankings
+    verdicts = VERDICTS
     if is_identical:
         codes = [NOT_WORSE for _ in codes]
+        verdicts = VERDICTS | {NOT_WORSE: IDENTICAL}
     findings: list[dict[str, Any]] = []
     parts = lowers, codes, tests(alpha), intervals(alpha).tolist()
     for label, code, test, ends in zip(*parts, strict=True):
@@ -144,15 +147,14 @@ def gate(options: arguments.CommandOptions) -> int:
         plan = plans[label]
         numbers += test.lists, plan.power_at(margin), plan.detectable()
         numbers += (plan.lists_needed(margin, test.lists),)
-        verdict = IDENTICAL if is_identical else VERDICTS[code]
-        findings.append({"metric": label, "verdict": verdict})
+        findings.append({"metric": label, "verdict": verdicts[code]})
         findings[-1] |= zip(NUMBERS, numbers, strict=True)
     note = NOTE.format(100 - 100 * alpha)
     table = _sheet(findings, ("metric", "verdict"), NUMBERS, note)
     if options.signature:
         table = table.with_signatures(run.signature)
     code = WORSE if WORSE in codes else max(codes)
-    verdict = IDENTICAL if is_identical else VERDICTS[code]
+    verdict = verdicts[code]
     if options.undecided == "estimate" and code == UNDECIDED:
         estimates = signs * [row["difference"] for row in findings]
         code = WORSE if (estimates < -margin).any() else NOT_WORSE
@@ -180,9 +182,9 @@ def gate(options: arguments.CommandOptions) -> int:
     return code
 
 
-def _plan(pairs: ListPairs, is_lower: bool | None, alpha: float) -> power.MarginPlan:
-    """Returns what differences of lists can tell of systems that are equal."""
-    gains = (pairs.a - pairs.b if is_lower else pairs.b - pairs.a)[:, None]
+def _plan(pairs: ListPairs, sign: int, alpha: float) -> power.MarginPlan:
+    """Returns the plan of a metric whose gains have this sign."""
+    gains = sign * (pairs.b - pairs.a)[:, None]
     columns = gains, pairs.weights[:, None], np.array([pairs.largest])
     return power.MarginPlan(margin_bounds.MarginBounds.of(*columns), POWER, alpha)
 

@@ -48,7 +48,7 @@ def evaluate(options: arguments.CommandOptions) -> None:
         runs[name] = dataclasses.replace(run, signature=signature)
         tags[name] = tag
         skipped += skipped_queries(name, joined)
-        if options.per_query and options.format == "json":
+        if options.per_query and options.signature and options.format == "json":
             documents[name] = joined
     note_all(runs, skipped)
     tests = comparisons.Comparisons(())

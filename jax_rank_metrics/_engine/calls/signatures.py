@@ -240,10 +240,9 @@ def _number(option: str, text: str) -> str:
 
 
 def chosen(**arguments: object) -> dict[str, str]:
-    """Returns the choices of a driver, by whether an argument of theirs was passed."""
-    words = {name: _CHOICES[name].split()[1] for name in arguments}
-    passed = {name for name, argument in arguments.items() if argument is not None}
-    return {name: words[name] for name in passed}
+    """Returns the second choice of each option whose argument was passed, not None."""
+    passed = [name for name, argument in arguments.items() if argument is not None]
+    return {name: _CHOICES[name].split()[1] for name in passed}
 
 
 @messages.short_errors()

@@ -329,8 +329,11 @@ def padded_ids(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
     are_rows = all(is_integer(key) and -1 <= key < 2**63 for key in ids)
-    numbers = {text: i for i, text in enumerate(dict.fromkeys(map(str, ids)))}
-    codes = {key: int(key) if are_rows else numbers[str(key)] for key in ids} | {-1: -1}
+    if are_rows:
+        codes = {key: int(key) for key in ids}
+    else:
+        numbers = {text: i for i, text in enumerate(dict.fromkeys(map(str, ids)))}
+        codes = {key: numbers[str(key)] for key in ids} | {-1: -1}
     lists = [[[codes[key] for key in row] for row in side] for side in lists]
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
     padded = [

@@ -15,7 +15,6 @@ import numpy as np
 
 from jax_rank_metrics._engine.calls import signatures
 from jax_rank_metrics._engine.calls.binding import Metrics, bind_all
-from jax_rank_metrics._engine.calls.signatures import Signature, signature
 from jax_rank_metrics._engine.items import RawItems
 from jax_rank_metrics._engine.metrics.run import (
     Reading,
@@ -330,7 +329,7 @@ class Joined:
 
     def signature(
         self, metrics: Metrics, undefined: types.Undefined = "zero"
-    ) -> dict[str, Signature]:
+    ) -> dict[str, signatures.Signature]:
         """Returns the signature of each metric as it is measured here.
 
         Args:
@@ -356,10 +355,11 @@ class Joined:
         bounds: tuple[Bound, ...],
         undefined: types.Undefined,
         list_weights: types.ListWeights | None,
-    ) -> dict[str, Signature]:
+    ) -> dict[str, signatures.Signature]:
+        """Returns the signature of each metric, of lists that weigh as they do here."""
         choices = self._choices | signatures.chosen(weights=list_weights)
         choices["undefined"] = undefined
-        return {bound.name: signature(bound, **choices) for bound in bounds}
+        return {bound.name: signatures.signature(bound, **choices) for bound in bounds}
 
     def relevant_ranks(
         self, query: str | int, relevance_threshold: types.Number | None = None
@@ -400,6 +400,32 @@ class Joined:
         return places_of(self._run, self._ties)
 
     @functools.cached_property
+    def _digests(self) -> "Digests":
+        run = self._run
+        queries, judged = run.query_ids.cast(pl.String), run.judged
+        columns = (
+            queries[judged.list_ids()],
+            judged.doc_ids.cast(pl.String),
+            judged.values,
+        )
+        lines = ("\t".join(map(str, line)) for line in zip(*columns, strict=True))
+        rows, _ = _in_definite_order(run)
+        values, counts = run.retrieved.values[rows], run.retrieved.counts
+        ends = np.cumsum(counts)
+        begins = np.append(True, values[1:] != values[:-1])
+        begins[np.append(0, ends)[:-1][counts > 0]] = True
+        # Documents that tie stand on one line.
+        separators = np.where(begins, "\n", "\t").tolist()
+        ids = run.retrieved.doc_ids[rows].cast(pl.String).to_list()
+        texts = list(map("".join, zip(separators, ids, strict=True)))
+        ranges = map(slice, ends - counts, ends)
+        rankings = {
+            query: _digest("".join(texts[of_query]))
+            for query, of_query in zip(queries.to_list(), ranges, strict=True)
+        }
+        return Digests(_digest("\n".join(sorted(lines))), rankings)
+
+    @functools.cached_property
     def _packed(self) -> judged_run.PackedItems:
         is_trec = self._ties == "trec"
         return judged_run.pack(without_ties(self._run) if is_trec else self._run)
@@ -432,7 +458,7 @@ def lists_of_joined(
 
 
 class Digests(NamedTuple):
-    """Digests by which a file knows the judgements and the rankings that it was of."""
+    """Digests that tell whether judgements and rankings are those of a saved file."""
 
     judgements: str
     rankings: dict[str, str]  # by query: its documents at their places
@@ -440,25 +466,7 @@ class Digests(NamedTuple):
 
 def digests_of(joined: Joined) -> Digests:
     """Returns the digests of judgements and rankings, whatever the order of their rows."""
-    run = joined._run
-    queries, judged = run.query_ids.cast(pl.String), run.judged
-    columns = queries[judged.list_ids()], judged.doc_ids.cast(pl.String), judged.values
-    lines = ("\t".join(map(str, line)) for line in zip(*columns, strict=True))
-    rows, _ = _in_definite_order(run)
-    values, counts = run.retrieved.values[rows], run.retrieved.counts
-    ends = np.cumsum(counts)
-    begins = np.append(True, values[1:] != values[:-1])
-    begins[np.append(0, ends)[:-1][counts > 0]] = True
-    # Documents that tie stand on one line.
-    separators = np.where(begins, "\n", "\t").tolist()
-    ids = run.retrieved.doc_ids[rows].cast(pl.String).to_list()
-    texts = list(map("".join, zip(separators, ids, strict=True)))
-    ranges = map(slice, ends - counts, ends)
-    rankings = {
-        query: _digest("".join(texts[of_query]))
-        for query, of_query in zip(queries.to_list(), ranges, strict=True)
-    }
-    return Digests(_digest("\n".join(sorted(lines))), rankings)
+    return joined._digests
 
 
 def _digest(text: str) -> str:

@@ -296,9 +296,9 @@ def _warn_of_few_differences(columns: Differences, question: Question) -> None:
     is_few = num_differing < np.minimum(lists, margin_bounds.FEW)
     if is_few.any():
         warnings.warn(
-            f"{num_differing[is_few].min()} of {lists[is_few].max()} lists differ, and "
-            f"test is {question.test!r}, which takes a loss that no list shows for none; "
-            "pass test='t', whose bounds for a margin allow for it",
+            f"only {num_differing[is_few].min()} of {lists[is_few].max()} lists differ, "
+            f"and test={question.test!r} does not allow for losses that these lists do not "
+            "show; pass test='t', whose bounds for a margin do",
             stacklevel=4,
         )
 
@@ -389,7 +389,7 @@ def _student(
             for shift, side in hypotheses
         ]
     )
-    reach = np.stack([_student_reach(question, summary)] * 2)
+    reach = None
     if question.margin is not None and columns.judged is None:
         is_plain = (
             np.array([not seeds for seeds in columns.seeds]) & ~columns.are_ratios
@@ -398,7 +398,9 @@ def _student(
         if question.alternative == "two-sided":
             level = (1 + level) / 2
         p = np.where(is_plain, [bounds.p(*pair) for pair in hypotheses], p)
-        reach = np.where(is_plain, bounds.reach(level), reach)
+        reach = np.where(
+            is_plain, bounds.reach(level), _student_reach(question, summary)
+        )
     return p_values.Outcome(_of_all(p), reach=reach)
 
 

@@ -192,8 +192,9 @@ class Differences:
                 np.stack([weights_a, weights_b if is_ratio else weights_a])
             )
             is_share = a.is_share or b.is_share
-            of_pair = sides[-1], side_weights[-1], is_share
-            ranges.append(margin_bounds.ranges_of(*of_pair))
+            ranges.append(
+                margin_bounds.ranges_of(sides[-1], side_weights[-1], is_share)
+            )
             for column in range(weights_a.shape[1]):
                 rounding.append(max(a.rounding, b.rounding))
                 are_ratios.append(is_ratio)
