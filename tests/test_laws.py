@@ -117,6 +117,7 @@ def test_padding_is_never_read(cases, ks, ties, data):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:weights is nan")  # the remark on what was meant
 @law(*OTHERS, always=FEWER)
 def test_all_ways_to_mask_agree(cases, ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""

@@ -375,7 +375,7 @@ def test_layouts_of_gains(weights):
 @pytest.mark.long
 def test_the_host_raises(tmp_path):
     """Drivers, `join` and the command name the list, and what to pass."""
-    match = "b' has a gain that overflows.* gain_fn=linear_gain.*log1p"
+    match = "b' has a gain that overflows.*gain_fn=linear_gain.*log1p"
     joined = jrm.join(PLAYS, RUN)
     for names in (("ndcg@10", "mrr"), ("tau", "p_plus(gain_fn=exponential_gain)")):
         with pytest.raises(ValueError, match=match):
@@ -386,7 +386,7 @@ def test_the_host_raises(tmp_path):
     assert np.isfinite(skipped.evaluate(("ndcg",))["ndcg"].compute())
 
     relevant = scipy.sparse.csr_array(LARGE)
-    cure = r"(user|query) 2 has a gain .* gain_fn=linear_gain"
+    cure = r"(user|query) 2 has a gain .*gain_fn=linear_gain"
     with pytest.raises(ValueError, match=cure):
         jrm.evaluate_users(("ndcg@2", "mrr"), FALLING, relevant)
     with pytest.raises(ValueError, match=cure):

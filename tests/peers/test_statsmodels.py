@@ -45,7 +45,11 @@ def test_unequal_weights(recorded):
 
 
 def test_equivalence(recorded):
-    """p of two one-sided t tests agrees, and so does the better half of each."""
+    """One-sided t tests agree; p of a margin nears two of them as lists grow many.
+
+    The bound of a margin allows for skew and for losses that no list shows, which both
+    weigh less among 5,000 lists.
+    """
 
     def by_statsmodels(a, b):
         from statsmodels.stats.weightstats import ttost_paired
@@ -54,15 +58,17 @@ def test_equivalence(recorded):
         return [p, p_above, p_below]
 
     rng = np.random.default_rng(0)
-    a = rng.random(50)
+    a = rng.random(5_000)
     for shift in (0.0, 0.03, -0.06):
-        b = a + rng.normal(shift, 0.1, 50)
+        b = a + rng.normal(shift, 1, 5_000)
         p, p_above, p_below = recorded("tost", by_statsmodels, a, b)
         options = {"margin": 0.05, "test": "t"}
-        assert jrm.compare(a, b, **options).only.p == pytest.approx(p)
+        assert jrm.compare(a, b, **options).only.p == pytest.approx(p, rel=0.02)
         greater = jrm.compare(a, b, alternative="greater", **options).only
         less = jrm.compare(a, b, alternative="less", **options).only
-        assert (greater.p, less.p) == pytest.approx((p_above, p_below))
+        assert (greater.p, less.p) == pytest.approx(
+            (p_above, p_below), rel=0.02, abs=1e-6
+        )
         # By permutation it is nearly the same.
         assert jrm.compare(a, b, margin=0.05).only.p == pytest.approx(p, abs=0.02)
 
