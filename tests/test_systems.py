@@ -224,9 +224,10 @@ def test_what_people_have_not_labelled(form):
 
 def test_ids_of_rows():
     """A row of means is left out, ids of any kinds pair, and a missing id raises."""
-    frame = pl.DataFrame({"qid": ["a", "b", "All"], "mrr": [0.5, 0.25, 0.375]})
-    with pytest.warns(UserWarning, match="the row 'All' is the mean of the others"):
-        [record] = jrm.Systems({"x": frame})
+    for mean in ("All", "amean"):  # the latter of gdeval
+        frame = pl.DataFrame({"qid": ["a", "b", mean], "mrr": [0.5, 0.25, 0.375]})
+        with pytest.warns(UserWarning, match=f"'{mean}' is the mean of the others"):
+            [record] = jrm.Systems({"x": frame})
         assert record.lists.ids == ["a", "b"]
     mixed = {1: 0.5, "1": 0.25, 2: 0.0}
     [record] = jrm.Systems({"x": mixed})
