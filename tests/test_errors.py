@@ -28,7 +28,11 @@ LATE = {
 ALL = ROWS | LATE
 DEAR = ("errors.labelled", "errors.drivers")  # their advice runs programs of drivers
 # Tables of which all rows follow the advice of their messages.
-WHOLE = {"labelled", "files"}
+WHOLE = {
+    "labelled",
+    "files",
+    "statistics",
+}
 # Advice that no test can follow, and the reason.
 NOT_RUN = {}
 

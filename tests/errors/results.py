@@ -141,7 +141,7 @@ CASES = {
     "differences of a comparison": (TypeError, "pass the values of both .* plots.forest", lambda: drawn("differences", COMPARISON)),
     "differences of one run": (ValueError, "b is missing", lambda: drawn("differences", A)),
     "differences of several metrics": (ValueError, "a holds 'ndcg@5', 'mrr'; pass metric=", lambda: drawn("differences", OF_TOOLS)),
-    "differences of other lists": (ValueError, "a has 4 lists and b has 2; pass ids=", lambda: drawn("differences", A, B[:2])),
+    "differences of other lists": (ValueError, "a has 4 lists and b has 2; pass values of the same lists", lambda: drawn("differences", A, B[:2])),
     "differences of no list": (ValueError, "no list that", lambda: drawn("differences", A[:0], B[:0])),
     "differences of states": (TypeError, "a is a Mean", lambda: drawn("differences", MEAN, B)),
     "differences of cutoffs": (ValueError, "b has several cutoffs", lambda: drawn("differences", A, CUTS)),

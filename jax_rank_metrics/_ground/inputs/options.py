@@ -160,10 +160,7 @@ def not_negative(name: str, value: object) -> float:
 
 def open_fraction(name: str, value: object) -> float:
     """Returns a static number strictly between 0 and 1."""
-    number = positive(name, value)
-    if number >= 1:
-        raise ValueError(f"{name} is {value!r}; pass a number above 0 and below 1")
-    return number
+    return _number(name, value, lambda x: 0 < x < 1, "a {} above 0 and below 1")
 
 
 def fraction(name: str, value: object) -> float:

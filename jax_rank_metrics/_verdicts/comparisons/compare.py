@@ -26,6 +26,8 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     listing,
 )
 
+OF_JUDGES = ("t", "bootstrap")  # tests that use what only a judge has labelled
+
 
 def compare(
     a: reading.Values,
@@ -265,10 +267,10 @@ def compare(
     ):
         inputs.option(name, value, choices)
     inputs.check_undefined(undefined)
-    if judge is not None and test not in (None, "t", "bootstrap"):
+    if judge is not None and test not in (None, *OF_JUDGES):
         raise ValueError(
             f"test is {test!r}, which cannot use the lists that only a judge has labelled; "
-            "pass 't' or 'bootstrap'"
+            f"pass {' or '.join(map(repr, OF_JUDGES))}"
         )
     question = Question(
         random.key(0) if key is None else inputs.prng_key(key),
@@ -280,7 +282,7 @@ def compare(
         None if margin is None else inputs.positive("margin", margin),
         bool(mid_p),
     )
-    question.check()
+    question.check(OF_JUDGES if judge is not None else None)
     if b is None and ids is not None:
         raise ValueError("ids are those of a and b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.

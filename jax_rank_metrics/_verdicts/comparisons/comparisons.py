@@ -299,8 +299,9 @@ class Comparisons(Sequence[Comparison]):
         """
         if len(self) == 1:
             return self._comparisons[0]
+        how = "one by" if self._comparisons else "by fewer of"
         raise ValueError(
-            f"there are {len(self)} comparisons, {_listing(self)}; select one by task=, "
+            f"there are {len(self)} comparisons, {_listing(self)}; select {how} task=, "
             "system=, metric= and cutoff="
         )
 

@@ -389,10 +389,10 @@ def means_of_tasks(
     for task, records in tasks.items():
         sources = [record.source for record in records.values()]
         states = [source for source in sources if isinstance(source, Bootstrap)]
-        if ids is not None and (states or not isinstance(ids, Mapping)):
-            raise TypeError(
-                "ids: pass a dict of systems to the ids of lists, of values alone"
-            )
+        if ids is not None and states:
+            raise TypeError("Bootstrap states hold no lists; leave ids out")
+        if ids is not None and not isinstance(ids, Mapping):
+            raise TypeError("ids: pass a dict of systems to the ids of their lists")
         if 0 < len(states) < len(records):
             raise ValueError(
                 "only some values are Bootstrap states; pass states for all systems and "

@@ -44,8 +44,11 @@ class Question(NamedTuple):
     margin: float | None = None
     mid_p: bool = False
 
-    def check(self) -> None:
-        """Raises ValueError if an option has no meaning beside another."""
+    def check(self, of_judges: Sequence[str] | None = None) -> None:
+        """Raises ValueError if an option has no meaning beside another.
+
+        `of_judges` are the only tests that there are where there is a judge.
+        """
         of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
         # What was passed, and the tests that know it.
         options = {
@@ -60,9 +63,10 @@ class Question(NamedTuple):
         }
         for option, (is_passed, tests) in options.items():
             if is_passed and self.test not in tests:
+                known = [repr(x) for x in tests if x in (of_judges or tests)]
+                cure = f"pass the test {' or '.join(known)}, or " if known else ""
                 raise ValueError(
-                    f"test is {self.test!r}, which has no {option}; pass the test "
-                    f"{' or '.join(map(repr, tests))}, or leave it out"
+                    f"test is {self.test!r}, which has no {option}; {cure}leave it out"
                 )
         if (
             self.correction == "maxT"

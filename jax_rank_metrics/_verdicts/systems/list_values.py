@@ -17,6 +17,10 @@ from jax_rank_metrics._verdicts.inference import judges, weighted_means
 
 SUMMARIES = (state.State, judges.PredictionPowered)  # hold no values of lists
 FIX = "pass a PerList, or an array with a value for every list"
+SAME_LISTS = (
+    "pass values of the same lists; where these are groups, such as old and new users, "
+    "compare systems within each group"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -140,20 +144,23 @@ class ListValues:
             is_share=self.is_share,
         )
 
-    def indices_in(
-        self, lists: "ListValues", cure: str = "pass the lists that both have"
-    ) -> np.ndarray:
+    def indices_in(self, lists: "ListValues", cure: str | None = None) -> np.ndarray:
         """Finds each list by its id among those of other values, `[lists]`.
 
         Raises:
-            ValueError: if they lack a list; the message ends with the cure.
+            ValueError: if they lack a list; the message ends with the cure, if there is
+                one for all cases.
         """
         index_of = {name: index for index, name in enumerate(lists.ids or [])}
         ids = self.ids or []
         if missing := [name for name in ids if name not in index_of]:
+            held, same = "", "pass the lists that both have"
+            if len(missing) == len(ids):
+                held = f" ({lists.name} holds {listing(lists.ids or [])})"
+                same = SAME_LISTS
             raise ValueError(
                 f"ids: of the lists in {self.name}, {len(missing)} are not in "
-                f"{lists.name}: {listing(missing)}; {cure}"
+                f"{lists.name}: {listing(missing)}{held}; {cure or same}"
             )
         return np.array([index_of[name] for name in ids], np.int64)
 
@@ -227,8 +234,7 @@ def in_one_order(
     elif unequal := [run for run in unnamed if run.list_count != first.list_count]:
         raise ValueError(
             f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
-            f"{unequal[0].list_count}; pass ids=, which say which of them belong together, "
-            "or values of the same lists"
+            f"{unequal[0].list_count}; {SAME_LISTS}"
         )
     in_order = {run: run for run in lists}  # values that come again are ordered once
     for run in in_order:

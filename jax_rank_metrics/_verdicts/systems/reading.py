@@ -125,7 +125,7 @@ class Record:
         leaves = source.values() if is_by_list(source) else jax.tree.leaves(source)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             raise TypeError(
-                f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
+                f"{name} is traced; call this outside of jax.jit (`paired` runs inside)"
             )
         if isinstance(source, PerList):
             array, weights, defined = list_arrays.columns_of(source)
@@ -784,7 +784,8 @@ def lists_at_cutoff(record: Record) -> ListValues:
     """Returns the values of a metric at its only cutoff; ValueError if it has several."""
     if record.lists.has_cutoffs:
         raise ValueError(
-            f"{record.name} has several cutoffs; measure one, such as 'recall@5'"
+            f"{record.name} has several cutoffs, or an axis for one; measure one, such as "
+            "'recall@5', or pass its column"
         )
     return record.lists
 
