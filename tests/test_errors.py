@@ -26,12 +26,18 @@ LATE = {
     for name, row in getattr(table, "LATE", {}).items()
 }
 ALL = ROWS | LATE
-DEAR = ("errors.labelled", "errors.drivers")  # their advice runs programs of drivers
+# Tables whose advice runs programs of drivers, or traces metrics.
+DEAR = (
+    "errors.labelled",
+    "errors.drivers",
+    "errors.metrics",
+)
 # Tables of which all rows follow the advice of their messages.
 WHOLE = {
     "labelled",
     "files",
     "statistics",
+    "metrics",
 }
 # Advice that no test can follow, and the reason.
 NOT_RUN = {}

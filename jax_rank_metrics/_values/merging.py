@@ -380,9 +380,12 @@ def _check_same_states(first: object, second: object) -> None:
     check_leaves(second, State, "states")
     structures = [jax.tree.structure(tree) for tree in (first, second)]
     if structures[0] != structures[1]:
-        raise ValueError(
-            f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
-            "of the same metrics"
-        )
+        kinds = [jax.tree.map(type, tree, is_leaf=is_state) for tree in (first, second)]
+        # States of one kind that were made differently raise below.
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                f"states differ in structure: {structures[0]} and {structures[1]}; pass "
+                "states of the same metrics"
+            )
     for a, b in zip(leaves_of(first), leaves_of(second), strict=True):
         check_mergeable(a, b)

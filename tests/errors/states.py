@@ -64,7 +64,7 @@ CASES = {
     "merge a distribution with a mean": (ValueError, "differ in structure", lambda: jrm.merge(HISTOGRAM(), SCALAR)),
     "merge means of both kinds": (ValueError, "differ in structure", lambda: jrm.merge(SCALAR, GEOMETRIC)),
     **rows_of("other edges", ValueError, "same cutoffs and edges", lambda x: HISTOGRAM().merge(HISTOGRAM(**x)), {"bins": 5}, {"edges": (0, 1)}),
-    **rows_of("merge other edges", ValueError, "differ in structure", lambda x: jrm.merge(HISTOGRAM(), HISTOGRAM(**x)), {"bins": 5}, {"edges": (0, 1)}),
+    **rows_of("merge other edges", ValueError, "pass states of the same cutoffs and edges", lambda x: jrm.merge(HISTOGRAM(), HISTOGRAM(**x)), {"bins": 5}, {"edges": (0, 1)}),
     "a distribution of cutoffs": (ValueError, "differ in shape.*same cutoffs and edges", lambda: HISTOGRAM().merge(HISTOGRAM((2,)))),
     "fewer resamples": (ValueError, "cutoffs and samples", lambda: BOOT().merge(BOOT(samples=9))),
     "resamples with a mean": (TypeError, "got a Mean; pass a Bootstrap", lambda: BOOT().merge(SCALAR)),

@@ -213,7 +213,8 @@ class Bound(NamedTuple):
         if not isinstance(values, per_list.PerList):
             raise TypeError(
                 f"{self.name}: the formula returned {inputs.kind_of(values)}; return "
-                "ranking.per_list(values, defined, k, item_fn)"
+                "ranking.per_list(values, defined, k, item_fn), where defined is True, or "
+                "a bool for every list"
             )
         is_share = self.spec.is_share
         if callable(is_share):

@@ -49,8 +49,8 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            f"ranking holds only the items that are listed; {RANK_MORE}; or make items "
-            "with the label 0 worth 0, for example by another gain_fn"
+            f"ranking holds only the items that are listed; {RANK_MORE}; or, with "
+            "a gain_fn or in a metric of your own, make items with the label 0 worth 0"
         )
 
 
