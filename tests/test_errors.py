@@ -26,18 +26,20 @@ LATE = {
     for name, row in getattr(table, "LATE", {}).items()
 }
 ALL = ROWS | LATE
-# Tables whose advice runs programs of drivers, or traces metrics.
+# Tables whose advice runs programs of drivers, or traces many.
 DEAR = (
-    "errors.labelled",
+    "errors.calls",
     "errors.drivers",
+    "errors.labelled",
     "errors.metrics",
 )
 # Tables of which all rows follow the advice of their messages.
 WHOLE = {
-    "labelled",
+    "calls",
     "files",
-    "statistics",
+    "labelled",
     "metrics",
+    "statistics",
 }
 # Advice that no test can follow, and the reason.
 NOT_RUN = {}

@@ -179,10 +179,12 @@ def cutoffs_in(text: str, option: str) -> object:
     try:
         cutoffs = tuple(read(k.strip()) for k in text.split(","))
     except ValueError as error:
-        kind = "integers and percentages" if option == "k" else "numbers"
+        kind, example = "numbers", "@0.5 or @0.1,0.5"
+        if option == "k":
+            kind = "integers and percentages"
+            example = "@10 or @1,5,10 or @1%, above 0 % and at most 100 %"
         raise ValueError(
-            f"{text!r} after @ is not a list of {kind}; pass, for example, @10 or @1,5,10"
-            + (" or @1%, above 0 % and at most 100 %" if option == "k" else "")
+            f"{text!r} after @ is not a list of {kind}; pass, for example, {example}"
         ) from error
     repeated = [k for i, k in enumerate(cutoffs) if k in cutoffs[:i]]
     if repeated:

@@ -78,7 +78,7 @@ class Spec:
         if name == "k":
             ks = inputs.cutoffs(value)
             return ks if isinstance(value, (tuple, list)) else ks[0]
-        if name == self.at and isinstance(value, list):
+        if isinstance(value, list):
             value = tuple(value)
         value = _as_bound(_as_python(value))
         if callable(self.options[name]) and not callable(value):
@@ -96,14 +96,18 @@ class Spec:
             hash(value)
         except TypeError as error:
             raise TypeError(
-                f"{name} is {value!r}; pass something hashable, such as a tuple"
+                f"{name} is {value!r}; pass something hashable, as the default is: "
+                f"{self.options[name]!r}"
             ) from error
         return value
 
 
 def _nearest(name: object) -> str:
     """Completes an error by the gain or discount whose name is the most like this one."""
-    known = list(gains.FUNCTIONS)
+    known = [
+        f"{name}(2)" if isinstance(function, type) else name
+        for name, function in gains.FUNCTIONS.items()
+    ]
     similar = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
     return f", such as {similar[0]}" if similar else f": one of {', '.join(known)}"
 

@@ -150,7 +150,7 @@ class RankingData:
         if self.pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
-                "item; pass pool_labels"
+                "item; pass pool_labels to rank_retrieved, in place of num_relevant"
             )
         return self.pool
 

@@ -192,7 +192,10 @@ def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
     for name, array in arrays.items():
         if array is not None:
             inputs.unsharded(
-                name, array, f"{cure}, or outside jax.jit pass jax.device_get({name})"
+                name,
+                array,
+                f"{cure}, or outside jax.jit pass jax.device_get({name}), and so of every "
+                "array that is sharded",
             )
 
 

@@ -100,7 +100,8 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         if ranks is None and items_axis is not None:
             raise ValueError(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
-                "that deep, or gather labels, scores, mask and weights first"
+                "that deep, or, for a metric without k, gather labels, scores, mask and "
+                "weights first"
             )
         # Devices exchange candidates even where nothing is cut, and then all of them.
         depth = size if items_axis is not None and cut is None else cut

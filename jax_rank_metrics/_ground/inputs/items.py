@@ -1,6 +1,7 @@
 """The items of lists, checked: labels, masks, weights, ids, columns and attributes."""
 
 import datetime
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,10 +130,11 @@ def read_segments(
             "are, a Python int"
         )
     num_lists = options.positive_integer("num_segments", num_segments)
-    if num_lists > options.MAX_INT32:
+    most = options.MAX_INT32 // max(math.prod(labels.shape[:-1]), 1)
+    if num_lists > most:
         raise ValueError(
-            f"num_segments is {num_lists}; pass at most {options.MAX_INT32}, what int32 "
-            "holds"
+            f"num_segments is {num_lists}; pass at most {most}, so that int32 numbers all "
+            "lists"
         )
     # Ids that are not in a JAX array are read before the conversion, which refuses
     # integers beyond int32, and which `jax.jit` around the call would trace.

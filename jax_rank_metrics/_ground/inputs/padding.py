@@ -15,6 +15,11 @@ from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
 
 # What to pass instead of lists with masked items.
 _COMPRESSED = "rows.compressed(), the items of each list that exist"
+# What to do where two arguments have other queries.
+_SAME_QUERIES = (
+    "pass the same queries to both, at least one, or call jrm.join, whose missing= and "
+    "unjudged= say what becomes of queries of one side alone"
+)
 
 
 def pad_lists(
@@ -400,8 +405,7 @@ def _order_of_queries(
         ]
         raise ValueError(
             f"{of_retrieved} has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
-            f"{kinds[1]}; pass the same queries to both, at least one, or call jrm.join, "
-            "which knows what to do with those of one side alone"
+            f"{kinds[1]}; {_SAME_QUERIES}"
         )
     if queries is None or of_relevant is None:
         return range(counts[0])
@@ -409,8 +413,8 @@ def _order_of_queries(
     unknown = [query for query in queries if query not in indices]
     if unknown:
         raise ValueError(
-            f"{of_retrieved} has the query {unknown[0]!r}, which {name} has not; pass "
-            "the same queries to both, or call jrm.join, which may leave some out"
+            f"{of_retrieved} has the query {unknown[0]!r}, which {name} has not; "
+            f"{_SAME_QUERIES}"
         )
     return [indices[query] for query in queries]
 
