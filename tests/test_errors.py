@@ -39,6 +39,7 @@ WHOLE = {
     "files",
     "labelled",
     "metrics",
+    "states",
     "statistics",
 }
 # Advice that no test can follow, and the reason.

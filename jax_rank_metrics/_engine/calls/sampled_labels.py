@@ -130,7 +130,11 @@ def sampled_labels(
             f"probabilities holds {float(labels[index]):g} at {index}; pass numbers from "
             "0 to 1, such as label / max_label"
         )
-    run.check_columns((bound,), (), allow_unread=False)
+    for column in bound.spec.columns:
+        raise ValueError(
+            f"{bound.name} reads the column {column!r}, and only labels are drawn; pass a "
+            "metric that reads labels alone, such as 'ndcg@10'"
+        )
     lists = dataclasses.replace(run.lists_as_read((bound,), lists), few_relevant=False)
     if bound.spec.linear:
         lists = dataclasses.replace(lists, ranks=None)
