@@ -39,6 +39,7 @@ WHOLE = {
     "files",
     "labelled",
     "metrics",
+    "results",
     "states",
     "statistics",
 }
