@@ -104,10 +104,12 @@ def test_what_needs_places_raises(problem):
     """Without a depth, metrics that read ranks say what to pass."""
     ranking = labelled(problem, k=None)
     for name in ("map", "ndcg@5"):
-        with pytest.raises(ValueError, match=f"{name}: .*k=100, or block_size=48"):
+        with pytest.raises(
+            ValueError, match=f"{name}: .*k=100 to .*, or block_size=48"
+        ):
             jrm.measure((name,), ranking)
     with pytest.raises(
-        ValueError, match=r"all items are on one device; pass .* or k=100\b(?!,)"
+        ValueError, match=r"all items are on one device; pass .* rank_catalog\b(?!,)"
     ):
         labelled(problem, jrm.average_precision.of, 12, (2, 4), k=None)
 

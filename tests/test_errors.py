@@ -32,14 +32,17 @@ DEAR = (
     "errors.drivers",
     "errors.labelled",
     "errors.metrics",
+    "errors.sources",
 )
 # Tables of which all rows follow the advice of their messages.
 WHOLE = {
     "calls",
+    "drivers",
     "files",
     "labelled",
     "metrics",
     "results",
+    "sources",
     "states",
     "statistics",
 }

@@ -262,11 +262,13 @@ def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
     return None if exact.dtype.itemsize <= scores.dtype.itemsize else exact.reshape(-1)
 
 
-def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
+def _checked_scores(
+    scores: jax.Array, exists: np.ndarray, cure: str = _NUMBERS
+) -> np.ndarray:
     """Returns scores as float64; raises where the score of an existing item is NaN."""
     raw_values = np.asarray(scores)
     values = raw_values.astype(np.float64)
-    _raise_where(exists & np.isnan(values), "scores", raw_values, _NUMBERS)
+    _raise_where(exists & np.isnan(values), "scores", raw_values, cure)
     return values
 
 
@@ -336,7 +338,8 @@ def _check_ids(
     if relevant_labels is not None:
         labels = np.asarray(relevant_labels)
         grades = labels.astype(np.float64)
-        _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
+        cure = "pass numbers, or -1 as the ids of such items"
+        _raise_where(exists & np.isnan(grades), "relevant_labels", labels, cure)
         _check_gains(options.gain_fn, labels, exists & (grades >= 0))
         least_relevant = inputs.rounded_threshold(
             options.threshold, items.label_dtype(relevant_labels, np.float64)
@@ -363,7 +366,8 @@ def _check_ids(
         if exclude_rows is not None:
             lists, slots = np.nonzero(exclude_rows >= 0)
             exists[lists, exclude_rows[lists, slots]] = False
-        values = _checked_scores(scores, exists.reshape(scores.shape))
+        cure = "pass numbers, and -inf for items that are not to be retrieved"
+        values = _checked_scores(scores, exists.reshape(scores.shape), cure)
         texts += _remarks_on_catalog_scores(
             values, exact_scores, relevant_rows, relevant, exists, options.in_order
         )

@@ -33,8 +33,8 @@ class UnknownPlaceError(ValueError):
 
 # What to do where a metric reads items that a ranking of the listed ones does not hold.
 RANK_MORE = (
-    "rank all items with jrm.rank or jrm.evaluate, or the first k of them with "
-    "rank_scores(k=…) or rank_catalog(k=…)"
+    "rank all items with jrm.rank or jrm.evaluate, or, for a metric with a cutoff k, the "
+    "first k of them with rank_scores(k=…) or rank_catalog(k=…)"
 )
 
 NO_FIRST_STOP = (

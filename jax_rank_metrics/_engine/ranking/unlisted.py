@@ -49,8 +49,8 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            f"ranking holds only the items that are listed; {RANK_MORE}; or, with "
-            "a gain_fn or in a metric of your own, make items with the label 0 worth 0"
+            f"ranking holds only the items that are listed; {RANK_MORE}; or make items "
+            "with the label 0 worth 0, by another gain_fn if the metric has one"
         )
 
 
@@ -83,8 +83,9 @@ def check_known(data: RankingData, item_fn: ItemFn) -> None:
     if is_partial and values is not None and values.any():
         raise UnknownPlaceError(
             "columns holds 'groups' of the listed items alone, and items with the label 0 "
-            "are worth something by their groups; pass item_groups, which has those of "
-            "every item (rank_places takes none), or rank all items"
+            "are worth something by their groups; rank all items, or pass item_groups, "
+            "which has those of every item, to rank_ids, or to rank_scores(k=…) or "
+            "rank_catalog(k=…) with the k of the metric"
         )
 
 

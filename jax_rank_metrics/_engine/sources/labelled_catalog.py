@@ -100,7 +100,8 @@ class StreamedPool(pools.Pool):
         return (
             "this metric reads ranks, of which this ranking holds none: with label_fn and "
             "no cutoff, only the items above the first relevant one are counted, unless "
-            f"all items are {where}; pass a cutoff, such as map@100 or k=100{cure}"
+            f"all items are {where}; pass a cutoff, such as map@100 to a driver or k=100 "
+            f"to rank_catalog{cure}"
         )
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:

@@ -112,8 +112,8 @@ def _check_fits_int32(name: str, values: np.ndarray) -> None:
     if values.min() < limits.min or values.max() > limits.max:
         raise ValueError(
             f"{name}: {values.dtype} values from {values.min()} to {values.max()} do not "
-            "fit int32, which JAX uses by default; pass smaller integers or floats, or "
-            "enable jax_enable_x64"
+            "fit int32, which JAX uses by default; pass smaller integers, or floats where "
+            "these are no ids, or enable jax_enable_x64"
         )
 
 

@@ -447,8 +447,8 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
                 f"{expected}"
             )
         raise ValueError(
-            f"{name} {problem}; pass a value for each of the {unit}, or what "
-            f"{name}.to_numpy() returns if it is in their order"
+            f"{name} {problem}; pass a value for each of the {unit}, or, if they are in "
+            "their order, the values alone as an array"
         )
     return values[[slots[key] for key in listed]]
 

@@ -282,7 +282,7 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Pack
                 "dict; pass integers or strings"
             ) from error
     if any(map(is_missing, numbers)):
-        refuse_missing(name, ids, "an id there, or leave the entry out", places)
+        refuse_missing(name, ids, "an id there", places)
     query_ids = np.empty(len(numbers), object)
     query_ids[:] = list(numbers)
     if listed and len({type(query_id) for query_id in numbers}) == 1:

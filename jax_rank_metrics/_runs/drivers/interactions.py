@@ -456,10 +456,13 @@ class Interactions:
                     "items; pass a column for each"
                 )
         elif self._looks_dense(num_items, may_name_all):
+            cure = f"scipy.sparse.csr_array({name})"
+            if self.users is not None:  # which is not made of a dict
+                cure = "its rows as scipy.sparse.csr_array(rows)"
             raise TypeError(
                 f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
-                f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
-                "it is a matrix, or lists of distinct ids without padding"
+                f"rows are read as lists of ids; pass {cure} if it is a matrix, or lists "
+                "of distinct ids without padding"
             )
 
         def name_of(row: int) -> Any:
@@ -609,7 +612,10 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
             cure = "pass integers, or the ids of all items as item_ids="
         raise TypeError(f"{name}: got {kind}; {cure}")
     if ids.max() >= inputs.MAX_INT32:
-        raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
+        raise ValueError(
+            f"{name} holds the id {ids.max()}; pass rows of items, or the ids of all items "
+            "as item_ids="
+        )
     return ids
 
 
@@ -797,7 +803,8 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
         )
     if array.max(initial=0) > inputs.MAX_INT32:  # also what does not fit int64
         raise ValueError(
-            f"{name}: the column {column!r} holds {array.max()}; pass ids that fit int32"
+            f"{name}: the column {column!r} holds {array.max()}; pass rows of the model, "
+            f"or the ids of all rows as {column}_ids="
         )
     return array.astype(np.int64)
 

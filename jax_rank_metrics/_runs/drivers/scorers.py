@@ -599,7 +599,7 @@ def read_scorer(
     if vectors.ndim != example.ndim and not scoring.is_custom:
         raise ValueError(
             f"queries has shape {vectors.shape} and items has shape {example.shape}; pass "
-            '[queries, dims] and [items, dims], or tokens with similarity="maxsim"'
+            '[queries, dims] and [items, dims], or jrm.Tokens with similarity="maxsim"'
         )
     table = devices.table(vectors, devices.of_queries)
     cause = CUSTOM_SCORES if scoring.is_custom else OVERFLOW
