@@ -292,6 +292,40 @@ def test_ties_that_a_metric_reads_in_one_order():
         jrm.check(labels, scores, metrics=())
 
 
+@pytest.mark.parametrize("form", ["rows", *long("packed", "ids", "joined")])
+def test_ties_across_a_cutoff(form, rng):
+    """They are told where their order can move a mean beyond its standard error."""
+    scores = np.stack([rng.permutation(8) for _ in range(6)])
+    labels, tied = (
+        np.where(scores == 7, 2, 0),
+        np.minimum(scores, 6),
+    )  # the two best tie
+    packed = {"segment_ids": np.repeat(np.arange(6), 8), "num_segments": 6}
+    documents = [
+        {
+            str(q): {str(i): int(x) for i, x in enumerate(row)}
+            for q, row in enumerate(rows)
+        }
+        for rows in (labels, tied)
+    ]
+    check = {
+        "rows": functools.partial(jrm.check, labels, tied),
+        "packed": functools.partial(jrm.check, labels.ravel(), tied.ravel(), **packed),
+        "ids": functools.partial(
+            jrm.check, scores=tied, relevant_ids=labels.argmax(1)[:, None]
+        ),
+        "joined": functools.partial(jrm.check, jrm.join(*documents)),
+    }[form]
+    [remark] = check(metrics="p@1,2")
+    head = "items of different labels tie across a cutoff in 6 of 6 lists, as in list 0"
+    assert remark.startswith(head) and "error: p@1 0.5 ± 0 (0 to 1);" in remark
+    assert not check()
+    assert not jrm.check(labels, scores, metrics="p@1,2")
+    assert not jrm.check(
+        labels[:1], tied[:1], metrics="p@1,2"
+    )  # it has no standard error
+
+
 def forbidden_links(known):
     """The evaluation of a triple, with others that are known."""
     scores = jnp.asarray(VECTORS)

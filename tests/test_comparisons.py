@@ -104,3 +104,29 @@ def test_documents_of_lists():
         assert frame["gained"]["q1"] == [("y", 2, 1)]
         frame = comparisons.lists(runs, relevance_threshold=2).set_index("list")
         assert not frame["missed"]["q1"] and frame["gained"]["q1"]
+
+
+def test_documents_that_tie_across_the_cutoff():
+    """They moved if another share of their tie lies within it, whatever its mean rank is."""
+    qrels = {"q": {"x": 1}}
+    runs = {
+        "third": jrm.join(qrels, {"q": list("abx")}),
+        "second": jrm.join(qrels, {"q": list("axb")}),
+        "2 to 4": jrm.join(qrels, {"q": {"a": 2, "x": 1, "b": 1, "c": 1}}),
+        "1 to 3": jrm.join(qrels, {"q": {"a": 1, "x": 1, "b": 1}}),
+        "fourth": jrm.join(qrels, {"q": list("abcx")}),
+    }
+    values = {name: run.measure("recall@2") for name, run in runs.items()}
+    for a, b, moved, ranks in (
+        ("third", "2 to 4", "gained", (3, (2, 4))),
+        ("second", "1 to 3", "missed", (2, (1, 3))),
+        ("2 to 4", "1 to 3", "gained", ((2, 4), (1, 3))),
+        ("1 to 3", "fourth", "missed", ((1, 3), 4)),
+    ):
+        comparisons = jrm.compare({a: values[a], b: values[b]}, test="t")
+        [row] = comparisons.list_rows(runs, None)
+        assert row[moved] == [("x", *ranks)] and len(row["missed"] + row["gained"]) == 1
+        assert (row["difference"] > 0) == (moved == "gained")
+    whole = {name: runs[name].measure("recall") for name in ("second", "1 to 3")}
+    [row] = jrm.compare(whole, test="t").list_rows(runs, None)
+    assert not row["missed"] and not row["gained"]  # there is no cutoff

@@ -1,7 +1,7 @@
 """`jrm.check`: finds values that are legal, but probably not intended."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -11,11 +11,13 @@ from jax.core import Tracer
 
 from jax_rank_metrics._engine import items
 from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.metrics import run, spec
+from jax_rank_metrics._engine.sources import list_arguments
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.gains import exponential_gain, gains_of
 from jax_rank_metrics._runs import evaluation
 from jax_rank_metrics._runs.files import joined
-from jax_rank_metrics._values import remarks
+from jax_rank_metrics._values import per_list, remarks
 
 # Arguments that say something of another one, by that one.
 _COMPANIONS = {
@@ -32,12 +34,17 @@ class _Options(NamedTuple):
     Attributes:
         gain_fn: The gain function.
         threshold: The smallest relevant label.
-        in_order: The names of metrics that read tied items in one order by a hash.
+        bounds: The metrics, if any.
     """
 
     gain_fn: types.Gain
     threshold: types.Number
-    in_order: Sequence[str]
+    bounds: tuple[spec.Bound, ...]
+
+    @property
+    def in_order(self) -> list[str]:
+        """The names of metrics that read tied items in one order by a hash."""
+        return [bound.name for bound in self.bounds if bound.tie_reading == "order"]
 
 
 def check(
@@ -79,6 +86,8 @@ def check(
       not tell from those of others;
     - items of different labels whose scores are equal, where one of the `metrics` has no
       closed form over ties;
+    - items of different labels that tie across a cutoff of one of the `metrics`, where
+      their order can move its mean by more than its standard error;
     - scores of −inf, which is the lowest score;
     - relevant items that score below the others, as if scores were ranks or distances;
     - masks that hide whole lists before others;
@@ -103,7 +112,8 @@ def check(
         exclude_ids: See `rank_catalog`.
         num_items: The number of items in the catalogue. Ids count from 0, so those that
             are not below it raise. Read off the scores where these are passed with ids.
-        metrics: As for `evaluate`, to remark on ties that these read in one order.
+        metrics: As for `evaluate`, to remark on ties that these read in one order, or that
+            can move their means.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
@@ -145,9 +155,8 @@ def check(
             )
     inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else binding.bind_all(metrics)
-    in_order = [bound.name for bound in bounds if bound.tie_reading == "order"]
     passed = [name for name, value in arguments.items() if value is not None]
-    options = _Options(gain_fn, relevance_threshold, in_order)
+    options = _Options(gain_fn, relevance_threshold, bounds)
     if isinstance(labels, (joined.Joined, evaluation.Evaluation)):
         for name in passed[1:]:
             raise ValueError(
@@ -160,6 +169,7 @@ def check(
         lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
         known = labels.remarks_at(relevance_threshold)  # of the order, too
         of_scores = remarks.remark_on_scores(lists, lists.scores)
+        of_scores += _on_cutoffs(lists, bounds, labels.arguments())
         return [*known, *(text for text in of_scores if remarks.REVERSED not in text)]
     for partner, names in _COMPANIONS.items():
         for name in names:
@@ -248,6 +258,13 @@ def _check_labels(
         in_order=options.in_order,
     )
     texts = remarks.remark_on_lists(lists, options.threshold)
+    if scores is not None:
+        arguments = {"labels": labels, "mask": mask, "weights": weights}
+        arguments |= {"segment_ids": segment_ids, "num_segments": num_segments}
+        arguments |= {"scores": scores}
+        if segment_ids is not None:
+            arguments |= {"weights": item_weights, "list_weights": list_weights}
+        texts += _on_cutoffs(lists, options.bounds, arguments)
     if num_segments is not None:
         texts += remarks.remark_on_segments(np.asarray(segment_ids), num_segments)
     texts += remarks.remark_on_padding(grades, unmasked, segment_ids is not None)
@@ -369,7 +386,7 @@ def _check_ids(
         cure = "pass numbers, and -inf for items that are not to be retrieved"
         values = _checked_scores(scores, exists.reshape(scores.shape), cure)
         texts += _remarks_on_catalog_scores(
-            values, exact_scores, relevant_rows, relevant, exists, options.in_order
+            values, exact_scores, relevant_rows, relevant, exists, options
         )
     return texts
 
@@ -380,7 +397,7 @@ def _remarks_on_catalog_scores(
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
     exists: np.ndarray,
-    in_order: Sequence[str],
+    options: _Options,
 ) -> list[str]:
     """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
     *shape, _ = scores.shape
@@ -397,9 +414,35 @@ def _remarks_on_catalog_scores(
         list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
         shape=tuple(shape),
         exact_scores=exact_scores,
-        in_order=in_order,
+        in_order=options.in_order,
     )
-    return remarks.remark_on_scores(lists, values)
+    arguments = {"labels": labels.reshape(scores.shape), "scores": scores}
+    arguments |= {"mask": exists.reshape(scores.shape)}
+    return [
+        *remarks.remark_on_scores(lists, values),
+        *_on_cutoffs(lists, options.bounds, arguments),
+    ]
+
+
+def _on_cutoffs(
+    lists: remarks.FlatLists, bounds: Sequence[spec.Bound], arguments: dict[str, Any]
+) -> list[str]:
+    """Remarks on ties across cutoffs of metrics that read no columns but those passed."""
+    columns = arguments.get("columns", {})
+    bounds = tuple(x for x in bounds if columns.keys() >= {*x.spec.columns})
+    read = {
+        name for x in bounds for name in (*x.spec.columns, *x.spec.optional_columns)
+    }
+    columns = {name: columns[name] for name in columns if name in read}
+    shape = np.shape(arguments["labels"])
+
+    def measure(scores: np.ndarray) -> Mapping[str, per_list.PerList]:
+        changed = {"scores": scores.reshape(shape), "columns": columns}
+        return run.measure_lists(bounds, list_arguments.checked(**arguments | changed))
+
+    assert lists.scores is not None
+    cutoffs = {x.name: inputs.cutoffs(x.k) for x in bounds}
+    return remarks.remark_on_cutoffs(lists, lists.scores, cutoffs, measure)
 
 
 def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:

@@ -198,7 +198,9 @@ def _sheet(rows: list[Any], texts: Any, numbers: Any, note: str) -> sheets.Sheet
 
 
 def _text(field: Any) -> str:
-    """Writes a name, a number, or documents with their ranks: `d7 (2 → –)`."""
+    """Writes a name, a number, or documents with their ranks: `d7 (2 → 9–12)`."""
+    if isinstance(field, tuple):
+        return "–".join(map(_text, field))
     if isinstance(field, list):
         documents = field[:MAX_DOCUMENTS]
         texts = [f"{name} ({_text(a)} → {_text(b)})" for name, a, b in documents]

@@ -7,14 +7,19 @@ be an unlikely explanation of what the remark says.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._ground.inputs.list_ids import IDS_OF_SIZES
 from jax_rank_metrics._ground.types import Number
+from jax_rank_metrics._names.cutoff_names import cutoff_names
+from jax_rank_metrics._values import on_host
+from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.per_list import PerList
 
 ALL_EXCLUDED = "every relevant id is excluded in"
 TIED = "items tie for"
@@ -247,6 +252,86 @@ def read_in_one_order(where: str, names: Sequence[str]) -> str:
         f"{TIED} {where}, and {', '.join(names)} has no formula for the mean over their "
         "orders: one order by a hash was read; a key= draws one for each"
     )
+
+
+def remark_on_cutoffs(
+    lists: FlatLists,
+    scores: np.ndarray,
+    cutoffs: Mapping[str, Sequence[object]],
+    measure: Callable[[np.ndarray], Mapping[str, PerList]],
+) -> list[str]:
+    """Remarks if items that tie across a cutoff can move a mean beyond its error.
+
+    Args:
+        lists: The lists.
+        scores: `[items]`, as metrics compare them.
+        cutoffs: Those of each metric by its name; others than ints are passed over.
+        measure: Returns the values of these metrics for other scores, `[items]` int32.
+    """
+    ks = {k for of_metric in cutoffs.values() for k in of_metric if isinstance(k, int)}
+    if not ks:
+        return []
+    at = np.flatnonzero(lists.exists)
+    numbers, labels = lists.list_numbers[at].astype(np.int64), lists.labels[at]
+    _, start_of_list, _ = _divided(numbers, np.zeros(at.size))
+    groups, start, size = _divided(numbers, -scores[at])
+    above = start - start_of_list
+    # Where labels are equal, an order moves nothing.
+    orders = [_divided(groups, sign * labels) for sign in (-1, 1)]
+    varies = orders[0][2] < size
+    crosses = {k: varies & (above < k) & (k < above + size) for k in sorted(ks)}
+    crosses = {k: items for k, items in crosses.items() if items.any()}
+    if not crosses:
+        return []
+
+    def means(ranks: np.ndarray) -> dict[str, list[on_host.Estimate]]:
+        new_scores = np.zeros(lists.exists.shape, np.int32)
+        new_scores[at] = -ranks
+        sums = {
+            name: on_host.HostSums.of_lists(values, Mean)
+            for name, values in jax.device_get(measure(new_scores)).items()
+        }
+        return {name: x.estimates(0.95, "t") for name, x in sums.items()}
+
+    known, moved, flagged = means(start), [], np.zeros(math.prod(lists.shape), bool)
+    for k, items in crosses.items():
+        bounds = [means(np.where(items, before, start)) for _, before, _ in orders]
+        for name, of_metric in cutoffs.items():
+            names = cutoff_names(name, len(of_metric)) if of_metric[1:] else [name]
+            for i in (i for i, cutoff in enumerate(of_metric) if cutoff == k):
+                value, error = known[name][i].mean, known[name][i].std_error
+                low, high = sorted(bound[name][i].mean for bound in bounds)
+                if max(high - value, value - low) > error + 1e-6:
+                    flagged[numbers[items]] = True
+                    span = f"{low:.4g} to {high:.4g}"
+                    moved.append(f"{names[i]} {value:.4g} ± {error:.2g} ({span})")
+    if not moved:
+        return []
+    where = _with_example(flagged, lists.count_items(lists.exists) > 0, lists.shape)
+    return [
+        f"items of different labels tie across a cutoff in {where}, and their order can "
+        f"move a mean beyond its standard error: {', '.join(moved)}; pass scores that "
+        "tell these items apart, or report the range"
+    ]
+
+
+def _divided(
+    groups: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Divides groups into those of equal values, smallest first.
+
+    Args:
+        groups: `[items]` int64, the group of each item.
+        values: `[items]`.
+
+    Returns:
+        The new group of each item, how many items are in groups before it, and its size.
+    """
+    distinct, keys = np.unique(values, return_inverse=True)
+    _, new, sizes = np.unique(
+        groups * max(distinct.size, 1) + keys, return_inverse=True, return_counts=True
+    )
+    return new, (np.cumsum(sizes) - sizes)[new], sizes[new]
 
 
 def _always_relevant(lists: FlatLists, threshold: Number) -> list[str]:

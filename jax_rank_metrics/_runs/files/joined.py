@@ -381,13 +381,24 @@ class Joined:
         >>> joined.relevant_ranks("q")
         {'a': 2.5, 'c': 2.5, 'b': inf}
         """
+        ranges = self.relevant_ranges(query, relevance_threshold)
+        return {name: (first + last) / 2 for name, (first, last) in ranges.items()}
+
+    def relevant_ranges(
+        self, query: str | int, relevance_threshold: types.Number | None = None
+    ) -> dict[str | int, tuple[float, float]]:
+        """Returns the first and last rank that a relevant document may have.
+
+        See `relevant_ranks`, which returns their means. They differ where it ties.
+        """
         places, (indices, ids) = self._places, self._ids
         rows = slice(*places.starts[indices[query] :][:2])
         threshold = math.ulp(0) if relevance_threshold is None else relevance_threshold
         relevant = np.arange(len(ids))[rows][places.relevance[rows] >= threshold]
-        ranks = places.above[relevant] + (places.tied[relevant] + 1) / 2
-        ranks = np.where(places.retrieved[relevant], ranks, np.inf).tolist()
-        return dict(zip(ids[places.rows[relevant]], ranks, strict=True))
+        above = np.where(places.retrieved[relevant], places.above[relevant], np.inf)
+        ranges = zip(above + 1, above + places.tied[relevant], strict=True)
+        pairs = [(float(first), float(last)) for first, last in ranges]
+        return dict(zip(ids[places.rows[relevant]], pairs, strict=True))
 
     @functools.cached_property
     def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":

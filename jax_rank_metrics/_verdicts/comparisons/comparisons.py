@@ -356,8 +356,10 @@ class Comparisons(Sequence[Comparison]):
             "weight". What pulled b down most comes first, and what lifted it most last.
             With documents, "missed" holds `(id, rank_a, rank_b)` for relevant ones that b
             ranks lower than a does, and "gained" for those that it ranks higher. A rank is
-            None where the document was not retrieved. Documents that both rank below the
-            cutoff of the metric are left out.
+            None where the document was not retrieved, the mean rank of its ties where it
+            ties, and `(first, last)` where these ties lie on both sides of the cutoff:
+            what counts then is the share of them that lies within. Documents that both
+            rank below the cutoff of the metric are left out.
 
         Raises:
             KeyError: if documents lack a system or a list.

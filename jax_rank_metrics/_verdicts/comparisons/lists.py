@@ -40,18 +40,45 @@ class ListPairs(NamedTuple):
         for i in sorted(np.flatnonzero(self.weights > 0).tolist(), key=effects.item):
             a, b, weight = (side.item(i) for side in (self.a, self.b, self.weights))
             row = dict(list=ids[i], a=a, b=b, difference=b - a, weight=weight)
-            ranks = [run.relevant_ranks(ids[i], threshold) for run in pair]
-            yield row | (_moves(ranks[0], ranks[1], cutoff) if ranks else {})
+            ranges = [run.relevant_ranges(ids[i], threshold) for run in pair]
+            yield row | (_moves(ranges[0], ranges[1], cutoff) if ranges else {})
+
+
+class _Range(NamedTuple):
+    """The first and last rank that a document may have; inf if it was not retrieved."""
+
+    first: float
+    last: float
+
+    @property
+    def rank(self) -> float:
+        return (self.first + self.last) / 2
+
+    def standing(self, cutoff: float) -> tuple[float, float]:
+        """Returns its share beyond the cutoff, then its rank: larger where it is worse."""
+        if self.first > cutoff or self.first == np.inf:
+            return 1.0, self.rank
+        share = max(self.last - cutoff, 0.0) / (self.last - self.first + 1)
+        return share, self.rank
+
+    def entry(self, cutoff: float) -> float | tuple[float, float] | None:
+        """Returns its rank, or both ends where these lie on two sides of the cutoff."""
+        if self.first <= cutoff < self.last:
+            return self.first, self.last
+        return self.rank if self.rank < np.inf else None
 
 
 def _moves(
-    ranks_a: Mapping[Any, float], ranks_b: Mapping[Any, float], cutoff: float
-) -> dict[str, list[tuple[Any, float | None, float | None]]]:
+    ranges_a: Mapping[Any, tuple[float, float]],
+    ranges_b: Mapping[Any, tuple[float, float]],
+    cutoff: float,
+) -> dict[str, list[tuple[Any, ...]]]:
     """Returns the documents that b ranks lower than a, and higher; the best first."""
     moves: dict[str, list[Any]] = {"missed": [], "gained": []}
-    pairs = [(name, ranks_a[name], rank) for name, rank in ranks_b.items()]
-    for name, a, b in sorted(pairs, key=lambda pair: min(pair[1:])):
-        if min(a, b) <= cutoff and a != b:
-            ranks = (rank if rank < np.inf else None for rank in (a, b))
-            moves["missed" if a < b else "gained"].append((name, *ranks))
+    pairs = [(x, _Range(*ranges_a[x]), _Range(*of_b)) for x, of_b in ranges_b.items()]
+    for name, a, b in sorted(pairs, key=lambda pair: min(x.rank for x in pair[1:])):
+        of_a, of_b = a.standing(cutoff), b.standing(cutoff)
+        if min(a.first, b.first) <= cutoff and of_a != of_b:
+            ranks = a.entry(cutoff), b.entry(cutoff)
+            moves["missed" if of_a < of_b else "gained"].append((name, *ranks))
     return moves
