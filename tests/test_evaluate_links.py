@@ -56,8 +56,11 @@ def evaluate(graph, metrics=METRICS, **options):
     )
 
 
-def places(graph):
-    """Counts by loops what scores higher than each answer, and the same, and all."""
+def places(graph, allowed=None):
+    """Counts by loops what scores higher than each answer, and the same, and all.
+
+    `allowed` holds the candidates by side and relation.
+    """
     known, evaluated, scores = graph
     facts = {tuple(triple) for triple in known.tolist()}
     rows = []
@@ -73,6 +76,10 @@ def places(graph):
             candidates = [
                 x for x in range(ENTITIES) if x == answer or fact(x) not in facts
             ]
+            if allowed is not None:
+                candidates = [
+                    x for x in candidates if x in allowed[SIDES[side]][relation]
+                ]
             above = sum(values[x] > values[answer] for x in candidates)
             tied = sum(values[x] == values[answer] for x in candidates)
             rows.append((above, tied, len(candidates)))
@@ -199,3 +206,54 @@ def test_progress_and_numpy_scores(graph):
     )
     assert found["both"].retrieved_ids.shape == (2 * EVALUATED, 0)
     assert seen[-1] == (2 * EVALUATED, 2 * EVALUATED) and len(seen) == 6
+
+
+@pytest.mark.parametrize("ties", [None, pytest.param("worst", marks=pytest.mark.long)])
+def test_candidates_of_relations(graph, ties):
+    """They alone have a rank, on each side; the means are those of loops over them."""
+    _, evaluated, scores = graph
+    rng = np.random.default_rng(3)
+    allowed = {"head": {}, "tail": {}}
+    for side, part in (("head", 0), ("tail", 2)):
+        for relation in range(RELATIONS):
+            answers = evaluated[evaluated[:, 1] == relation, part]
+            some = rng.permutation(ENTITIES)[: 3 * relation]
+            allowed[side][relation] = np.union1d(answers, some).tolist()
+    above, tied, number = places(graph, allowed).T
+    assert (tied > 1).any() and (number != places(graph)[:, 2]).mean() > 0.5
+    forms = {"head": [*allowed["head"].values()], "tail": allowed["tail"]}
+    metrics = ("mrr", "amri", "hits(rank=realistic)@1,3,10")
+    unread = scores.copy()
+    for side in (0, 1):  # what is no candidate may have any score
+        for relation in range(RELATIONS):
+            is_read = np.isin(np.arange(ENTITIES), allowed[SIDES[side]][relation])
+            unread[side, relation][:, ~is_read] = np.nan
+    options = {"candidates": forms, "batch_size": 32, "k": 2, "ties": ties}
+    found = evaluate((*graph[:2], unread), metrics, **options)["both"]
+    rank = above + ((tied + 1) / 2 if ties is None else tied)
+    means = expected_means(
+        *((above, tied) if ties is None else (rank - 1, 1 + 0 * tied)), number, rank
+    )
+    for name in metrics:
+        actual = found.states[name].compute()
+        np.testing.assert_allclose(
+            actual, means[name], rtol=2e-6, atol=2e-6, err_msg=name
+        )
+    for index, (_, relation, _) in enumerate(found.triples.tolist()):
+        side = SIDES[index // EVALUATED]
+        assert {*found.retrieved_ids[index].tolist()} <= {-1, *allowed[side][relation]}
+    assert "|pool:candidates|" in found.signature["mrr"]
+
+
+def test_answers_that_are_no_candidates(graph):
+    """They count as missed, with a remark; a side without candidates ranks all."""
+    evaluated = graph[1]
+    tails = [[*range(1, ENTITIES)]] * RELATIONS
+    is_missed = evaluated[:, 2] == 0
+    text = f"the answer of {is_missed.sum()} of 140 lists is no candidate"
+    with pytest.warns(UserWarning, match=text):
+        found = evaluate(graph, "mrr", candidates={"tail": tails}, batch_size=32)
+    values = found["tail"].lists["mrr"].values
+    assert is_missed.any() and ((values == 0) == is_missed).all()
+    assert (found["head"].lists["mrr"].values > 0).all()
+    assert found["tail"].remarks == found["both"].remarks != ()

@@ -400,6 +400,8 @@ CASES = {
     "known triples of two columns": (ValueError, "known[1] has shape", lambda: links(known=(TRIPLES, TRIPLES[:, :2])), lambda: links(known=(TRIPLES, TRIPLES))),
     "a tail that is not there": (ValueError, "known holds .* tail is not", lambda: links(known=TRIPLES + [0, 0, 20]), lambda: links(known=TRIPLES + [0, 0, 20], num_entities=22, score_fn=lambda *_: np.zeros((2, 22)))),
     "a head that is not there": (ValueError, "head is not a number from 0 to 1", lambda: links(num_entities=2), lambda: links(num_entities=3)),
+    "candidates of no side": (TypeError, "candidates: got a dict of 'heads'; pass a dict of", lambda: links(candidates={"heads": [[0, 1, 2]]}), lambda: links(candidates={"head": {0: [0, 1, 2], 1: [0, 1, 2]}, "tail": {0: [0, 1, 2], 1: [0, 1, 2]}})),
+    "a relation without candidates": (ValueError, "candidates has no tail for relation 0, which triples hold", lambda: links(candidates={"tail": {9: [0, 1, 2]}}), lambda: links(candidates={"tail": {9: [0, 1, 2], 0: [0, 1, 2], 1: [0, 1, 2]}})),
     "scores in place of a function": (TypeError, "score_fn: got", lambda: links(score_fn=MATRIX), lambda: links(score_fn=lambda entities, relations, side: MATRIX)),
     "scores of other entities": (ValueError, "for 2 lists and 3", lambda: links(np.ones((2, 9))), lambda: links(np.ones((2, 3)))),
     "scores of nan": (ValueError, "for triple .* nan: return numbers where the head", lambda: links(np.full((2, 3), np.nan, np.float32)), lambda: links(np.full((2, 3), -np.inf, np.float32))),

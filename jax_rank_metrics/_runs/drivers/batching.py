@@ -89,6 +89,7 @@ class QueryBatch(NamedTuple):
         items: `[queries, listed, …]`, the rows of listed items; None where all items have
             a rank.
         membership: `[queries, listed]` int8, the `Membership` of listed items; or None.
+        candidates: `[queries, items]` bool, the items that have a rank; None if all do.
     """
 
     indices: Array
@@ -101,6 +102,7 @@ class QueryBatch(NamedTuple):
     attributes: types.Arrays = None
     items: Array | None = None
     membership: Array | None = None
+    candidates: Array | None = None
 
 
 class Cost(NamedTuple):

@@ -2,22 +2,24 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._engine.calls import binding
+from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import devices, engine, jobs, nan_causes, programs
 from jax_rank_metrics._runs.drivers.interactions import (
     NO_IDS,
+    RawInteractions,
     SparseRows,
     Unit,
     Vocabulary,
+    read_interactions,
 )
-from jax_rank_metrics._runs.drivers.judgements import Judgements
+from jax_rank_metrics._runs.drivers.judgements import Judgements, SharedCandidates
 from jax_rank_metrics._runs.drivers.scorers import Scores
 from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._values import mean, remarks
@@ -88,6 +90,7 @@ def evaluate_links(
     *,
     known: Any,
     num_entities: int,
+    candidates: Mapping[Side, RawInteractions] | None = None,
     k: int | None = None,
     batch_size: int | None = None,
     ties: types.Ties | None = None,
@@ -130,6 +133,11 @@ def evaluate_links(
             those to train on, to validate and to test. Those to evaluate are always among
             them, also where they are missing here.
         num_entities: How many entities there are.
+        candidates: The entities that have a rank, such as those whose type a relation
+            takes: a dict from "head", "tail" or both to a list of entities for each
+            relation, or a dict of relations to lists, or a sparse matrix `[relations,
+            entities]`. None, and a side that is not in it, ranks all. An answer that is
+            no candidate counts as missed.
         k: How many entities to return for each list. None returns none.
         batch_size: How many lists are evaluated at a time; fewer where they would fill
             less than four batches. None is 1,024, or as many as have 2²⁶ scores.
@@ -145,9 +153,10 @@ def evaluate_links(
 
     Raises:
         ValueError: if there are no triples; if they do not have three columns, or name an
-            entity that is not below `num_entities`; if scores have another shape, are NaN,
-            or are sharded by their type.
-        TypeError: if triples are not integers, or `score_fn` is not a function.
+            entity that is not below `num_entities`; if a relation has no candidates; if
+            scores have another shape, are NaN, or are sharded by their type.
+        TypeError: if triples are not integers, `score_fn` is not a function, or
+            `candidates` is not by side.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
 
     References:
@@ -188,6 +197,7 @@ def evaluate_links(
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
+    choices = signatures.chosen(pool=candidates)
     rows, evaluations, have_inf, texts = np.arange(len(triples)), {}, [], []
     distinct, counts = np.unique(triples, axis=0, return_counts=True)
     if len(distinct) < len(triples):
@@ -195,6 +205,19 @@ def evaluate_links(
             f"triples holds {distinct[counts.argmax()].tolist()} {counts.max()} times, and "
             f"{len(triples) - len(distinct)} of {len(triples)} repeat another one; each "
             "counts, pass np.unique(triples, axis=0) if it should count once"
+        )
+    of_sides = {
+        side: read_candidates(candidates, side, triples[:, RELATION], num_entities)
+        for side in SIDES
+    }
+    is_missed = np.zeros((len(SIDES), len(triples)), bool)
+    for row, part, side in zip(is_missed, (HEAD, TAIL), of_sides.values(), strict=True):
+        row[:] = side is not None and ~side.holds(triples[:, part])
+    if is_missed.any():
+        texts.append(
+            f"the answer of {np.count_nonzero(is_missed)} of {is_missed.size} lists is no "
+            f"candidate, as in list {is_missed.argmax()}; it counts as missed, and has no "
+            "rank to be averaged; add answers to candidates if they should be ranked"
         )
     with engine.reporting(progress, LIST[1]) as report:
         for side, first in zip(SIDES, (0, rows.size), strict=True):
@@ -206,10 +229,12 @@ def evaluate_links(
                 num_entities=num_entities,
             )
             judgements = judgements_of(side, triples, all_known, num_entities)
+            judgements = judgements._replace(shared_candidates=of_sides[side])
             # Each side draws ties of its own.
             own_key = None if key is None else jax.random.fold_in(key, first)
             job = jobs.EvaluationJob(
-                options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
+                *(options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key),
+                choices=choices,
             )
             evaluation, _, has_inf = engine.run(
                 job,
@@ -342,6 +367,50 @@ def judgements_of(
     )
     excluded = OtherAnswers(scipy.sparse.csr_array(table), questions, answers)
     return Judgements(relevant, excluded)
+
+
+def read_candidates(
+    candidates: Mapping[Side, RawInteractions] | None,
+    side: Side,
+    relations: np.ndarray,
+    num_entities: int,
+) -> SharedCandidates | None:
+    """Checks the candidates of a side, and returns those of lists by their relations.
+
+    Args:
+        candidates: See `evaluate_links`.
+        side: What is asked for.
+        relations: `[triples]`, that of each list.
+        num_entities: How many entities there are.
+
+    Returns:
+        The candidates; None if all entities are.
+    """
+    if candidates is None:
+        return None
+    if not isinstance(candidates, Mapping) or not {*SIDES}.issuperset(candidates):
+        got = inputs.kind_of(candidates)
+        if isinstance(candidates, Mapping):
+            got = f"a dict of {', '.join(map(repr, candidates))}"
+        raise TypeError(
+            f'candidates: got {got}; pass a dict of "head" and "tail" to the entities of '
+            "each relation"
+        )
+    if candidates.get(side) is None:
+        return None
+    distinct, kinds = np.unique(relations, return_inverse=True)
+    unit = "relation", "relations"
+    [pairs] = read_interactions(unit, NO_IDS, candidates=candidates[side]).values()
+    pairs.check_named(distinct, must_match=False)
+    pairs.check_items(num_entities, may_name_all=True)
+    of_kinds = pairs.rows(distinct)
+    of_kinds.resize((len(distinct), num_entities))
+    if (is_empty := np.diff(of_kinds.indptr) == 0).any():
+        raise ValueError(
+            f"candidates has no {side} for relation {distinct[is_empty][0]}, which triples "
+            f"hold; pass the entities that may be its {side}"
+        )
+    return SharedCandidates(of_kinds, kinds)
 
 
 def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:

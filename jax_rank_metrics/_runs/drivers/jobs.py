@@ -219,6 +219,9 @@ class EvaluationJob(NamedTuple):
         if judged.exclude is not None:
             ids, _ = batching.pad_rows(judged.exclude, indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)
+        if judged.shared_candidates is not None:
+            masks = judged.shared_candidates.masks(indices)
+            arrays = arrays._replace(candidates=masks)
         return arrays
 
 

@@ -34,6 +34,29 @@ class Membership(enum.IntFlag):
     EXCLUDED = 4  # it leaves the list
 
 
+class SharedCandidates(NamedTuple):
+    """The candidates of queries that share them by their kind, such as a relation.
+
+    Attributes:
+        of_kinds: `[kinds, items]`, 1 where an item is a candidate.
+        kinds: `[queries]`, the kind of each.
+    """
+
+    of_kinds: SparseRows
+    kinds: np.ndarray
+
+    def masks(self, queries: np.ndarray) -> np.ndarray:
+        """Returns which items are candidates of some queries, `[queries, items]` bool."""
+        return self.of_kinds[self.kinds[queries]].toarray() > 0
+
+    def holds(self, items: np.ndarray) -> np.ndarray:
+        """Returns whether an item of each query is among its candidates, `[queries]`."""
+        num_kinds, width = self.of_kinds.shape
+        kinds = np.repeat(np.arange(num_kinds), np.diff(self.of_kinds.indptr))
+        known = kinds * width + self.of_kinds.indices
+        return np.isin(self.kinds * width + items, known)
+
+
 class Judgements(NamedTuple):
     """The items that each query is judged on, by ids or by attributes.
 
@@ -47,6 +70,8 @@ class Judgements(NamedTuple):
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
         item_attributes: A pytree of arrays `[items, …]`, or None.
+        shared_candidates: The items that have a rank, where whole scores are at hand and
+            queries share them; or None.
     """
 
     relevant: SparseRows | None
@@ -56,6 +81,7 @@ class Judgements(NamedTuple):
     label_fn: LabelFn | None = None
     query_attributes: types.Arrays = None
     item_attributes: types.Arrays = None
+    shared_candidates: SharedCandidates | None = None
 
     @classmethod
     def of(

@@ -146,12 +146,18 @@ def catalog_of(
         assert ids is not None
         # The memberships of all items, of which a device may have only a part.
         relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
+    item_mask, candidates = catalog.item_mask, as_array(queries.candidates)
+    if candidates is not None:
+        # A relevant item that is no candidate is in the pool, and has no rank.
+        slots = jnp.where(relevant.ids < 0, candidates.shape[-1], relevant.ids)
+        item_mask = arithmetic.put(candidates, slots, jnp.ones(slots.shape, bool))
     return dataclasses.replace(
         source,
         relevant=relevant,
         attributes=attributes,
         exclude_ids=as_array(queries.excluded_ids),
-        item_mask=catalog.item_mask,
+        item_mask=item_mask,
+        retrieved=candidates,
         list_weights=weights,
         depth=options.depth or None,
         policy=policies.Policy(options.ties, _tie_seeds(queries)),
