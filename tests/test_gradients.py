@@ -145,6 +145,15 @@ def test_a_loop(items):
             jnp.asarray(labels)
         )
         np.testing.assert_allclose(beside[1], err(labels))
+
+        def ndcg(labels, *metrics):  # beside a loop, in one call
+            states = jrm.evaluate(("ndcg@4", *metrics), labels, scores)
+            return states["ndcg@4"].compute(), dict(states)
+
+        slopes, states = jax.grad(ndcg, has_aux=True)(jnp.asarray(labels), "err@4")
+        alone, _ = jax.grad(ndcg, has_aux=True)(jnp.asarray(labels))
+        np.testing.assert_allclose(slopes, alone, rtol=1e-9)
+        assert alone.any() and states["err@4"].compute() > 0
         ahead, behind = (err(labels + step * lists[:, None]) for step in (1e-5, -1e-5))
         slope = jnp.vdot(
             jax.jacfwd(err)(jnp.asarray(labels)), lists[:, None] + 0 * labels

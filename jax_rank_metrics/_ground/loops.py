@@ -29,8 +29,8 @@ def _refuse(*_: object) -> NoReturn:
         "the gradient with respect to labels, weights or columns is asked of a metric "
         "that a loop computes, as many steps as the data ask for; use forward mode, "
         "jax.jacfwd or jax.jvp; where the loop is over tied items, pass a key to the "
-        "call that ranks, which leaves none; measure what has a gradient in a call "
-        "without this metric"
+        "call that ranks, which leaves none; or leave this metric out of the loss, "
+        "beside which it may be measured"
     )
 
 

@@ -325,7 +325,8 @@ def means_of(
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
     """
-    leaves = moments.of_metrics(lists, undefined, [kind._transform for kind in kinds])
+    transforms = tuple(kind._transform for kind in kinds)
+    leaves = moments.of_metrics_apart(lists, undefined, transforms)
     return [kind(*fields) for kind, fields in zip(kinds, leaves, strict=True)]
 
 

@@ -1,5 +1,6 @@
 """The sums of a batch of values and weights that a `Mean` holds, and what they tell."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -274,6 +275,35 @@ def of_metrics(
         leaves.append((FloatPair(high, low), count))
         start = end
     return leaves
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def of_metrics_apart(
+    metrics: Any, undefined: types.Undefined, transforms: tuple[Transform, ...]
+) -> Any:
+    """Returns `of_metrics`, with gradients that go back through each metric by itself.
+
+    Otherwise a metric that has no gradient would refuse zeros when others are asked.
+    """
+    return of_metrics(metrics, undefined, transforms)
+
+
+@of_metrics_apart.defjvp
+def _of_metrics_apart_jvp(
+    undefined: types.Undefined,
+    transforms: tuple[Transform, ...],
+    primals: tuple[Any],
+    tangents: tuple[Any],
+) -> tuple[Any, Any]:
+    slopes = []
+    for metric, slope, transform in zip(
+        primals[0], tangents[0], transforms, strict=True
+    ):
+        alone = functools.partial(
+            of_metrics, undefined=undefined, transforms=[transform]
+        )
+        slopes += jax.jvp(alone, ([metric],), ([slope],))[1]
+    return of_metrics_apart(primals[0], undefined, transforms), slopes
 
 
 def terms_of_metrics(
