@@ -10,6 +10,7 @@ import pickle
 import typing
 
 import golden
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._engine.metrics.metric import NAMES
 from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._names import cutoff_names
 from jax_rank_metrics._names.facts import FACTS
 
 METRICS_BY_NAME = {
@@ -72,6 +74,15 @@ def alternatives(spec):
         yield option, values
 
 
+def is_legal(bound):
+    """Whether a formula takes these options."""
+    try:
+        signatures._check_options(bound)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def plain(value):
     """Returns a metric as its spec and options, and whatever is equal as equal."""
     value = binding.parse(value) if value in ("rbp", "dcg") else value
@@ -92,6 +103,8 @@ def test_every_option_is_a_field_that_is_read_back(name):
     for option, values in alternatives(metric.spec):
         for value in values:
             bound = metric.spec.bind((), {option: value})
+            if not is_legal(bound):
+                continue
             text = jrm.signature(functools.partial(metric, **{option: value}))
             first = texts.setdefault(text, bound)
             assert plain(first) == plain(bound), (text, option, value)
@@ -117,15 +130,16 @@ def test_every_choice_of_a_call_is_a_field():
 
 
 SAME = {
+    "ndcg@5,10|def:1": ("ndcg@10,5", "ndcg@5,10", functools.partial(jrm.ndcg, k=(10, 5))),
     "ndcg@10|def:1": ("ndcg@10", functools.partial(jrm.ndcg, k=[10])),
     "ndcg|def:1": (jrm.ndcg, functools.partial(jrm.ndcg, discount_fn=jrm.log_discount(2.0))),
     "ap|rel:2|def:1": ("MAP(rel=2)", functools.partial(jrm.average_precision, relevance_threshold=np.float32(2))),
     "ndcg@10|gain:linear|def:1": ("ndcg_cut_10", "ndcg(gain_fn=linear_gain)@10"),
     "err|normalized:True|def:1": ("nerr",),
-    "precision@all,5|denominator:k|def:1": (functools.partial(jrm.precision, k=(None, 5), denominator="k"),),
-    "precision@1%,5|def:1": ("p@1%,5",),
+    "precision@5,all|denominator:k|def:1": (functools.partial(jrm.precision, k=(None, 5), denominator="k"),),
+    "precision@5,1%|def:1": ("p@1%,5", "p@5,1%"),
     "ndcg|gain:custom|def:1": (functools.partial(jrm.ndcg, gain_fn=jnp.log1p),),
-    "ap|mean:geometric|def:1": ("gm_map",),
+    "ap|mean:geometric|def:1": ("gm_map", jrm.from_signature("ap|mean:geometric|def:1")),
     "rbp@5|p:0.5|max_grade:3|worth:graded|def:1": ("rbp(p=0.5, max_label=3)@5",),
     "rbp|max_grade:1|worth:graded|def:1": ("rbp(max_label=1)",),
     "ndcg|discount:log_discount(3)|def:1": ("ndcg(discount_fn=log_discount(3))", functools.partial(jrm.ndcg, discount_fn=jrm.log_discount(3.0))),
@@ -431,3 +445,70 @@ def test_numbers_of_a_signature_are_in_range():
     ):
         with pytest.raises(ValueError, match=f"{option} is '{choice}'; pass a number"):
             jrm.signature("recall@5", **{option: choice})
+
+
+# What no option and no choice takes: words, and numbers beyond every range.
+BAD = ("banana", "nan", "1e999", "-5", "1e300", "9" * 400, "(1,'x',)")
+
+
+def assert_refused(*texts):
+    for text in texts:
+        with pytest.raises((ValueError, TypeError)):
+            pytest.fail(f"{text[:80]}: {jrm.from_signature(text)}")
+
+
+def test_bad_values_of_options_are_refused():
+    """Each option of each metric has words or a range, and no text leaves it."""
+    num_options = 0
+    for name, metric in METRICS_BY_NAME.items():
+        spec, head = metric.spec, signatures._WORDS.get(name, name)
+        hints = typing.get_type_hints(spec.formula)
+        assert_refused(*(f"{head}@{bad}|def:1" for bad in BAD))
+        for word, option in signatures._options_by_word(spec).items():
+            is_none = type(None) in typing.get_args(hints[option])
+            bads = BAD if is_none else (*BAD, "None")
+            assert_refused(*(f"{head}|{word}:{bad}|def:1" for bad in bads))
+            num_options += 1
+    assert num_options > 100
+    assert_refused("residual|of:rbp(p=7)|def:1", "recall@2147483648|def:1")
+
+
+def test_bad_choices_are_refused():
+    """Of each choice of rankings, means and files, and of what is fixed."""
+    for head, *parts in (
+        jrm.signature(x).long.split("|") for x in ("err@5", "rbp", "ndcg", "bpref")
+    ):
+        for option in (part.partition(":")[0] for part in parts):
+            bads = {*BAD, ""} - {option}  # nan:nan is a choice
+            assert_refused(*(f"{head}|{option}:{bad}|def:1" for bad in bads))
+    for number in ("0", "1.5", "2147483648"):
+        assert_refused(f"recall|cut:{number}|def:1")
+    metric = jrm.from_signature("recall@5|cut:10.0|rel:2.0|def:1")
+    assert jrm.signature(metric) == "recall@5|rel:2|def:1"
+
+
+def test_a_geometric_mean_is_read_back():
+    """A metric carries its kind of mean, which calls, pickles and names of results keep."""
+    metric = jrm.from_signature(jrm.signature("gm_map"))
+    assert jrm.signature(metric) == jrm.signature("gm_map")
+    lists = np.float32([[1, 0], [0, 1]]), np.float32([[2, 1], [2, 1]])
+    for call in (
+        functools.partial(jrm.evaluate, {"mine": metric}),
+        lambda *lists: {"mine": pickle.loads(pickle.dumps(metric))(*lists)},
+    ):
+        state = jax.eval_shape(call, *lists)["mine"]
+        assert isinstance(state, jrm.GeometricMean)
+
+
+def test_cutoffs_in_another_order():
+    """They have one text, and each value has the text of its own cutoff."""
+    joined = jrm.join({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
+    for metrics, name in (
+        ("recall@2,1", "recall@2"),
+        ({"mine": functools.partial(jrm.recall, k=(2, 1))}, "mine[0]"),
+    ):
+        (text,) = joined.signature(metrics).values()
+        assert text.startswith("recall@1,2|")
+        labels = cutoff_names.by_label(joined.signature(metrics))
+        assert [*labels][0] == name and labels[name].startswith("recall@2|")
+        assert all("," not in x for x in labels.values())

@@ -65,6 +65,8 @@ def cutoff_text(name: str) -> int | str | None:
 def by_label(signatures: Mapping[str, T]) -> dict[str, T]:
     """Returns the signature of each cutoff of metrics, by the label of its value.
 
+    Cutoffs of a text are sorted; its `cutoffs`, if it has them, are in the order of values.
+
     >>> signatures = by_label({"recall@1,5": "recall@1,5|rel:2|def:1", "mine": "ap|def:1"})
     >>> for label, text in signatures.items():
     ...     print(label, text)
@@ -76,7 +78,7 @@ def by_label(signatures: Mapping[str, T]) -> dict[str, T]:
     for name, text in signatures.items():
         head, bar, choices = text.partition("|")
         metric, at, cutoffs = head.partition("@")
-        ks = cutoffs.split(",")
+        ks = getattr(text, "cutoffs", None) or cutoffs.split(",")
         labels = cutoff_names(name, len(ks)) if len(ks) > 1 else trec.value_names(name)
         texts = [type(text)(f"{metric}{at}{k}{bar}{choices}") for k in ks]
         results |= zip(labels or [name], texts, strict=True)

@@ -187,7 +187,7 @@ CASES = {
     "target of one share": (ValueError, "a tuple of 2 shares", lambda: VALUE("awrf(target=(1,))", groups=TWO), traced(lambda: VALUE(("awrf(target=(1, 2))", "awrf"), groups=TWO))),
     "target of nothing": (ValueError, "a share above 0 for some group", lambda: VALUE("awrf(target=(0, 0))", groups=TWO), traced(lambda: VALUE("awrf(target=(0, 1))", groups=TWO))),
     "target below 0": (ValueError, "at least 0", lambda: VALUE("ee(target=(1, -1))", groups=TWO), traced(lambda: VALUE("ee(target=(1, 0))", groups=TWO))),
-    "target word": (ValueError, "a tuple of 2 shares", lambda: VALUE("ee(target=pool)", groups=TWO), traced(lambda: VALUE(("ee(target=(1, 2))", "ee", "ee(target=relevant)"), groups=TWO))),
+    "target word": (ValueError, "a tuple of shares", lambda: VALUE("ee(target=pool)", groups=TWO), traced(lambda: VALUE(("ee(target=(1, 2))", "ee", "ee(target=relevant)"), groups=TWO))),
     "part of exposure": (ValueError, "loss, disparity, relevance", lambda: VALUE("ee(part=all)", groups=TWO), traced(lambda: VALUE(("ee(part=loss)", "ee(part=disparity)", "ee(part=relevance)"), groups=TWO))),
     "comparison of groups": (ValueError, "difference, ratio", lambda: VALUE("exposure_parity(comparison=gap)", groups=TWO), traced(lambda: VALUE(("exposure_parity(comparison=difference)", "exposure_parity(comparison=ratio)"), groups=TWO))),
     "target of ndkl": (ValueError, "shares above 0, one for each group", lambda: VALUE("ndkl(target=(1, 0))", groups=TWO), traced(lambda: VALUE(("ndkl(target=(1, 2))", "ndkl"), groups=TWO))),

@@ -74,4 +74,4 @@ def _bind(name: object, value: object) -> Bound:
                 f"metrics: {name!r} sets {option!r}, which belongs to the ranking that all "
                 f"metrics share; pass {option} to the call instead"
             )
-    return metric.spec.bind(args, options)._replace(name=name)
+    return metric.spec.bind(args, options)._replace(name=name, state=metric.state)

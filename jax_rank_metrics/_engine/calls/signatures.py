@@ -1,14 +1,16 @@
 """`jrm.signature`: the choices behind a number as a text, which is read back."""
 
+import contextlib
 import functools
 import math
 import typing
+from typing import Any
 
 from jax_rank_metrics._engine.calls import binding
-from jax_rank_metrics._engine.metrics.metric import NAMES, Metric
+from jax_rank_metrics._engine.metrics.metric import NAMES, Metric, with_state
 from jax_rank_metrics._engine.metrics.spec import THRESHOLD, Bound, Spec
 from jax_rank_metrics._engine.sources import similarities
-from jax_rank_metrics._ground import gains, messages, shares
+from jax_rank_metrics._ground import gains, inputs, messages, shares
 from jax_rank_metrics._values import mean
 
 # The version of all definitions; CHANGELOG.md says when one has changed.
@@ -87,7 +89,11 @@ class Signature(str):
     Attributes:
         fields: The choice of every option, also of those that the short form leaves out.
         long: The long form, which names all of them.
+        cutoffs: Those of the metric, in the order of its values; in the text, they are
+            sorted.
     """
+
+    cutoffs: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict[str, str]:
@@ -174,7 +180,9 @@ def signature(
             chosen[option] = text
     defaults = _fields_of(metric.spec.bind((), {}))
     texts = [":".join(pair) for pair in chosen.items() if pair not in defaults.items()]
-    return Signature("|".join([_head(metric), *texts, f"def:{DEFINITION}"]))
+    result = Signature("|".join([_head(metric), *texts, f"def:{DEFINITION}"]))
+    result.cutoffs = tuple(map(_cutoff_text, _cutoffs(metric)))
+    return result
 
 
 def from_signature(text: str) -> functools.partial[mean.Mean]:
@@ -192,8 +200,9 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
     Raises:
         ValueError: with the reason, if it is of another version of the definitions, or of
             a definition that the package does not offer; if it holds a function of a user,
-            or a field or metric that is unknown.
-        TypeError: if it is not a string, or the metric has no cutoffs.
+            or a field, choice or metric that is unknown, or a number beyond its range.
+        TypeError: if it is not a string, the metric has no cutoffs, or an option is of
+            another kind.
 
     >>> from_signature("ndcg@10|discount:log_discount(3)|def:1").keywords
     {'discount_fn': log_discount(base=3), 'k': 10}
@@ -211,16 +220,48 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
             choice = _OF_WORDS.get(choice, choice)
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
+    _check_options(bound)
+    if spec.at == "k" and any(
+        k.strip().isdecimal() and int(k) > inputs.MAX_INT32 for k in cutoffs.split(",")
+    ):
+        raise ValueError(f"k is {cutoffs}; pass ranks of at most {inputs.MAX_INT32}")
     # Nothing of the text may be lost, such as a definition that others have.
-    again = signature(bound, **{option: choices[option] for option in _CHOICES})
-    for option, choice in again.fields.items():
-        if (stated := choices.get(option, "none")) != choice:
+    again = signature(bound, **{option: choices[option] for option in _CHOICES}).fields
+    numbers = [option for option, words in _CHOICES.items() if words == "none"]
+    for option in again.keys() - {*numbers, *_options_by_word(spec), spec.at}:
+        stated, choice = choices.get(option, "none"), again[option]
+        if stated != choice:
             raise ValueError(
                 f"{option}:{stated} is a definition that the package does not have; with "
                 f"these options, it has {option}:{choice}"
             )
     options = dict(pair for pair in bound.options if pair not in spec.options.items())
-    return functools.partial(NAMES[spec.name.lower()], **options)
+    state = mean.STATES.get(choices["mean"], bound.state)
+    metric = with_state(NAMES[spec.name.lower()], state)
+    return functools.partial(metric, **options)
+
+
+class _Read(Exception):
+    """A formula has checked its options, and reads its ranking."""
+
+
+class _Unread:
+    """A ranking that only tells that it is read."""
+
+    def __getattr__(self, name: str) -> typing.NoReturn:
+        raise _Read
+
+
+def _check_options(bound: Bound) -> None:
+    """Raises as the formula of a metric does, which checks its options before it reads."""
+    options = dict(bound.options)
+    for option, value in options.items():
+        if isinstance(value, Bound):
+            _check_options(value)
+        elif option == THRESHOLD and value != bound.spec.options[option]:
+            inputs.positive(option, value)
+    with contextlib.suppress(_Read):
+        bound.spec.formula(_Unread(), **options)
 
 
 def _number(option: str, text: str) -> str:
@@ -233,7 +274,8 @@ def _number(option: str, text: str) -> str:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf or (option == "cut" and not number.is_integer()):
+    most = inputs.MAX_INT32 if option == "cut" else inputs.MAX_FLOAT32
+    if not 0 < number < most or (option == "cut" and not number.is_integer()):
         kind = "a number of documents" if option == "cut" else "a number above 0"
         raise ValueError(f"{option} is {text!r}; pass {kind}")
     return _text(number)
@@ -289,13 +331,32 @@ def _options_by_word(spec: Spec) -> dict[str, str]:
 
 def _head(bound: Bound) -> str:
     """Returns the name of a metric with its cutoffs: `recall@1,all`."""
-    spec, at = bound.spec, dict(bound.options).get(bound.spec.at)
-    name = _WORDS.get(spec.name, spec.name)
+    name, ks = (
+        _WORDS.get(bound.spec.name, bound.spec.name),
+        sorted(_cutoffs(bound), key=_depth),
+    )
+    return f"{name}@{','.join(map(_cutoff_text, ks))}" if ks else name
+
+
+def _cutoffs(bound: Bound) -> tuple[object, ...]:
+    """Returns the cutoffs of a metric in the order of its values; () for whole lists."""
+    at = dict(bound.options).get(bound.spec.at)
     # A metric of a user may have a cutoff by default.
-    if at in (None, (None,)) and spec.options.get(spec.at) is None:
-        return name
-    cutoffs = at if isinstance(at, tuple) else (at,)
-    return f"{name}@{','.join('all' if k is None else _text(k) for k in cutoffs)}"
+    if at in (None, (None,)) and bound.spec.options.get(bound.spec.at) is None:
+        return ()
+    return at if isinstance(at, tuple) else (at,)
+
+
+def _cutoff_text(k: object) -> str:
+    """Returns how texts name a cutoff."""
+    return "all" if k is None else _text(k)
+
+
+def _depth(k: Any) -> tuple[int, float]:
+    """Sorts ranks before shares of a list, and whole lists last."""
+    if k is None:
+        return 2, 0
+    return (1, k.fraction) if isinstance(k, shares.share) else (0, k)
 
 
 def _fields_of(bound: Bound) -> dict[str, str]:

@@ -14,6 +14,7 @@ not know that the list ends.
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.formulas import label_fns
 from jax_rank_metrics._engine.metrics.metric import metric
-from jax_rank_metrics._engine.ranking import Items, Ranking, data_of
+from jax_rank_metrics._engine.ranking import Items, Ranking, data_of, item_fns
 from jax_rank_metrics._engine.ranking.browsing import (
     Browsing,
     Step,
@@ -225,11 +226,15 @@ def time_biased_gain(
         Agrees with cwl_eval `TBG`.
     """
     half_life = inputs.positive("half_life", half_life)
-    max_rank = inputs.positive_integer("max_rank", max_rank)
-    follow = functools.partial(browsing_by_rank, view_fn=_decayed(half_life, max_rank))
-    if "costs" in data_of(ranking).column_names:
+    max_rank = inputs.positive_integer("max_rank", max_rank, inputs.MAX_INT32)
+
+    def follow(ranking: Ranking, gain: item_fns.ItemFn, **options: Any) -> Browsing:
+        if options["cost_fn"] is None:
+            decayed = _decayed(half_life, max_rank)
+            return browsing_by_rank(ranking, gain, view_fn=decayed, **options)
         decay = _decay(half_life, max_rank)
-        follow = functools.partial(browsing, log_continuation=decay)
+        return browsing(ranking, gain, log_continuation=decay, **options)
+
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
@@ -256,7 +261,7 @@ def measured(
 ) -> per_list.PerList:
     """Computes one value of a browsing model; the other arguments are those of `inst`."""
     inputs.option("value", value, types.UserValue)
-    max_rank = inputs.positive_integer("max_rank", max_rank)
+    max_rank = inputs.positive_integer("max_rank", max_rank, inputs.MAX_INT32)
     gain = label_fns.is_relevant(relevance_threshold)
     if max_label is not None:
         gain = label_fns.graded_relevance(inputs.positive("max_label", max_label))

@@ -189,6 +189,7 @@ def log_auc(
     """
     hit = label_fns.is_relevant(relevance_threshold)
     min_fpr = inputs.open_fraction("min_fpr", min_fpr)
+    inputs.flag("adjusted", adjusted)
     num_active = ranking.num_relevant(relevance_threshold)
     num_decoys = ranking.pool_sum(label_fns.item_exists) - num_active
     place_fn = _log_share_left(min_fpr, data_of(ranking).max_items or 0)

@@ -75,6 +75,7 @@ def attention_weighted_rank_fairness(
         ranked results, SIGIR 2022. Agrees with the evaluation of the Fair Ranking tracks
         of TREC 2021 and 2022, which gives items of unknown groups no attention either.
     """
+    groups.check_target(target)
     exposed = groups.exposures(ranking, discount_fn, ranking.cutoffs(k), memberships)
     targets = groups.target_amounts(ranking, target, relevance_threshold)
     values = 1 - jensen_shannon(exposed, targets[..., None, :])
@@ -140,6 +141,7 @@ def expected_exposure(
         items into e.
     """
     inputs.option("part", part, types.ExposurePart)
+    groups.check_target(target)
     ks = ranking.cutoffs(k)
     exposed = groups.exposures(ranking, discount_fn, ks, memberships)
     targets = groups.target_exposures(
@@ -193,12 +195,13 @@ def ndkl(
         systems with application to LinkedIn talent search, KDD 2019. Agrees with
         FairRankTune `NDKL` but for the 1e-7 that it adds to every share.
     """
-    ks, counting = ranking.cutoffs(k), (memberships, groups.membership_total)
     if target is not None and (not isinstance(target, tuple) or 0 in target):
         raise ValueError(
             f"target is {target!r}; pass a tuple of shares above 0, one for each group, or "
             "None"
         )
+    groups.check_target(target)
+    ks, counting = ranking.cutoffs(k), (memberships, groups.membership_total)
     targets = shares(groups.target_amounts(ranking, target, 1))[..., None, :]
     at_ranks = [
         ranking.expected_sum(item_exists, share_fn(discount_fn), ks, counting=counting)

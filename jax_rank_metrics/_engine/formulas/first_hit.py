@@ -63,7 +63,7 @@ def hit_rate(
     """
     if rank is not None:
         inputs.option("rank", rank, types.RankReading, "None or ")
-    at_least = inputs.positive_integer("at_least", at_least)
+    at_least = inputs.positive_integer("at_least", at_least, inputs.MAX_INT32)
     if at_least > 1:
         if rank is not None:
             raise ValueError(
@@ -128,9 +128,9 @@ def reciprocal_rank(
         ambiguity of rank-based evaluation of entity alignment or link prediction
         methods, 2020.
     """
-    ks = ranking.cutoffs(k)
     if rank is not None:
         inputs.option("rank", rank, types.RankReading, "None or ")
+    ks = ranking.cutoffs(k)
     if data_of(ranking).is_soft:
         hit = label_fns.is_relevant(relevance_threshold)
         sums = ranking.expected_sum(hit, place.positions(gains.reciprocal_discount), ks)

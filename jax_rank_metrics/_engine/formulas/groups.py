@@ -76,6 +76,13 @@ def exposures(
     return ranking.expected_sum(item_fn, place.positions(discount_fn), ks)
 
 
+def check_target(target: GroupTarget, num_groups: int | None = None) -> None:
+    """Raises `ValueError` unless a target is a word, or shares of as many groups."""
+    if target is not None and target != "relevant":
+        alternative = "None" if isinstance(target, tuple) else "None, or 'relevant'"
+        inputs.group_shares("target", target, num_groups, alternative)
+
+
 def target_amounts(
     ranking: Ranking, target: GroupTarget, threshold: Number
 ) -> jax.Array:
@@ -91,9 +98,8 @@ def target_amounts(
         return sizes
     if target == "relevant":
         return ranking.pool_sum(relevant_memberships(threshold))
-    alternative = "None" if isinstance(target, tuple) else "None, or 'relevant'"
-    shares = inputs.group_shares("target", target, sizes.shape[-1], alternative)
-    return jnp.broadcast_to(jnp.asarray(shares, sizes.dtype), sizes.shape)
+    check_target(target, sizes.shape[-1])
+    return jnp.broadcast_to(jnp.asarray(target, sizes.dtype), sizes.shape)
 
 
 def target_exposures(

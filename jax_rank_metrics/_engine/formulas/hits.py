@@ -187,8 +187,8 @@ def f_score(
         van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with ranx `f1`
         where k items were retrieved.
     """
-    ks = ranking.cutoffs(k)
     beta = inputs.positive("beta", beta)
+    ks = ranking.cutoffs(k)
     # With h hits among d items and R relevant ones it is (1 + β²)·h / (β²·R + d):
     # linear in h, and so exact over the orders of tied items. Numerator and denominator
     # are divided by 1 + β², so that it has its limits: precision for a small β, recall

@@ -125,10 +125,10 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
         algorithms, Information Retrieval 14(6), 2011. Agrees with pyndeval and
         ir_measures `ERR_IA@k`.
     """
+    kept_share = 1 - inputs.fraction("alpha", alpha)
     ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
     sums = novelty_sum(ranking, gains.reciprocal_discount, alpha, ks)
     per_topic = arithmetic.ratio(sums, num_topics[..., None])
-    kept_share = 1 - inputs.fraction("alpha", alpha)
 
     def sum_to_depth(cutoff: Cut) -> jax.Array:
         depth = ranking.depth((cutoff,), nominal=True)[..., 0].astype(jnp.int32)

@@ -121,12 +121,12 @@ def precision_at_multiples(
         Agrees with trec_eval `Rprec_mult`.
     """
     hit = is_relevant(relevance_threshold)
-    num_relevant = ranking.num_relevant(relevance_threshold)
     is_tuple = isinstance(multiples, (tuple, list))
     factors = multiples if is_tuple else (multiples,)
     parsed = [inputs.positive("multiples", factor) for factor in factors]
     if not parsed:
         raise ValueError("multiples is empty; pass at least one number")
+    num_relevant = ranking.num_relevant(relevance_threshold)
     ranks = [_share_of(ranking, factor, num_relevant, 0.9) for factor in parsed]
     hits = ranking.expected_sum(hit, positions(), ranks)
     values = arithmetic.ratio(hits, jnp.stack(ranks, axis=-1))
@@ -141,6 +141,7 @@ def _precision_at_recall(
     levels = levels if isinstance(levels, (tuple, list)) else (levels,)
     if not levels:
         raise ValueError("recall_levels is empty; pass at least one level")
+    parsed = [inputs.fraction("recall_levels", level) for level in levels]
     hit = is_relevant(threshold)
     num_relevant = ranking.num_relevant(threshold)
 
@@ -150,7 +151,6 @@ def _precision_at_recall(
         return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
 
     # Cutoffs may be arrays `[*lists]`, so the numbers of hits take the place of cutoffs.
-    parsed = [inputs.fraction("recall_levels", level) for level in levels]
     hits_needed = [_share_of(ranking, level, num_relevant, 0.5) for level in parsed]
     return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
 

@@ -67,6 +67,7 @@ def q_measure(
         pyNTCIREVAL `QMeasure`, at a cutoff with `denominator="attainable"`.
     """
     inputs.option("denominator", denominator, types.RecallDenominator)
+    beta = inputs.not_negative("beta", beta)
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
     sums = ranking.expected_sum(hit, ratio_at, ks, counting=(worth,))
@@ -119,6 +120,7 @@ def p_plus(
         document, IPSJ Digital Courier 3, 2007. Agrees with pyNTCIREVAL `PPlusMeasure`,
         which has no cutoff.
     """
+    beta = inputs.not_negative("beta", beta)
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
@@ -177,6 +179,7 @@ def o_measure(
     References:
         Sakai (see `p_plus`). Agrees with pyNTCIREVAL `OMeasure`, which has no cutoff.
     """
+    beta = inputs.not_negative("beta", beta)
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
@@ -208,7 +211,6 @@ def _blended(
         hit: Which items are relevant.
         gain_fn: Maps labels of relevant items to gains.
     """
-    beta = inputs.not_negative("beta", beta)
     gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)
     monotone = gain_fn in gains.MONOTONE_GAINS
     ideal = beta * ideal_gained(

@@ -81,6 +81,7 @@ def alpha_dcg(
         2008. Agrees per list with TF-Ranking `AlphaDCGMetric`. What ndeval calls
         alpha-DCG is divided by the value of an unattainable list.
     """
+    inputs.fraction("alpha", alpha)
     values = novelty_sum(ranking, discount_fn, alpha, ranking.cutoffs(k))
     return label_fns.per_list_where(ranking, values, number_of_topics(ranking) > 0, k)
 
@@ -122,7 +123,7 @@ def alpha_ndcg(
         which these break ties of gain. In other orders the greedy order may take another
         of the items that gain the same: of 3,920 values, 52 differed, by up to 0.004.
     """
-    ks, kept_share = ranking.cutoffs(k), 1 - inputs.fraction("alpha", alpha)
+    kept_share, ks = 1 - inputs.fraction("alpha", alpha), ranking.cutoffs(k)
     values = novelty_sum(ranking, discount_fn, alpha, ks)
     ideal = best_order.greedy_sum(
         traced_data(ranking), has_subtopic, kept_share, discount_fn, ks
@@ -158,9 +159,10 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> per_list.P
         Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and
         underspecified queries, ICTIR 2009. Agrees with pyndeval and ir_measures `NRBP`.
     """
-    num_topics, p = number_of_topics(ranking), inputs.open_fraction("p", p)
+    p, kept_share = inputs.open_fraction("p", p), 1 - inputs.fraction("alpha", alpha)
+    num_topics = number_of_topics(ranking)
     sums = novelty_sum(ranking, label_fns.persistence(p), alpha, (None,))
-    values = (1 - (1 - float(alpha)) * p) * ratio(sums, num_topics[..., None])
+    values = (1 - kept_share * p) * ratio(sums, num_topics[..., None])
     return label_fns.per_list_where(ranking, values, num_topics > 0)
 
 

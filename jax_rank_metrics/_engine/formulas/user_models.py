@@ -48,14 +48,14 @@ def rank_biased_precision(
         Moffat and Zobel, Rank-biased precision for measurement of retrieval
         effectiveness, ACM TOIS 27(1), 2008. Agrees with cwl_eval `RBP` for binary labels.
     """
-    ks, p = ranking.cutoffs(k), inputs.open_fraction("p", p)
+    p = inputs.open_fraction("p", p)
     place_fn = place.positions(label_fns.persistence(p))
     if max_label is None:
         hit = label_fns.is_relevant(relevance_threshold)
-        values = (1 - p) * ranking.expected_sum(hit, place_fn, ks)
+        values = (1 - p) * ranking.expected_sum(hit, place_fn, ranking.cutoffs(k))
         return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, k)
     relevance = label_fns.graded_relevance(inputs.positive("max_label", max_label))
-    values = (1 - p) * ranking.expected_sum(relevance, place_fn, ks)
+    values = (1 - p) * ranking.expected_sum(relevance, place_fn, ranking.cutoffs(k))
     return label_fns.per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
 
@@ -93,8 +93,9 @@ def expected_reciprocal_rank(
         label is 4. Normalised it is called nERR, and agrees with pyNTCIREVAL `nERR` for
         grades 2^y − 1.
     """
-    ks = ranking.cutoffs(k)
     stop_fn = _stop_chance(inputs.positive("max_label", max_label))
+    inputs.flag("normalized", normalized)
+    ks = ranking.cutoffs(k)
     values, _ = ranking.expected_first(stop_fn, gains.reciprocal_discount, ks)
     if normalized:
         ideal = ranking.ideal_first(stop_fn, gains.reciprocal_discount, ks)

@@ -33,10 +33,11 @@ class Metric(Generic[P]):
     __name__: str
     __qualname__: str
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, state: type[mean.Mean] = mean.Mean) -> None:
         """Makes a metric that looks like the formula of its description."""
         functools.update_wrapper(self, spec.formula, updated=())
         self.spec = spec
+        self.state = state  # what its values are aggregated into
         self.__signature__ = _signature(
             spec, [*_LISTS, _UNDEFINED, *_LIST_OPTIONS], mean.Mean
         )
@@ -45,8 +46,10 @@ class Metric(Generic[P]):
         """Returns the metric: whatever has this method, `help` shows as a function."""
         return self
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickles by reference, as functions are."""
+        if self.state is not mean.Mean:
+            return with_state, (NAMES[self.spec.name.lower()], self.state)
         return self.__qualname__
 
     def __repr__(self) -> str:
@@ -106,7 +109,8 @@ class Metric(Generic[P]):
         def __call__(self, *args, undefined="zero", **arguments):
             """Returns the mean over all lists, as a mergeable state."""
             inputs.option("undefined", undefined, types.Undefined)
-            bounds, lists = _bind(self.spec, *args, **arguments)
+            (bound,), lists = _bind(self.spec, *args, **arguments)
+            bounds = (bound._replace(state=self.state),)
             return run.mean_lists(bounds, lists, undefined)[self.spec.name]
 
         @functools.cached_property
@@ -209,6 +213,12 @@ def _form(
     function.__qualname__ = f"{metric.__qualname__}.{function.__name__}"
     function.__signature__ = _signature(metric.spec, parameters, PerList)  # type: ignore
     return function
+
+
+@functools.cache
+def with_state(metric: Metric[...], state: type[mean.Mean]) -> Metric[...]:
+    """Returns a metric whose values are aggregated otherwise, as those of "gm_map" are."""
+    return metric if state is metric.state else Metric(metric.spec, state)
 
 
 # Every registered name, in lower case.

@@ -101,12 +101,14 @@ from jax_rank_metrics._ground.inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._ground.inputs.list_ids import (
     weights_of_lists as weights_of_lists,
 )
+from jax_rank_metrics._ground.inputs.options import MAX_FLOAT32 as MAX_FLOAT32
 from jax_rank_metrics._ground.inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._ground.inputs.options import axis_names as axis_names
 from jax_rank_metrics._ground.inputs.options import check_undefined as check_undefined
 from jax_rank_metrics._ground.inputs.options import cutoffs as cutoffs
 from jax_rank_metrics._ground.inputs.options import cuts as cuts
 from jax_rank_metrics._ground.inputs.options import deepest as deepest
+from jax_rank_metrics._ground.inputs.options import flag as flag
 from jax_rank_metrics._ground.inputs.options import fraction as fraction
 from jax_rank_metrics._ground.inputs.options import group_shares as group_shares
 from jax_rank_metrics._ground.inputs.options import index as index

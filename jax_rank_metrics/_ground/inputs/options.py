@@ -13,6 +13,7 @@ from jax_rank_metrics._ground import messages, types
 from jax_rank_metrics._ground.shares import share
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
+MAX_FLOAT32 = 2.0**128  # numbers of at least this are infinite in float32
 
 
 def is_integer(value: object) -> TypeGuard[int | np.integer]:
@@ -97,23 +98,24 @@ def deepest(ks: Sequence[types.Cut | share]) -> int | None:
 
 
 @messages.short_errors()
-def positive_integer(name: str, value: object) -> int:
-    """Returns a static integer of at least 1."""
+def positive_integer(name: str, value: object, most: float = math.inf) -> int:
+    """Returns a static integer of at least 1 and at most `most`."""
     if isinstance(value, jax.Array):
         raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int")
-    if value < 1:
-        raise ValueError(f"{name} is {value!r}; pass an int of at least 1")
+    if not 1 <= value <= most:
+        limits = "of at least 1" if value < 1 else f"of at most {most}"
+        raise ValueError(f"{name} is {value!r}; pass an int {limits}")
     return int(value)
 
 
 @messages.short_errors()
 def index(name: str, value: object) -> int:
-    """Returns a static integer of at least 0."""
+    """Returns a static integer of at least 0 that is an index of int32."""
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
-    if value < 0:
+    if not 0 <= value <= MAX_INT32:
         raise ValueError(f"{name} is {value}; pass an int >= 0")
     return int(value)
 
@@ -137,9 +139,17 @@ def _number(
     """Returns a static number as a float; `expected` has a gap for what it is."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass {expected.format('Python number')}")
-    if not is_legal(value):
-        raise ValueError(f"{name} is {value!r}; pass {expected.format('number')}")
+    if not is_legal(value) or abs(value) >= MAX_FLOAT32:
+        size = "number" if not is_legal(value) else "number below 2**128"
+        raise ValueError(f"{name} is {value!r}; pass {expected.format(size)}")
     return float(value)
+
+
+@messages.short_errors()
+def flag(name: str, value: object) -> None:
+    """Raises unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}; pass True or False")
 
 
 def check_undefined(undefined: object) -> None:
@@ -170,16 +180,18 @@ def fraction(name: str, value: object) -> float:
 
 @messages.short_errors()
 def group_shares(
-    name: str, value: object, num_groups: int, alternative: str = "None"
+    name: str, value: object, num_groups: int | None, alternative: str = "None"
 ) -> tuple[float, ...]:
     """Returns static shares of groups, at least 0 and not all 0, as floats.
 
-    `alternative` closes the message with what else may be passed.
+    Without `num_groups`, there may be any number of groups. `alternative` closes the
+    message with what else may be passed.
     """
-    if not isinstance(value, tuple) or len(value) != num_groups:
+    if not isinstance(value, tuple) or num_groups not in (None, len(value)):
+        size = "" if num_groups is None else f"{num_groups} "
         raise ValueError(
-            f"{name} is {value!r}; pass a tuple of {num_groups} shares, one for each "
-            f"group, or {alternative}"
+            f"{name} is {value!r}; pass a tuple of {size}shares, one for each group, or "
+            f"{alternative}"
         )
     shares = tuple(not_negative(name, share) for share in value)
     if not any(shares):
