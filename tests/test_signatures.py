@@ -14,10 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import typer
 from conformance_vectors import DATA, FUNCTIONS, METRICS, held_entry
 from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
 from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._engine.metrics.metric import NAMES
 from jax_rank_metrics._engine.metrics.spec import Bound
@@ -290,6 +292,10 @@ def test_tables_write_signatures_on_request():
         records = json.loads(jrm.table(held, format="json", signatures=signatures))
         assert {x["signature"] for x in records} == {*texts}
         assert "signature" not in jrm.table(held, format="csv")
+    with pytest.raises(
+        ValueError, match="undefined is 'skip', and signatures say zero"
+    ):
+        jrm.table(runs, signatures=signatures, undefined="skip")
 
 
 def test_joined():
@@ -347,6 +353,14 @@ def embeddings(**options):
     return jrm.evaluate_embeddings("rr@2", *VECTORS, [[2], [1]], **options)
 
 
+def links(side="both", **options):
+    def score_fn(entities, relations, side):
+        return np.arange(8, dtype=np.float32).reshape(2, 4)[entities % 2]
+
+    options = {"known": [], "num_entities": 4} | options
+    return jrm.evaluate_links("rr@2", score_fn, [[0, 0, 1], [1, 0, 2]], **options)[side]
+
+
 def joined(list_weights=None, **options):
     options = {"missing": "zero"} | options
     joined = jrm.join(*JOINED, **options)
@@ -374,6 +388,12 @@ FIELDS = {
         {"list_weights": [1, 2]},
         {"undefined": "skip"},
     ],
+    links: [
+        {"side": "head"},
+        {"side": "tail"},
+        {"ties": "worst"},
+        {"undefined": "skip"},
+    ],
     joined: [
         {"missing": "skip"},
         {"ties": "trec"},
@@ -385,10 +405,17 @@ FIELDS = {
         {"list_weights": {"q": 1, "x": 2}},
     ],
 }
+FUNCTIONS_OF = {
+    users: jrm.evaluate_users,
+    embeddings: jrm.evaluate_embeddings,
+    links: jrm.evaluate_links,
+    joined: jrm.join,
+}
 # What the caller has, and how it is computed.
 OF_THE_CALLER = {
     "metrics": "the first part of a signature",
     "model queries items relevant qrels run": "the data",
+    "score_fn triples known num_entities": "the data; what is known always leaves lists",
     "users user_ids query_ids item_ids": "which lists there are, and how they are named",
     "k": "the cutoffs of metrics; that of measures of items shown",
     "embeddings item_groups": "the data of other measures",
@@ -402,7 +429,10 @@ OF_THE_CALLER = {
 
 @pytest.mark.parametrize(
     "call",
-    [joined, *(pytest.param(x, marks=pytest.mark.long) for x in (users, embeddings))],
+    [
+        joined,
+        *(pytest.param(x, marks=pytest.mark.long) for x in (users, embeddings, links)),
+    ],
     ids=lambda call: call.__name__,
 )
 def test_choices_of_a_call_are_fields(call):
@@ -412,13 +442,114 @@ def test_choices_of_a_call_are_fields(call):
         texts.append(call(**options).signature["rr@2"])
         assert jrm.from_signature(texts[-1]).keywords == {"k": 2}
     assert len({*texts}) == len(texts), texts
-    function = {users: jrm.evaluate_users, embeddings: jrm.evaluate_embeddings}
-    function = function.get(call, jrm.join)
+    function = FUNCTIONS_OF[call]
+    # Drivers compare scores as JAX does, and tables as they are.
+    scores = jnp.zeros(0, float).dtype.name if call is not joined else "float64"
+    assert call().signature["rr@2"].fields["scores"] == scores
+    assert (call().signature["rr@2"].fields["exclude"] == "listed") == (call is links)
     known = {option for options in FIELDS[call] for option in options}
     known |= {*" ".join(OF_THE_CALLER).split()}
     # The unknown items of both drivers, and the query itself, are one field each.
     known |= {"unknown_items", "exclude_self"}
     assert {*inspect.signature(function).parameters} <= known
+
+
+# What a call that returns no text makes a choice of: the choice, as `signature` has it, or
+# the option of a metric.
+CHOSEN = {
+    "ties": "ties",
+    "relax": "relax",
+    "undefined": "undefined",
+    "list_weights": "weights",
+    "weights": "weights",
+    "item_mask": "items",
+    "exclude_ids": "exclude",
+    "exclude_self": "exclude",
+    "repeats": "duplicates",
+    "duplicates": "rows",
+    "similarity": "similarity",
+    "document": "document",
+    "missing": "queries",
+    "complete": "queries",
+    "depth": "cut",
+    "judged_only": "unjudged",
+    "level": "relevance_threshold",
+    "trec": "ties",
+}
+OF_CALLS = {
+    "metrics metric": "the first part of a signature",
+    "labels scores queries items qrels runs ranking": "the data",
+    "relevant_ids relevant_labels retrieved_ids": "the data",
+    "columns item_groups pool_columns": "the data, which other metrics read",
+    "mask segment_ids num_segments": "which lists there are, and what is padding",
+    "above tied retrieved num_retrieved": "the data: places, and what was retrieved",
+    "pool_labels pool_mask pool_weights num_relevant": "the data: what was not retrieved",
+    "k": "of the cutoffs of metrics, none is deeper",
+    "key": "a number that chance gave, as its ties say",
+    "qrels_format run_format qrels_columns run_columns": "how files are read",
+    "block_size items_axis": "where it is computed",
+    "unjudged": "what becomes of queries without judgements, which have no value",
+}
+OF_VERDICTS = {
+    "a b results": "numbers that have their texts, or none",
+    "ids clusters pairs lower": "what is compared with what, in which direction",
+    "judge": "labels of a judge: the texts are of what they correct",
+    "test correction alternative margin mid_p samples level key stars method": "inference",
+    "alpha at_least undecided confidence": "inference",
+    "compare format digits rows caption label signatures intervals names": "how it looks",
+    "per_query signature baseline plot save": "what is written, and where",
+}
+
+
+def command(name):
+    """Returns the names of the options of a command."""
+    return {x.name for x in typer.main.get_command(cli.app()).commands[name].params}
+
+
+def test_arguments_of_other_calls_are_fields_or_data():
+    """Each is a choice that `signature` has, or stands in a list as data with a reason."""
+    ranks = ["rank", "rank_catalog", "rank_ids", "rank_places", "rank_retrieved"]
+    of_values = {
+        name: {*inspect.signature(getattr(jrm, name)).parameters}
+        for name in (*ranks, "rank_scores", "evaluate", "measure")
+    }
+    of_verdicts = {
+        x: {*inspect.signature(getattr(jrm, x)).parameters}
+        for x in ("compare", "table")
+    }
+    of_verdicts |= {x: command(x) for x in ("gate", "evaluate")}
+    known = {*CHOSEN} | {*" ".join(OF_CALLS).split()}
+    assert {x: y - known for x, y in of_values.items() if y - known} == {}
+    known |= {*" ".join(OF_VERDICTS).split()}
+    assert {x: y - known for x, y in of_verdicts.items() if y - known} == {}
+    every = set().union(*of_values.values(), *of_verdicts.values())
+    assert known - every == set()
+    assert {*CHOSEN.values()} <= {*signatures._CHOICES, "relevance_threshold"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options, choice",
+    [
+        ({"ties": "worst"}, {"ties": "worst"}),
+        ({"undefined": "one"}, {"undefined": "one"}),
+        ({"list_weights": [1, 2, 3]}, {"weights": "given"}),
+        ({"relax": jrm.sigmoid_ranks(2.0)}, {"relax": 2.0}),
+    ],
+)
+def test_choices_of_evaluate_change_its_number(options, choice):
+    """They change the text that the caller writes, too."""
+    labels, scores = (
+        np.float32([[0, 1], [1, 0], [0, 0]]),
+        np.float32([[2, 2], [2, 1], [2, 1]]),
+    )
+    metric = "precision@1"
+    values = [
+        float(jrm.evaluate(metric, labels, scores, **x)[metric].compute())
+        for x in ({}, options)
+    ]
+    assert values[0] != values[1]
+    assert jrm.signature(metric, **choice) != jrm.signature(metric)
 
 
 @pytest.mark.long

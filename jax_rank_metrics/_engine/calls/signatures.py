@@ -74,6 +74,7 @@ _CHOICES = {
     "similarity": " ".join([*typing.get_args(similarities.SimilarityName), "custom"]),
     "document": "none custom",
     "weights": "none given",
+    "side": "both head tail",
 }
 # Ties as `rank`, `join` and metrics call them.
 _TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
@@ -140,7 +141,8 @@ def signature(
               "masked" where not all may be found; `seen`: "removed"; `exclude`: what else
               leaves a list, "listed", "self" or "both"; `unknown`: as `unknown_items`.
             - `similarity`: that of `evaluate_embeddings`; `document`: "custom" where chunks
-              have documents; `weights`: "given" where lists have weights.
+              have documents; `weights`: "given" where lists have weights; `side`: of what
+              `evaluate_links` returns, "head", "tail" or "both".
 
     Returns:
         A `Signature`. A function of yours is called `custom`: two of them look alike. Of
@@ -221,16 +223,14 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
     _check_options(bound)
-    if spec.at == "k" and any(
-        k.strip().isdecimal() and int(k) > inputs.MAX_INT32 for k in cutoffs.split(",")
-    ):
-        raise ValueError(f"k is {cutoffs}; pass ranks of at most {inputs.MAX_INT32}")
+    if inputs.MAX_INT32 in _cutoffs(bound):  # which stands for all that are larger
+        raise ValueError(f"k is {cutoffs}; pass ranks below {inputs.MAX_INT32}")
     # Nothing of the text may be lost, such as a definition that others have.
-    again = signature(bound, **{option: choices[option] for option in _CHOICES}).fields
-    numbers = [option for option, words in _CHOICES.items() if words == "none"]
-    for option in again.keys() - {*numbers, *_options_by_word(spec), spec.at}:
-        stated, choice = choices.get(option, "none"), again[option]
-        if stated != choice:
+    again = signature(bound, **{option: choices[option] for option in _CHOICES})
+    are_read = {*_options_by_word(spec), spec.at, "cut", "relax"}
+    for option, choice in again.fields.items():
+        stated = choices.get(option, "none")
+        if option not in are_read and stated != choice:
             raise ValueError(
                 f"{option}:{stated} is a definition that the package does not have; with "
                 f"these options, it has {option}:{choice}"
@@ -241,15 +241,11 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
     return functools.partial(metric, **options)
 
 
-class _Read(Exception):
-    """A formula has checked its options, and reads its ranking."""
-
-
-class _Unread:
-    """A ranking that only tells that it is read."""
+class _Unread(Exception):
+    """A ranking that is raised where a formula reads it."""
 
     def __getattr__(self, name: str) -> typing.NoReturn:
-        raise _Read
+        raise self
 
 
 def _check_options(bound: Bound) -> None:
@@ -260,7 +256,7 @@ def _check_options(bound: Bound) -> None:
             _check_options(value)
         elif option == THRESHOLD and value != bound.spec.options[option]:
             inputs.positive(option, value)
-    with contextlib.suppress(_Read):
+    with contextlib.suppress(_Unread):
         bound.spec.formula(_Unread(), **options)
 
 
@@ -352,11 +348,9 @@ def _cutoff_text(k: object) -> str:
     return "all" if k is None else _text(k)
 
 
-def _depth(k: Any) -> tuple[int, float]:
+def _depth(k: Any) -> tuple[object, ...]:
     """Sorts ranks before shares of a list, and whole lists last."""
-    if k is None:
-        return 2, 0
-    return (1, k.fraction) if isinstance(k, shares.share) else (0, k)
+    return k is None, isinstance(k, shares.share), getattr(k, "fraction", k)
 
 
 def _fields_of(bound: Bound) -> dict[str, str]:

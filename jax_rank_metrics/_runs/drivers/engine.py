@@ -267,7 +267,7 @@ def run(
         undefined,
         remarks=(*texts,),
         num_queries=num_queries,
-        signature=_signatures(job, undefined),
+        signature=signatures_of(job, undefined),
     )
     exposure = None
     if sums.counts is not None:
@@ -277,7 +277,9 @@ def run(
     return evaluation, exposure, has_inf
 
 
-def _signatures(job: EvaluationJob, undefined: types.Undefined) -> dict[str, Signature]:
+def signatures_of(
+    job: EvaluationJob, undefined: types.Undefined
+) -> dict[str, Signature]:
     """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
     options, scores = job.options, jax.dtypes.canonicalize_dtype(float).name
     choices = {**job.choices, "undefined": undefined}

@@ -197,7 +197,8 @@ def evaluate_links(
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    choices = signatures.chosen(pool=candidates)
+    # The filter leaves out answers that are known.
+    choices = signatures.chosen(pool=candidates) | {"exclude": "listed"}
     rows, evaluations, have_inf, texts = np.arange(len(triples)), {}, [], []
     distinct, counts = np.unique(triples, axis=0, return_counts=True)
     if len(distinct) < len(triples):
@@ -234,7 +235,7 @@ def evaluate_links(
             own_key = None if key is None else jax.random.fold_in(key, first)
             job = jobs.EvaluationJob(
                 *(options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key),
-                choices=choices,
+                choices=choices | {"side": side},
             )
             evaluation, _, has_inf = engine.run(
                 job,
@@ -245,7 +246,9 @@ def evaluate_links(
             )
             evaluations[side] = LinkEvaluation(**vars(evaluation), triples=triples)
             have_inf.append(has_inf)
-    heads, tails = evaluations.values()
+    job = job._replace(choices=choices | {"side": None})
+    of_both = {"signature": engine.signatures_of(job, undefined)}
+    heads, tails = [dataclasses.replace(x, **of_both) for x in evaluations.values()]
     evaluations["both"] = heads.merge(tails)
     if (lists := np.flatnonzero(have_inf)).size:
         example = f"{lists.size} of {2 * rows.size} lists"

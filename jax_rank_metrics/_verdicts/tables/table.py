@@ -6,6 +6,7 @@
 
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
@@ -150,7 +151,7 @@ def table(
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
             `compare` names no run, or is of other runs, metrics or values; if there is a
             caption or a label, and the format is not "latex"; if there is a signature of
-            none of the metrics, or a name of none; if stars have no single baseline.
+            none of the metrics, or of another `undefined`, or a name of none; if stars have no single baseline.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
@@ -207,6 +208,14 @@ def table(
             stars=stars,
         )
     sheet = sheet.with_names(names or {})
+    if signatures and undefined is not None:
+        first = re.compile(r"\|undefined:(\w+)")
+        said = {first.findall(f"{x}|undefined:zero")[0] for x in signatures.values()}
+        if said != {undefined}:
+            raise ValueError(
+                f"undefined is {undefined!r}, and signatures say {' and '.join(said)}; "
+                "leave one of them out"
+            )
     if signatures:
         sheet = sheet.with_signatures(cutoff_names.by_label(signatures))
     # Names may hold line breaks, which would break rows.
