@@ -141,7 +141,7 @@ def test_optimistic_and_pessimistic_means(graph, ties):
     for name in metrics:
         actual = found.states[name].compute()
         np.testing.assert_allclose(actual, expected[name], rtol=2e-6, err_msg=name)
-    choices = "negative:error|nan:error|scores:float32|def:1"
+    choices = "negative:error|nan:error|scores:float32|exclude:listed|def:1"
     text = f"rr|rank:realistic|ties:{ties}|{choices}"
     assert found.signature["mrr(rank=realistic)"] == text
 

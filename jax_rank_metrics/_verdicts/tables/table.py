@@ -151,7 +151,8 @@ def table(
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
             `compare` names no run, or is of other runs, metrics or values; if there is a
             caption or a label, and the format is not "latex"; if there is a signature of
-            none of the metrics, or of another `undefined`, or a name of none; if stars have no single baseline.
+            none of the metrics, or of another `undefined`, or a name of none; if stars have
+            no single baseline.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
