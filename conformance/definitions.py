@@ -113,19 +113,38 @@ MISTAKES: dict[tuple[str, str], tuple[str, ...]] = {
     ("ideal", "uncut"): ("ndcg",),
     ("discount", "shifted"): ("ndcg", "dcg"),
     ("discount", "log10"): ("dcg",),
+    ("k", "ignored"): (
+        *("ndcg", "ap", "rr", "recall", "precision", "hit_rate", "err", "rbp"),
+    ),
+    ("k", "ideal"): ("ndcg",),
     ("ranks", "zero"): ("ap", "rr", "err"),
     ("ranks", "two"): ("ap", "rr", "err", "rbp"),
+    ("ranks", "log2"): ("err",),
+    ("chances", "last"): ("err",),
     ("factor", "missing"): ("rbp",),
+    ("factor", "shares"): ("rbp",),
+    ("p", "ignored"): ("rbp",),
     ("threshold", "above"): WITH_REL,
+    ("threshold", "hits"): ("ap",),
+    ("threshold", "equal"): ("rr",),
     ("negative", "counted"): ("ndcg", "dcg"),
     ("first", "highest"): ("rr",),
-    ("denominator", "returned"): ("ap", "recall"),
+    ("denominator", "returned"): ("ap", "recall", "bpref"),
     ("denominator", "fewest"): ("precision", "r_precision"),
     ("worth", "raw"): ("rbp",),
     ("worth", "unscaled"): ("err",),
     ("worth", "full"): ("err",),
     ("max_grade", "list"): ("err",),
+    ("beyond", "counted"): ("err",),
     ("unjudged", "zero"): ("bpref",),
+}
+
+
+# Those that are not shown by lists of which there are too many orders.
+SHORT = {
+    *(x for x in MISTAKES if x[0] in ("k", "p", "ranks", "factor", "first", "chances")),
+    *(("worth", x) for x in ("raw", "unscaled", "full")),
+    *(("threshold", "hits"), ("threshold", "equal"), ("beyond", "counted")),
 }
 
 
@@ -421,6 +440,7 @@ def _ndcg(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     elif ideal == "returned":
         best = falling_gains(order, *names)
     highest = ideal_dcg(best if ideal == "uncut" else best[:k], name)
+    k = None if choices.get("k") == "ideal" else k
     return UNDEFINED if highest == 0 else over(dcg(gains[:k], name), highest)
 
 
@@ -446,6 +466,8 @@ def hit_fn(at: Any, choices: Choices) -> Callable[[Any], bool]:
         return lambda grade: grade is not None and grade > 0
     if choices["threshold"] == "above":
         return lambda grade: grade is not None and grade > at["rel"]
+    if choices["threshold"] == "equal":
+        return lambda grade: grade is not None and grade == at["rel"]
     return lambda grade: grade is not None and grade >= at["rel"]
 
 
@@ -457,6 +479,8 @@ def _binary(formula: Callable[..., Any]) -> Callable[..., Any]:
         num_relevant = sum(map(is_hit, pool))
         if not num_relevant:
             return UNDEFINED
+        if choices["threshold"] == "hits":
+            is_hit = hit_fn({"rel": 1}, choices)
         return formula([is_hit(x) for x in order], num_relevant, at.get("k"), choices)
 
     return value
@@ -538,7 +562,8 @@ def _err(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     scale = {"exp2": power_of_two(highest), "full": power_of_two(highest) - 1}
     scale["unscaled"] = Fraction(1)
     for rank, grade in enumerate(order[: at["k"]], first_rank(choices)):
-        grade = min(max(grade or Fraction(0), Fraction(0)), highest)
+        grade = max(grade or Fraction(0), Fraction(0))
+        grade = grade if choices["beyond"] == "counted" else min(grade, highest)
         stops = over(grade, highest)
         if choices["worth"] != "linear":
             stops = over(power_of_two(grade) - 1, scale[choices["worth"]])
@@ -546,7 +571,9 @@ def _err(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
             return NULL
         if not rank:
             continue
-        value = plus(value, over(times(reaches, stops), Fraction(rank)))
+        divisor = log2(1 + rank) if choices.get("ranks") == "log2" else Fraction(rank)
+        value = plus(value, over(times(reaches, stops), divisor))
+        reaches = Fraction(1) if choices.get("chances") == "last" else reaches
         reaches = times(reaches, 1 - stops)
     return value
 
@@ -564,8 +591,12 @@ def _rbp(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
 
     if not any(worth(x) > 0 for x in pool):
         return UNDEFINED
-    p, first = Fraction(str(at["p"])), first_rank(choices) - 1
-    factor = 1 if choices.get("factor") == "missing" else 1 - p
+    at_stop, first = 1 - Fraction(str(at["p"])), first_rank(choices) - 1
+    p = Fraction(4, 5) if choices.get("p") == "ignored" else 1 - at_stop
+    depth = len(order) if at["k"] is None else at["k"]
+    weights = sum((p**r for r in range(depth)), Fraction(0))
+    factors = {"missing": Fraction(1), "shares": 1 / (weights or Fraction(1))}
+    factor = factors.get(choices.get("factor", ""), at_stop)
     return factor * sum(
         (p**r * worth(x) for r, x in enumerate(order[: at["k"]], first)), Fraction(0)
     )
@@ -598,13 +629,15 @@ def _bpref(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     reads_all = choices.get("unjudged") == "zero"
     num_others += sum(x is None for x in order) if reads_all else 0
     least = min(num_relevant, num_others)
-    divisor = least if choices["denominator"] == "least" else num_relevant
+    divisor = num_relevant if choices["denominator"] == "relevant" else least
     above, terms = 0, Fraction(0)
     for grade in order:
         if is_hit(grade):
             terms += 1 - _share(min(above, num_relevant), divisor)
         elif grade is not None or reads_all:
             above += 1
+    if choices["denominator"] == "returned":
+        return _share(terms, sum(map(is_hit, order)))
     return terms / num_relevant
 
 
@@ -716,10 +749,9 @@ def walk(
 
 def walked(metric: str, prepared: Prepared, at: Any, choices: Choices) -> Any:
     """Returns the value of a metric for a list of which there are too many orders."""
-    if {*choices} & {"ranks", "factor", "first"} or choices.get("worth") in (
-        *("raw", "unscaled", "full"),
-    ):
-        return NULL  # mistakes, which short lists show
+    is_other = metric == "bpref" and choices["denominator"] == "returned"
+    if is_other or {*choices.items()} & SHORT:
+        return NULL  # which short lists show
     if metric in ("ndcg", "dcg") or (metric == "rbp" and choices["worth"] != "binary"):
         return _walked_gains(metric, prepared, at, choices)
     return _walked_hits(metric, prepared, at, choices)
@@ -847,7 +879,7 @@ def rbo(first: Any, second: Any, p: Fraction, depth: str) -> Any:
 def rbo_of_ties(first: Any, second: Any, p: Fraction, depth: str) -> Any:
     """Returns rank-biased overlap whose agreement counts all of the tied documents.
 
-    It is that of Webber et al., section 4.4: what ties with rank d is there from d on, and
+    It is that of Webber et al. for ties: what ties with rank d is there from d on, and
     the agreement is twice the overlap over the sizes of both. Lists of two lengths have no
     ties here, since equation 32 says nothing of them.
     """
@@ -930,6 +962,8 @@ def _value_of(
         prepared = prepare(group, choices)
         if isinstance(prepared, str):
             return prepared
+        if choices.get("k") == "ignored":
+            at = {**at, "k": None}
         if not prepared.orders:
             return walked(metric, prepared, at, choices)
         formula, reading = FORMULAS[metric], prepared.reading

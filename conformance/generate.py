@@ -37,7 +37,16 @@ SHOWN_WITH = {
     ("discount", "log10"): {"discount"},
     ("ranks", "zero"): {"discount", "cascade"},
     ("ranks", "two"): {"discount", "cascade"},
+    ("ranks", "log2"): {"cascade"},
+    ("chances", "last"): {"cascade"},
+    ("beyond", "counted"): {"large grades"},
+    ("k", "ignored"): {"cutoff"},
+    ("k", "ideal"): {"denominator"},
+    ("p", "ignored"): {"persistence"},
     ("factor", "missing"): {"persistence"},
+    ("factor", "shares"): {"persistence"},
+    ("threshold", "hits"): {"threshold"},
+    ("threshold", "equal"): {"graded"},
     ("threshold", "above"): {"threshold"},
     ("worth", "unscaled"): {"cascade"},
     ("worth", "full"): {"cascade"},
@@ -386,16 +395,16 @@ def written(name: str) -> str:
         groups.append(group | {"tests": tests})
     parts = []
     for group in groups:
-        tests = ",\n  ".join(map(dumped, group["tests"]))
+        tests = ",\n".join(map(dumped, group["tests"]))
         data = dumped({x: y for x, y in group.items() if x != "tests"})
-        parts.append(f'{data[:-1]},"tests":[\n  {tests}]}}')
+        parts.append(f'{data[:-1]},"tests":[\n{tests}]}}')
     text_of_groups = "\n".join(['"groups": [', ",\n".join(parts), "]", "}", ""])
     lines = ["{"]
     for key, value in header(name, groups, text_of_groups).items():
         if key not in ("options", "metrics"):
             lines.append(f'"{key}": {dumped(value)},')
             continue
-        parts = [f'"{x}": {dumped(y)}' for x, y in value.items()]
+        parts = [f'"{x}":{dumped(y)}' for x, y in value.items()]
         lines += [f'"{key}": {{', ",\n".join(parts), "},"]
     text = "\n".join([*lines, text_of_groups])
     names = [

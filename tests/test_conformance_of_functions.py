@@ -270,12 +270,14 @@ def test_mutants(metric):
     entries = [entry for test in of_lists(metric) for entry in test["values"]]
     options = {None, *(option for entry in entries for option in entry["when"])}
     edits = [(old, new) for option, old, new in OF_RANKED if option in options]
-    unnoticed = [
-        edit
+    results = {
+        edit: held(written(metric, edit), metric, REFUSING)
         for edit in {*EDITS[metric], *edits, *EQUIVALENT.get(metric, ())}
-        if held(written(metric, edit), metric, REFUSING).ok
-    ]
-    assert {*unnoticed} == {*EQUIVALENT.get(metric, ())}
+    }
+    assert {x for x, y in results.items() if y.ok} == {*EQUIVALENT.get(metric, ())}
+    # Each mistake has a name, of a known one or of other choices.
+    names = {x: {z.mistake for z in results[x].failures} for x in EDITS[metric]}
+    assert [x for x, mistakes in names.items() if not any(mistakes)] == []
 
 
 def test_equivalent_mutants_of_the_order():
@@ -516,10 +518,22 @@ NAMED = [
     ("rr", ("1 / rank", "1 / (rank - 1)"), "ranks:zero"),
     ("rbp", ("enumerate(hits)", "enumerate(hits, 1)"), "ranks:two"),
     ("rbp", ("(1 - p) *", ""), "factor:missing"),
+    ("rbp", ("p**i", "0.8**i"), "p:ignored"),
+    ("rbp", ("(1 - p) *", "1 / (sum(p**i for i in range(k or len(hits))) or 1) *"), "factor:shares"),
+    ("rbp", ("grades[:k]", "grades"), "k:ignored"),
+    ("rr", ("grades[:k], 1", "grades, 1"), "k:ignored"),
+    ("ndcg", ("grades[:k]", "grades"), "k:ideal"),
+    ("ndcg", ("[:k]", ""), "k:ignored"),
+    ("ap", ("(g or 0) >= rel", "(g or 0) >= 1"), "threshold:hits"),
+    ("rr", ("(g or 0) >= rel", "g == rel"), "threshold:equal"),
+    ("bpref", ("total / num_relevant if num_relevant", "total / max(1, sum(g is not None and g >= rel for g in grades)) if num_relevant"), "denominator:returned"),
+    ("err", ("stops / rank", "stops / math.log2(rank + 1)"), "ranks:log2"),
+    ("err", ("reached *=", "reached ="), "chances:last"),
+    ("err", ("min(g or 0, max_grade)", "(g or 0)"), "beyond:counted"),
     ("err", ("- 1) / 2**max_grade", "- 1)"), "worth:unscaled"),
     ("err", ("- 1) / 2**max_grade", "- 1) / (2**max_grade - 1)"), "worth:full"),
     ("dcg", dcg_of_log10, "discount:log10"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("metric, edit, mistake", NAMED)

@@ -90,7 +90,8 @@ class Conformance:
         lines = [f"{self.metric}: {num_equal} of {self.num_tests} answers follow"]
         for option, choice in self.differences.items():
             status, meaning, source = words[option][choice]
-            lines.append(f"  {option}:{choice}  {meaning} ({status}; {source})")
+            cited = status if source == "none" else f"{status}; {source}"
+            lines.append(f"  {option}:{choice}  {meaning} ({cited})")
         lines += [] if self.differences else ["  definition 1"]
         if self.undecided:
             lines.append(f"Not told by the answers: {', '.join(self.undecided)}")
