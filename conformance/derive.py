@@ -168,7 +168,7 @@ def definition(
     open_options = [x for x in options if len({*bits[x].values()}) > 1]
     reference = {option: choices[0] for option, choices in options.items()}
     starts = [reference | {x: y} for x in open_options for y in options[x]]
-    best = reference
+    best, num_explained = reference, sum(map(bool, fitting))
     for chosen in starts:
         before = -1
         while (after := count(chosen)) > before:
@@ -177,7 +177,9 @@ def definition(
                 choices = [chosen | {option: x} for x in options[option]]
                 chosen = max([chosen, *choices], key=count)
         best = max(best, chosen, key=count)
-    if count(best) < sum(map(bool, fitting)):
+        if count(best) == num_explained:  # by some definition each; no other has more
+            break
+    if count(best) < num_explained:
         of_tests = [i for i, _ in whens]
         found = exhaustive({x: bits[x] for x in open_options}, of_tests, count(best))
         best |= found

@@ -113,7 +113,7 @@ def planted_definitions(options):
         for x, y in itertools.product(options[first][1:], options[second][1:]):
             yield reference | {first: x, second: y}
     generator = random.Random("definitions")
-    for _ in range(300):
+    for _ in range(150):
         yield {option: generator.choice(x) for option, x in options.items()}
 
 
