@@ -270,8 +270,8 @@ def _number(option: str, text: str) -> str:
         number = float(text)
     except ValueError:
         number = math.nan
-    most = inputs.MAX_INT32 if option == "cut" else inputs.MAX_FLOAT32
-    if not 0 < number < most or (option == "cut" and not number.is_integer()):
+    limit = inputs.MAX_INT32 if option == "cut" else inputs.MAX_FLOAT32
+    if not 0 < number < limit or (option == "cut" and not number.is_integer()):
         kind = "a number of documents" if option == "cut" else "a number above 0"
         raise ValueError(f"{option} is {text!r}; pass {kind}")
     return _text(number)

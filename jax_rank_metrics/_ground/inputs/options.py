@@ -98,14 +98,14 @@ def deepest(ks: Sequence[types.Cut | share]) -> int | None:
 
 
 @messages.short_errors()
-def positive_integer(name: str, value: object, most: float = math.inf) -> int:
-    """Returns a static integer of at least 1 and at most `most`."""
+def positive_integer(name: str, value: object, limit: float = math.inf) -> int:
+    """Returns a static integer of at least 1 and at most `limit`."""
     if isinstance(value, jax.Array):
         raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int")
-    if not 1 <= value <= most:
-        limits = "of at least 1" if value < 1 else f"of at most {most}"
+    if not 1 <= value <= limit:
+        limits = "of at least 1" if value < 1 else f"of at most {limit}"
         raise ValueError(f"{name} is {value!r}; pass an int {limits}")
     return int(value)
 
