@@ -643,3 +643,21 @@ def test_cutoffs_in_another_order():
         labels = cutoff_names.by_label(joined.signature(metrics))
         assert [*labels][0] == name and labels[name].startswith("recall@2|")
         assert all("," not in x for x in labels.values())
+    # Where values stand in another order, they are neither compared nor joined as equal.
+    first, second = (
+        jrm.join({name: {"a": 1}}, {name: {"b": 2.0, "a": 1.0}}).evaluation(
+            {"mine": functools.partial(jrm.recall, k=k)}
+        )
+        for name, k in (("q", (2, 1)), ("x", (1, 2)))
+    )
+    assert first.signature == second.signature
+    with pytest.raises(ValueError, match="differ in their cutoffs"):
+        first.merge(second)
+    lists = dict.fromkeys(["mine"], lists_of(np.float32([[0, 1], [1, 1]])))
+    first, second = (
+        dataclasses.replace(evaluation_of(lists), signature=x.signature)
+        for x in (first, second)
+    )
+    text = jrm.compare(first, first, test="t")[0].signature
+    assert text.startswith("recall@2|")
+    assert jrm.compare(first, second, test="t")[0].signature is None

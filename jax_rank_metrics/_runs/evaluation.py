@@ -143,6 +143,10 @@ class Evaluation(merging.StatesByName):
             ("k", [part.retrieved_ids.shape[1] for part in parts]),
             ("undefined", [part.undefined for part in parts]),
             ("signatures", [list(part.signature.values()) for part in parts]),
+            (
+                "cutoffs",
+                [[x.cutoffs for x in part.signature.values()] for part in parts],
+            ),
             ("keep_lists", [bool(part.lists) for part in parts]),
             (f"ids of {self._units}", [part.list_ids is not None for part in parts]),
         ):

@@ -200,6 +200,7 @@ def evaluate_links(
     # The filter leaves out answers that are known.
     choices = signatures.chosen(pool=candidates) | {"exclude": "listed"}
     rows, evaluations, have_inf, texts = np.arange(len(triples)), {}, [], []
+    signatures_of_sides = {}
     distinct, counts = np.unique(triples, axis=0, return_counts=True)
     if len(distinct) < len(triples):
         texts.append(
@@ -233,10 +234,10 @@ def evaluate_links(
             judgements = judgements._replace(shared_candidates=of_sides[side])
             # Each side draws ties of its own.
             own_key = None if key is None else jax.random.fold_in(key, first)
-            job = jobs.EvaluationJob(
-                *(options, scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key),
-                choices=choices | {"side": side},
-            )
+            arguments = scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
+            job = jobs.EvaluationJob(options, *arguments, choices)
+            of_side = job._replace(choices=choices | {"side": side})
+            signatures_of_sides[side] = engine.signatures_of(of_side, undefined)
             evaluation, _, has_inf = engine.run(
                 job,
                 programs.CatalogArrays(),
@@ -246,9 +247,7 @@ def evaluate_links(
             )
             evaluations[side] = LinkEvaluation(**vars(evaluation), triples=triples)
             have_inf.append(has_inf)
-    job = job._replace(choices=choices | {"side": None})
-    of_both = {"signature": engine.signatures_of(job, undefined)}
-    heads, tails = [dataclasses.replace(x, **of_both) for x in evaluations.values()]
+    heads, tails = evaluations.values()
     evaluations["both"] = heads.merge(tails)
     if (lists := np.flatnonzero(have_inf)).size:
         example = f"{lists.size} of {2 * rows.size} lists"
@@ -256,7 +255,11 @@ def evaluate_links(
     for text in texts:
         warnings.warn(text, stacklevel=2)
     return {
-        side: dataclasses.replace(evaluation, remarks=(*evaluation.remarks, *texts))
+        side: dataclasses.replace(
+            evaluation,
+            remarks=(*evaluation.remarks, *texts),
+            signature=signatures_of_sides.get(side, evaluation.signature),
+        )
         for side, evaluation in evaluations.items()
     }
 

@@ -119,7 +119,7 @@ class EvaluationJob(NamedTuple):
     unit: Unit
     batch_size: int
     key: jax.Array | None
-    choices: Mapping[str, str | None] = MappingProxyType({})
+    choices: Mapping[str, str] = MappingProxyType({})
 
     @property
     def devices(self) -> Devices:

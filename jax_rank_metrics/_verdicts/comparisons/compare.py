@@ -530,4 +530,6 @@ def _signatures_of(a: reading.Record, b: reading.Record) -> dict[str, str]:
     What is compared are values of lists, of which no geometric mean is taken.
     """
     is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
+    of_each = [getattr(record.signature, "cutoffs", ()) for record in (a, b)]
+    is_shared &= of_each[0] == of_each[1]  # cutoffs, in the order of values
     return cutoff_names.by_label({a.metric or "": a.signature}) if is_shared else {}
