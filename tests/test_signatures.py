@@ -391,6 +391,7 @@ FIELDS = {
     links: [
         {"side": "head"},
         {"side": "tail"},
+        {"candidates": {"tail": {0: [0, 1, 2]}}},
         {"ties": "worst"},
         {"undefined": "skip"},
     ],
