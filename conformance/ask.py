@@ -1,16 +1,23 @@
-"""Asks libraries for the values of the tests of v1, and records their answers.
+"""Asks libraries for the values of v1 and of drawn lists, and records what they say.
 
     python conformance/ask.py                 asks all: an hour, and some gigabytes
     python conformance/ask.py rax scikit-learn
+    python conformance/ask.py rax --random 7 500
 
 Each is installed in its newest version in an environment of its own, in build/libraries,
-and asked by its adapter in `libraries`. The answers go into `answers`, with the version and
-the date. An adapter hands the data of a group to the library as they are; what they would
-have to be changed for is not asked.
+and asked by its adapter in `libraries`; with --python, in an environment that has it. The
+answers go into `answers`, with the version and the date. An adapter hands the data of a
+group to the library as they are; what they would have to be changed for is not asked.
+
+With --random, 500 lists are drawn from the seed 7, and the answers to these are held to the
+definitions that were derived from those to v1. What fails is recorded by the feature of the
+lists that is to blame (`statements`), and the pages then say nothing of lists with it.
 """
 
+import argparse
 import contextlib
 import datetime
+import functools
 import importlib
 import importlib.metadata
 import inspect
@@ -20,11 +27,14 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import derive
+import statements
 from derive import adapter
 
 FOLDER = Path(__file__).parent
@@ -82,7 +92,8 @@ class Ranked:
     def ids(self):
         """Documents in rank order, with repeats."""
         scores = [score for _, score in self.pairs]
-        if not all(x > y for x, y in zip(scores, scores[1:], strict=False)):
+        pairs = zip(scores, scores[1:], strict=False)
+        if [*map(math.isnan, scores)] == [True] or not all(x > y for x, y in pairs):
             raise Unsayable("the order is not given")
         return [doc for doc, _ in self.pairs]
 
@@ -221,26 +232,44 @@ def answer(function, group, test, defaults):
     return None if value is None or math.isnan(value) else value
 
 
-def answers_of(name):
-    """Asks a library, in its environment, and returns what is recorded."""
+def answers_to(name, groups, metrics):
+    """Asks a library, in its environment, for the values of the tests of groups.
+
+    Args:
+        name: Of the library.
+        groups: With their tests.
+        metrics: By name, the parameters and their defaults.
+
+    Returns:
+        Answers by the id of a test, and the names of what was raised.
+    """
     module = importlib.import_module(f"libraries.{adapter(name).stem}")
+    answers, errors = {}, {}
+    for group in groups:
+        for test in group["tests"]:
+            function = module.METRICS.get(test["metric"])
+            if function is None:
+                continue
+            key = test["id"]
+            try:
+                answers[key] = answer(function, group, test, metrics[test["metric"]])
+            except Unsayable:
+                continue
+            except Exception as error:
+                answers[key] = None
+                errors[key] = type(error).__name__
+    return answers, errors
+
+
+def answers_of(name):
+    """Asks a library for the tests of v1, and returns what is recorded."""
     answers, errors = {}, {}
     for path in sorted((FOLDER / "v1").glob("[lms]*.json")):
         vectors = json.loads(path.read_text(encoding="ascii"))
-        for group in vectors["groups"]:
-            for test in group["tests"]:
-                function = module.METRICS.get(test["metric"])
-                defaults = vectors["metrics"][test["metric"]]["parameters"]
-                if function is None:
-                    continue
-                key = f"{path.stem}/{test['id']}"
-                try:
-                    answers[key] = answer(function, group, test, defaults)
-                except Unsayable:
-                    continue
-                except Exception as error:
-                    answers[key] = None
-                    errors[key] = type(error).__name__
+        metrics = {x: y["parameters"] for x, y in vectors["metrics"].items()}
+        found = answers_to(name, vectors["groups"], metrics)
+        answers |= {f"{path.stem}/{x}": y for x, y in found[0].items()}
+        errors |= {f"{path.stem}/{x}": y for x, y in found[1].items()}
     return {
         "library": name,
         "distribution": LIBRARIES[name][0],
@@ -252,8 +281,8 @@ def answers_of(name):
     }
 
 
-def ask(name):
-    """Installs a library, and asks it in a process of its own."""
+def installed(name):
+    """Installs a library, and returns the Python of its environment."""
     environment = ENVIRONMENTS / ("torch" if "torch" in LIBRARIES[name] else name)
     python = environment / "bin" / "python"
     if not python.exists():
@@ -261,23 +290,104 @@ def ask(name):
         subprocess.run([newer, "-m", "venv", environment], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--upgrade"]
     subprocess.run([*install, *LIBRARIES[name]], check=True)
+    return python
+
+
+def in_its_process(python, name, groups=None):
+    """Asks a library in a process of its own, for v1 or for groups and their metrics."""
     environ = os.environ | {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    subprocess.run([python, __file__, "--answer", name], check=True, env=environ)
+    with tempfile.TemporaryDirectory() as folder:
+        asked, answered = Path(folder, "asked.json"), Path(folder, "answered.json")
+        asked.write_text(json.dumps(groups))
+        command = [python, __file__, "--answer", name, asked, answered]
+        subprocess.run(command, check=True, env=environ)
+        return json.loads(answered.read_text())
+
+
+def answer_in_this_process(name, asked, answered):
+    """Reads what is asked from a file, and writes what a library answers into another."""
+    warnings.simplefilter("ignore")
+    groups = json.loads(Path(asked).read_text())
+    with contextlib.redirect_stdout(sys.stderr):
+        result = answers_to(name, *groups) if groups else answers_of(name)
+    Path(answered).write_text(json.dumps(result))
+
+
+def record_of(name):
+    """What is recorded of a library, and its file."""
+    path = ANSWERS / f"{adapter(name).stem}.json"
+    return path, json.loads(path.read_text()) if path.exists() else {}
+
+
+def ask(name, python):
+    """Asks for v1, and records the answers; those to drawn lists go."""
+    path, _ = record_of(name)
+    record = in_its_process(python, name)
+    path.write_text(dumped(record))
+
+
+def ask_of_drawn_lists(name, python, seed, num_lists):
+    """Asks for values of drawn lists, holds them to the definitions, and records that."""
+    import drawn
+
+    path, record = record_of(name)
+    parameters = derive.parameters()
+    metrics = {x: parameters[x] for x in statements.stated(record)}
+    groups = drawn.groups(seed, num_lists, metrics)
+    answers, _ = in_its_process(python, name, (groups, metrics))
+    tests = {x: [] for x in metrics}
+    for group in groups:
+        for test in group["tests"]:
+            if test["id"] in answers:
+                answer = answers[test["id"]]
+                holds = functools.partial(drawn.holds, group, test, answer)
+                features = drawn.features(group, test)
+                asked = statements.Drawn(features, answer is not None, holds)
+                tests[test["metric"]].append(asked)
+    record["random"], refuted = statements.recorded(record, tests)
+    about = {"seed": seed, "lists": num_lists, "answers": len(answers)}
+    record["random"]["seeds"].append(about | {"refuted": refuted})
+    path.write_text(dumped(record))
+    print(name, about, "refuted:", refuted)
+
+
+def dumped(record):
+    """A record as text, with a line for each answer and for each seed and metric."""
+    random = record.get("random")
+    rest = {x: y for x, y in record.items() if x != "random"}
+    text = json.dumps(rest, indent=0, ensure_ascii=True)
+    if random is None:
+        return text + "\n"
+    parts = []
+    for key, value in random.items():
+        pairs = value.items() if isinstance(value, dict) else ((None, x) for x in value)
+        lines = [
+            (f"{json.dumps(x)}: " if x is not None else "") + json.dumps(y)
+            for x, y in pairs
+        ]
+        signs = "{}" if isinstance(value, dict) else "[]"
+        inside = ",\n".join(lines)
+        parts.append(f"{json.dumps(key)}: {signs[0]}\n{inside}\n{signs[1]}")
+    inside = ",\n".join(parts)
+    return f'{text[:-2]},\n"random": {{\n{inside}\n}}\n}}\n'
 
 
 def main():
     """Asks the libraries that the command names."""
-    names = sys.argv[1:] or [*LIBRARIES]
-    if names[0] == "--answer":
-        warnings.simplefilter("ignore")
-        with contextlib.redirect_stdout(sys.stderr):
-            record = answers_of(names[1])
-        ANSWERS.mkdir(exist_ok=True)
-        text = json.dumps(record, indent=0, ensure_ascii=True)
-        (ANSWERS / f"{adapter(names[1]).stem}.json").write_text(text + "\n")
+    if sys.argv[1:2] == ["--answer"]:
+        answer_in_this_process(*sys.argv[2:])
         return
-    for name in names:
-        ask(name)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("libraries", nargs="*", choices=[[], *LIBRARIES], default=[])
+    parser.add_argument("--random", nargs=2, type=int, metavar=("SEED", "LISTS"))
+    parser.add_argument("--python", help="of an environment that has the libraries")
+    arguments = parser.parse_args()
+    for name in arguments.libraries or LIBRARIES:
+        python = arguments.python or installed(name)
+        if arguments.random:
+            ask_of_drawn_lists(name, python, *arguments.random)
+        else:
+            ask(name, python)
 
 
 if __name__ == "__main__":

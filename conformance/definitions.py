@@ -788,7 +788,8 @@ def _walked_gains(metric: str, prepared: Prepared, at: Any, choices: Choices) ->
         return share
     names = choices["gain"], choices["threshold"]
     own = dcg([gain_of(x, *names) for x in order][:k], choices["discount"])
-    assert own != 0, "the first order gains nothing"
+    if own == 0:  # nothing that was returned gains up to k
+        return share
     return value * real(share) / real(own)
 
 

@@ -49,6 +49,15 @@ def vectors() -> Vectors:
     return result
 
 
+def parameters() -> dict[str, dict[str, Any]]:
+    """Reads the parameters of each metric, with their defaults."""
+    result: dict[str, dict[str, Any]] = {}
+    for name in ("lists", "scores", "means"):
+        file = json.loads((FOLDER / f"v1/{name}.json").read_text(encoding="ascii"))
+        result |= {x: y["parameters"] for x, y in file["metrics"].items()}
+    return result
+
+
 def answers() -> dict[str, dict[str, Any]]:
     """Reads the recorded answers by library, in the order of their names."""
     records = [json.loads(path.read_text()) for path in FOLDER.glob("answers/*.json")]

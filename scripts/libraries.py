@@ -9,7 +9,6 @@ python scripts/libraries.py --check    fails if one of these differs from the an
 
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -22,9 +21,10 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "conformance"))
 
 import derive  # noqa: E402
+import statements  # noqa: E402
 
 PICTURE = ROOT / "docs" / "_static" / "libraries.svg"
-VECTORS = derive.vectors()
+VECTORS = statements.data()
 # By kind of answer: its color, its name, and what it is.
 KINDS = {
     "reference": ("#009E73", "reference", "the reference definition"),
@@ -80,6 +80,10 @@ HERE = {
 
 DEFAULT = "default"
 DEFAULTS = {"ties": DEFAULT, "undefined": "0"}
+NOT_ASKED = "–"
+NO_ORDER = "no stated order"
+NO_OPTION = "no option"
+OPTION_OF = {feature: option for option, feature in statements.FEATURE_OF.items()}
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,10 @@ class Library:
 
     Attributes:
         record: Its answers.
-        definitions: By metric, what explains most of them.
+        definitions: By metric, what explains most of them, with its conventions.
         equal: By metric and option, the choices that explain as many.
         verdicts: By the id of a test.
         remarks: By metric and tag, on answers that no definition gives.
-        named: By metric, the remark whose `choice` no definition of the vectors has.
     """
 
     record: dict[str, Any]
@@ -100,12 +103,16 @@ class Library:
     equal: dict[str, dict[str, list[str]]]
     verdicts: dict[str, derive.Verdict]
     remarks: dict[tuple[str, str], str]
-    named: dict[str, dict[str, str]]
+
+    @property
+    def name(self) -> str:
+        """Its name alone."""
+        return self.record["library"]
 
     @property
     def title(self) -> str:
         """Its name and version."""
-        return f"{self.record['library']} {self.record['version']}"
+        return f"{self.name} {self.record['version']}"
 
     @property
     def unexplained(self) -> list[str]:
@@ -114,95 +121,127 @@ class Library:
         verdicts = self.verdicts.items()
         return [x for x, y in verdicts if not derive.is_equal(answers[x], y.due)]
 
+    @property
+    def random(self) -> dict[str, Any]:
+        """What is recorded of drawn lists."""
+        return self.record.get("random", {"features": {}, "seeds": [], "found": {}})
+
+    def withdrawn(self, metric: str) -> dict[str, str]:
+        """By feature of lists of which the definition says nothing, what is said of it."""
+        found = statements.withdrawn(self.record, metric)
+        return {
+            feature: "no value"
+            if num_tests == num_empty
+            else NO_ORDER
+            if feature in ("ties", "constant")
+            else "no rule"
+            for feature, (num_tests, _, num_empty) in found.items()
+        }
+
+    def conventions(self, metric: str) -> dict[str, dict[str, Any]]:
+        """By choice, the remarks that say one that v1 does not have."""
+        found = statements.conventions(self.name, metric)
+        return {x["choice"]: x for x in found}
+
     def choices(self, metric: str) -> list[str]:
         """The choices that differ from the reference, as `option: choice or choice`."""
-        options, chosen = VECTORS.options[metric], self.definitions[metric]
-        convention = self.named.get(metric, {}).get("choice", "")
-        hidden = {convention.partition(":")[0]}
-        # Where repeats count, some of the answers look as if they did not.
-        if any(
-            verdict.kind == "undefined" and VECTORS.tests[test]["tag"] == "duplicates"
-            for test, verdict in self.verdicts.items()
-        ):
-            hidden.add("duplicates")
+        options, withdrawn = VECTORS.options[metric], self.withdrawn(metric)
+        conventions = self.conventions(metric)
+        silent = {OPTION_OF.get(x) for x in withdrawn}
+        silent |= {x.partition(":")[0] for x in conventions}
+        equal, found = self.equal[metric], self.random["found"].get(metric, {})
         return [
-            f"{option}: {' or '.join(self.equal[metric][option])}"
-            for option, choice in chosen.items()
-            if choice != options[option][0] and option not in hidden
-        ] + ([convention] if convention else [])
+            f"{option}: {choice if option in found else ' or '.join(equal[option])}"
+            for option, choice in self.definitions[metric].items()
+            if option not in silent and choice != options.get(option, [""])[0]
+        ] + [
+            x
+            for x in conventions
+            if x in statements.WITHOUT_RULE
+            or statements.FEATURE_OF.get(x.partition(":")[0]) not in withdrawn
+        ]
+
+    def silences(self, metric: str) -> list[str]:
+        """What is said of the features of which the definition says nothing."""
+        is_named = statements.WITHOUT_RULE & {*self.conventions(metric)}
+        return [
+            f"{feature}: {word}"
+            for feature, word in self.withdrawn(metric).items()
+            if not (feature == "ties" and is_named)
+        ]
+
+    def is_told(self, metric: str, option: str) -> bool:
+        """Whether answers depend on an option, so that they tell its choice."""
+        choices = VECTORS.options[metric].get(option, [])
+        has_feature = False
+        if feature := statements.FEATURE_OF.get(option):
+            counts = self.random["features"].get(metric, {})
+            has_feature = counts.get(feature, [0])[0] > 0
+        return has_feature or self.equal[metric].get(option, choices) != choices
 
     def here(self, metric: str, options: Sequence[str]) -> str:
         """What to pass here for some options of a metric."""
         if metric not in self.definitions:
-            return ""
-        convention = self.named.get(metric)
-        texts = HERE | (
-            {convention["choice"]: convention["here"]} if convention else {}
-        )
-        choices = [
-            choice.partition(" or ")[0]
-            for choice in self.choices(metric)
-            if choice.partition(":")[0] in options
+            return NOT_ASKED
+        withdrawn = self.withdrawn(metric)
+        if statements.ANY_LIST in withdrawn:
+            return "no definition"
+        texts = HERE | {x: y["here"] for x, y in self.conventions(metric).items()}
+        parts = [
+            texts[choice]
+            for choices in self.choices(metric)
+            for choice in (choices.partition(" or ")[0],)
+            if choice.partition(":")[0] in options and texts.get(choice)
         ]
-        return ", ".join(texts[x] for x in choices if x in texts) or DEFAULT
+        parts += [
+            x.partition(": ")[2]
+            for x in self.silences(metric)
+            if OPTION_OF.get(x.partition(": ")[0]) in options
+        ]
+        if "gain" in options and "gain" in VECTORS.options[metric]:
+            if not self.is_told(metric, "gain"):
+                parts.append("labels of 0 and 1")
+        if parts:
+            return ", ".join(dict.fromkeys(parts))
+        return DEFAULT if any(self.is_told(metric, x) for x in options) else NOT_ASKED
 
 
-def library(record: dict[str, Any], remarks: list[dict[str, Any]]) -> Library:
+def library(record: dict[str, Any]) -> Library:
     """Derives the definitions of a library, and judges its answers."""
-    result = Library(record, {}, {}, {}, {}, {})
-    asked = [VECTORS.tests[x] for x in record["answers"]]
-    by_metric = {
-        metric: tests
-        for metric in METRICS
-        if (tests := [test for test in asked if test["metric"] == metric])
-    }
-    preferred: derive.Definition = {}
-    # The second time, what one metric cannot tell is taken from the others.
-    for _ in range(2):
-        for metric, tests in by_metric.items():
-            options = VECTORS.options[metric]
-            definition, equal = derive.definition(tests, record, options, preferred)
-            result.definitions[metric], result.equal[metric] = definition, equal
-        certain = [
-            (option, choices[0])
-            for equal in result.equal.values()
-            for option, choices in equal.items()
-            if len(choices) == 1
-        ]
-        preferred = dict(sorted(certain, key=certain.count))
-    for metric, tests in by_metric.items():
-        for test in tests:
-            verdict = derive.verdict(test, record, result.definitions[metric], VECTORS)
+    remarks = statements.remarks().get(record["library"], [])
+    definitions, equal = statements.derived(record)
+    result = Library(record, statements.claimed(record), equal, {}, {})
+    for metric, derived in definitions.items():
+        options, chosen = VECTORS.options[metric], result.definitions[metric]
+        definition = {
+            x: chosen[x] if chosen[x] in options[x] else derived[x] for x in options
+        }
+        for test_id in record["answers"]:
+            test = VECTORS.tests[test_id]
+            if test["metric"] != metric:
+                continue
+            verdict = derive.verdict(test, record, definition, VECTORS)
             meant = (
                 x
                 for x in remarks
                 if metric in x["metrics"]
+                and "text" in x
                 and test["tag"] in x.get("tags", [test["tag"]])
             )
             if verdict.kind in ("undefined", "error") and (remark := next(meant, None)):
                 result.remarks[metric, test["tag"]] = remark["text"]
-                if "choice" in remark:
-                    result.named[metric] = remark
                 verdict = replace(verdict, kind=remark.get("kind", verdict.kind))
-            result.verdicts[test["id"]] = verdict
-    for metric, convention in result.named.items():
-        option = convention["choice"].partition(":")[0]
-        for test in by_metric[metric]:
-            entry = derive.held(test, result.definitions[metric])
-            verdict = result.verdicts[test["id"]]
-            if verdict.kind == "published" and option in entry["when"]:
-                result.verdicts[test["id"]] = replace(verdict, kind="convention")
+            named = {x.partition(":")[0] for x in result.conventions(metric)}
+            entry = derive.held(test, definition)
+            if verdict.kind == "published" and named & {*entry["when"]}:
+                verdict = replace(verdict, kind="convention")
+            result.verdicts[test_id] = verdict
     return result
 
 
 def libraries() -> list[Library]:
     """All libraries whose answers are recorded."""
-    path = ROOT / "conformance" / "remarks.toml"
-    remarks = tomllib.loads(path.read_text(encoding="utf-8"))
-    return [
-        library(record, remarks.get(name, []))
-        for name, record in derive.answers().items()
-    ]
+    return [library(record) for record in derive.answers().values()]
 
 
 def number(value: float | None) -> str:
@@ -216,12 +255,14 @@ def summary(all_libraries: list[Library]) -> str:
     for x in all_libraries:
         kinds = [verdict.kind for verdict in x.verdicts.values()]
         counts = [kinds.count(kind) or "" for kind in KINDS]
-        rows.append((x.title, x.record["date"], len(kinds), *counts))
+        num_drawn = sum(seed["answers"] for seed in x.random["seeds"])
+        rows.append((x.title, x.record["date"], len(kinds), *counts, num_drawn))
     headers = (
         "library",
         "asked on",
         "answers",
         *(name for _, name, _ in KINDS.values()),
+        "of drawn lists",
     )
     return tabulate(rows, headers, tablefmt="github")
 
@@ -247,9 +288,14 @@ def definitions(all_libraries: list[Library]) -> str:
             kinds = [x.verdicts[y].kind for y in x.verdicts if of(y) == metric]
             explained = len(kinds) - kinds.count("undefined") - kinds.count("error")
             choices = ", ".join(x.choices(metric)) or "the reference"
-            rows.append((x.title, choices, f"{explained} of {len(kinds)}"))
+            silent = ", ".join(x.silences(metric)) or "–"
+            drawn = x.random["features"].get(metric, {})
+            num_drawn = drawn.get("", [0])[0]
+            count = f"{explained} of {len(kinds)}"
+            rows.append((x.title, choices, silent, count, num_drawn))
         if rows:
-            headers = ("library", "definition", "answers that it gives")
+            headers = ("library", "definition", "but for lists with")
+            headers = (*headers, "answers to v1", "drawn lists")
             parts += [f"### {title}", tabulate(rows, headers, tablefmt="github")]
     return "\n\n".join(parts)
 
@@ -291,21 +337,31 @@ def meanings(all_libraries: list[Library]) -> str:
         for option, _, choices in (y.partition(": ") for y in x.choices(metric))
         for choice in choices.split(" or ")
     }
+    in_v1 = {
+        f"{option}: {choice}"
+        for options in VECTORS.options.values()
+        for option, choices in options.items()
+        for choice in choices
+    }
     rows = [
-        (f"{option}: {choice}", meaning, status, HERE.get(f"{option}: {choice}", ""))
+        (
+            f"{option}: {choice}",
+            meaning,
+            status if f"{option}: {choice}" in in_v1 else "not in v1",
+            HERE.get(f"{option}: {choice}", NO_OPTION),
+        )
         for option, choices in VECTORS.meanings.items()
         for choice, (status, meaning, _) in choices.items()
         if f"{option}: {choice}" in used
     ]
     rows += {
-        (
-            convention["choice"],
-            convention["text"],
-            "not in v1",
-            convention["here"],
-        ): None
+        (choice, convention["text"], "not in v1", convention["here"]): None
         for x in all_libraries
-        for convention in x.named.values()
+        for metric in x.definitions
+        for choice, convention in x.conventions(metric).items()
+        if choice in used
+        and choice.partition(": ")[2]
+        not in VECTORS.meanings.get(choice.partition(":")[0], {})
     }
     headers = ("choice", "meaning", "status", "here")
     return tabulate(rows, headers, tablefmt="github")
@@ -319,14 +375,15 @@ def in_common(x: Library, option: str) -> str:
     texts = {
         metric: x.here(metric, (option,)).replace(DEFAULT, DEFAULTS[option])
         for metric in x.definitions
-        if x.equal[metric].get(option, []) != VECTORS.options[metric].get(option, [])
     }
+    texts = {x: y for x, y in texts.items() if y != NOT_ASKED}
     by_text = sorted({*texts.values()}, key=lambda y: ([*texts.values()].count(y), y))
     parts = [
         f"{', '.join(metric for metric in texts if texts[metric] == text)}: {text}"
         for text in by_text[:-1]
     ]
-    return "; ".join([*parts, ("others: " if parts else "") + "".join(by_text[-1:])])
+    last = "".join(by_text[-1:]) or NOT_ASKED
+    return "; ".join([*parts, ("others: " if parts else "") + last])
 
 
 def whose(all_libraries: list[Library]) -> str:
@@ -353,10 +410,14 @@ def coming_from(x: Library) -> str:
     """What the page of a library says of its answers."""
     metrics_of: dict[tuple[str, str], list[str]] = {}
     for metric in x.definitions:
+        conventions = x.conventions(metric)
         for choice in x.choices(metric):
-            text = x.here(metric, (choice.partition(":")[0],))
-            text = "" if text == DEFAULT else text
+            named = conventions.get(choice, {}).get("here", NO_OPTION)
+            text = HERE.get(choice.partition(" or ")[0], named)
             metrics_of.setdefault((choice, text), []).append(metric)
+    for metric in x.definitions:
+        for silence in x.silences(metric):
+            metrics_of.setdefault((silence, NOT_ASKED), []).append(metric)
     rows = [
         (choice, "all" if len(names) == len(x.definitions) else ", ".join(names), text)
         for (choice, text), names in metrics_of.items()
@@ -364,11 +425,14 @@ def coming_from(x: Library) -> str:
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
     close = f"{count} answers are not those of these definitions, and are listed there."
+    seeds = x.random["seeds"]
+    num_drawn = sum(seed["answers"] for seed in seeds)
     return (
         f"{x.title} was asked for {len(x.verdicts)} values of\n"
-        f"[Check your numbers](../check-your-numbers.md) on {x.record['date']}, in\n"
-        f"{', '.join(x.definitions)}.\n"
-        f"By its answers, it differs from the reference in this:\n\n{table}"
+        f"[Check your numbers](../check-your-numbers.md) and {num_drawn} of drawn\n"
+        f"lists on {x.record['date']}, in {', '.join(x.definitions)}.\n"
+        f"By its answers, it differs from the reference in this; where there is no rule,\n"
+        f"no order or no value, nothing else is said of such lists:\n\n{table}"
         + (f"\n\n{close}" if count else "")
     )
 

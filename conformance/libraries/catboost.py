@@ -1,4 +1,4 @@
-"""CatBoost: arrays of all lists, with their group ids; nDCG and DCG with `type=Exp`."""
+"""CatBoost: arrays of all lists, with their group ids; nDCG and DCG of the type `Base`."""
 
 from catboost.utils import eval_metric
 
@@ -18,6 +18,6 @@ def named(name):
 
 METRICS = {"ap": named("MAP"), "rr": named("MRR"), "recall": named("RecallAt")}
 METRICS["precision"] = named("PrecisionAt")
-METRICS["ndcg"] = lambda case, k=None: value(case, f"NDCG:top={k or -1};type=Exp")
-METRICS["dcg"] = lambda case, k=None: value(case, f"DCG:top={k or -1};type=Exp")
+METRICS["ndcg"] = lambda case, k=None: value(case, f"NDCG:top={k or -1}")
+METRICS["dcg"] = lambda case, k=None: value(case, f"DCG:top={k or -1}")
 METRICS["auc"] = lambda case: value(case, "QueryAUC:type=Classic")

@@ -1,0 +1,308 @@
+"""What is said of a library: its definitions, and the lists of which nothing is said.
+
+The definitions are those that explain most of the answers to v1, with the conventions of
+`remarks.toml`. Answers to drawn lists refute them, or do not: where a test fails, one
+feature of its list is charged with it. Where another choice of an option gives all values
+of such lists, it is found; else the feature is withdrawn: the definition says nothing of
+lists that have it.
+"""
+
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import derive
+
+# What a convention says that has no order of its own.
+WITHOUT_RULE = {"ties: random", "ties: unstated"}
+ANY_LIST = "any list"  # what is withdrawn where a list without features fails
+# Later ones are rarer, and are charged with a failure before earlier ones.
+FEATURES = (
+    "more than 32 items",
+    "no cutoff",
+    "k>n",
+    "threshold",
+    "pool",
+    "unjudged",
+    "graded",
+    "one item",
+    "several lists",
+    "scores beyond 1",
+    "scores of 0 or less",
+    "ties",
+    "nothing relevant",
+    "nothing else judged",
+    "constant",
+    "close scores",
+    "fractional grades",
+    "negative grades",
+    "large grades",
+    "infinite scores",
+    "NaN",
+    "repeats",
+)
+# By option, the feature that a list must have for its choices to differ.
+FEATURE_OF = {
+    "ties": "ties",
+    "nan": "NaN",
+    "infinite": "infinite scores",
+    "scores": "close scores",
+    "negative": "negative grades",
+    "duplicates": "repeats",
+    "unjudged": "unjudged",
+    "undefined": "nothing relevant",
+    "mean": "several lists",
+}
+Definitions = dict[str, derive.Definition]
+
+
+@cache
+def data() -> derive.Vectors:
+    """The vectors, read once."""
+    return derive.vectors()
+
+
+@cache
+def remarks() -> dict[str, list[dict[str, Any]]]:
+    """Remarks by library."""
+    path = derive.FOLDER / "remarks.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def derived(record: Mapping[str, Any]) -> tuple[Definitions, dict[str, Any]]:
+    """Derives the definitions of all metrics of a library.
+
+    Args:
+        record: Its answers.
+
+    Returns:
+        By metric, the definition, and by option the choices that explain as many answers.
+    """
+    asked = [data().tests[x] for x in record["answers"]]
+    by_metric: dict[str, list[Any]] = {}
+    for test in asked:
+        by_metric.setdefault(test["metric"], []).append(test)
+    definitions: Definitions = {}
+    all_equal: dict[str, Any] = {}
+    preferred: derive.Definition = {}
+    # The second time, what one metric cannot tell is taken from the others.
+    for _ in range(2):
+        for metric, tests in by_metric.items():
+            options = data().options[metric]
+            definition, equal = derive.definition(tests, record, options, preferred)
+            definitions[metric], all_equal[metric] = definition, equal
+        certain = [
+            (option, choices[0])
+            for equal in all_equal.values()
+            for option, choices in equal.items()
+            if len(choices) == 1
+        ]
+        preferred = dict(sorted(certain, key=certain.count))
+    return definitions, all_equal
+
+
+def conventions(library: str, metric: str) -> list[dict[str, Any]]:
+    """The remarks on a metric that say a choice."""
+    found = remarks().get(library, [])
+    return [x for x in found if metric in x["metrics"] and "choice" in x]
+
+
+def claimed(record: Mapping[str, Any]) -> Definitions:
+    """The definitions of a library: those of `stated`, and what drawn lists told."""
+    definitions = stated(record)
+    for metric, found in record.get("random", {}).get("found", {}).items():
+        definitions[metric] |= found
+    return definitions
+
+
+def stated(record: Mapping[str, Any]) -> Definitions:
+    """The definitions that explain most answers to v1, with the conventions of remarks."""
+    definitions, _ = derived(record)
+    for metric, definition in definitions.items():
+        for remark in conventions(record["library"], metric):
+            if remark["choice"] not in WITHOUT_RULE:
+                option, _, choice = remark["choice"].partition(": ")
+                definition[option] = choice
+    return definitions
+
+
+def without_reference(definitions: Definitions) -> Definitions:
+    """Definitions without the choices that are those of the reference, to be recorded."""
+    return {
+        metric: {
+            option: choice
+            for option, choice in definition.items()
+            if choice != data().options[metric].get(option, [""])[0]
+        }
+        for metric, definition in definitions.items()
+    }
+
+
+def withdrawn(record: Mapping[str, Any], metric: str) -> dict[str, list[int]]:
+    """By feature of which nothing is said: tests, those that failed, those of no value."""
+    features = record.get("random", {}).get("features", {}).get(metric, {})
+    return {x: counts for x, counts in features.items() if counts[1]}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A test of a drawn list.
+
+    Attributes:
+        features: Of the list and the test.
+        has_value: Whether the library gave one.
+        holds: Whether its answer is due under a choice of each option.
+    """
+
+    features: set[str]
+    has_value: bool
+    holds: Callable[[derive.Definition], bool]
+
+
+def recorded(
+    record: Mapping[str, Any], tests: Mapping[str, Sequence[Drawn]]
+) -> tuple[dict[str, Any], int]:
+    """Adds the tests of drawn lists to what is recorded of others.
+
+    Args:
+        record: Of the library; where other definitions were asked, its drawn lists go.
+        tests: By metric.
+
+    Returns:
+        What is to be recorded, and the number of tests that refuted a statement: they
+        failed, and had no feature that was withdrawn before.
+    """
+    asked = without_reference(stated(record))
+    random = record.get("random", {})
+    if random.get("definitions") != asked:
+        random = {"definitions": asked, "found": {}, "seeds": [], "features": {}}
+    definitions = claimed({**record, "random": random})
+    refuted = 0
+    for metric, drawn in tests.items():
+        table = random["features"].setdefault(metric, {})
+        before = {x for x, counts in table.items() if counts[1]}
+        before |= {
+            FEATURE_OF[x["choice"].partition(":")[0]]
+            for x in conventions(record["library"], metric)
+            if x["choice"] in WITHOUT_RULE
+        }
+        definition = definitions[metric]
+        results = [(x.features, x.holds(definition)) for x in drawn]
+        refuted += sum(not holds and not x & before for x, holds in results)
+        new = {x for x in FEATURES if x not in table}
+        found = told(metric, drawn, definition, before, new)
+        if found:
+            random["found"].setdefault(metric, {}).update(found)
+            results = [(x.features, x.holds(definition | found)) for x in drawn]
+        after = charged(results, before)
+        for test, (features, holds) in zip(drawn, results, strict=True):
+            guilty = features & after or {ANY_LIST} & after
+            # A list with two withdrawn features says nothing of either.
+            counted = guilty if len(guilty) == 1 else () if guilty else features | {""}
+            for feature in counted:
+                counts = table.setdefault(feature, [0, 0, 0])
+                news = (1, not holds, not test.has_value)
+                table[feature] = [x + y for x, y in zip(counts, news, strict=True)]
+        random["features"][metric] = dict(sorted(table.items()))
+    return random, refuted
+
+
+def told(
+    metric: str,
+    tests: Sequence[Drawn],
+    definition: derive.Definition,
+    before: set[str],
+    new: set[str],
+) -> derive.Definition:
+    """Finds choices that v1 did not tell, or does not have, with which all tests hold.
+
+    Args:
+        metric: The name.
+        tests: Of the metric.
+        definition: What explains the answers to v1.
+        before: Features that are withdrawn.
+        new: Features that no list had before; others have told already.
+
+    Returns:
+        Changed choices; where there are none for a failing feature, it is withdrawn.
+    """
+    changed: derive.Definition = {}
+    tried: set[str] = set()
+    while True:
+        chosen = definition | changed
+        guilty = charged([(x.features, x.holds(chosen)) for x in tests], before)
+        left = [x for x in guilty - before if x in new and x not in tried]
+        if not left:
+            return changed
+        feature = max(left, key=FEATURES.index)
+        tried.add(feature)
+        others = guilty - {feature}
+        clean = [x for x in tests if not x.features & others]
+        clean.sort(key=lambda x: feature not in x.features or x.holds(chosen))
+        for option, choice in alternatives(metric, feature, chosen):
+            if option not in changed and all_hold(clean, chosen | {option: choice}):
+                changed[option] = choice
+                break
+
+
+def all_hold(tests: Iterable[Drawn], choices: derive.Definition) -> bool:
+    """Whether all answers are due; what the evaluator has no words for is not."""
+    try:
+        return all(x.holds(choices) for x in tests)
+    except AssertionError:
+        return False
+
+
+def alternatives(
+    metric: str, feature: str, chosen: derive.Definition
+) -> Iterable[tuple[str, str]]:
+    """Yields other choices of the options that a feature is about, mistakes last."""
+    about = {x for x, y in FEATURE_OF.items() if y == feature}
+    options = data().options[metric]
+    pairs = [(x, y) for x, choices in options.items() for y in choices]
+    pairs += [
+        (option, choice)
+        for test in data().tests.values()
+        if test["metric"] == metric
+        for mistake in test.get("mistakes", ())
+        for option, choices in mistake["when"].items()
+        for choice in choices
+    ]
+    for option, choice in dict.fromkeys(pairs):
+        is_about = option in about if about else option not in FEATURE_OF
+        if is_about and chosen.get(option) != choice:
+            yield option, choice
+
+
+def charged(tests: Iterable[tuple[set[str], bool]], before: set[str]) -> set[str]:
+    """Finds features that every failing test has one of.
+
+    Args:
+        tests: The features of each, and whether it holds.
+        before: Features that were found before.
+
+    Returns:
+        These and the new ones. A test with few features says most clearly which it is; of
+        these, the one with which the largest share of tests fails.
+    """
+    guilty = set(before)
+    while True:
+        left = [(features, holds) for features, holds in tests if not features & guilty]
+        failing = [features for features, holds in left if not holds]
+        if not failing or ANY_LIST in guilty:
+            return guilty
+        fewest = min(map(len, failing))
+        if not fewest:
+            return guilty | {ANY_LIST}
+        num_tests = Counter(x for features, _ in left for x in features)
+        num_failing = Counter(x for features in failing for x in features)
+        candidates = {x for y in failing if len(y) == fewest for x in y}
+        guilty.add(
+            max(
+                candidates,
+                key=lambda x: (num_failing[x] / (num_tests[x] + 1), FEATURES.index(x)),
+            )
+        )
