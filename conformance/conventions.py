@@ -58,10 +58,16 @@ def fewer(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
     return usual(group, metric, {**at, "k": k}, choices | changed)
 
 
+def cut_at_32(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
+    """A metric that reads 32 ranks where no cutoff is named."""
+    return usual(group, metric, {**at, "k": at["k"] or 32}, choices)
+
+
 CONVENTIONS: dict[str, Callable[..., Any]] = {
     "ties: thresholds": thresholds,
     "denominator: pooled": pooled,
     "denominator: fewer": fewer,
+    "cutoff: 32": cut_at_32,
 }
 
 

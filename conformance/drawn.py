@@ -161,6 +161,7 @@ def _features(query: Mapping[str, Any], test: Mapping[str, Any]) -> Iterable[str
     hits = [x >= rel if "rel" in test else x > 0 for x in grades]
     facts = {
         "more than 32 items": n > 32,
+        "a cutoff": k is not None,
         "no cutoff": "k" in test and k is None,
         "k>n": k is not None and k > n,
         "threshold": rel > 1,
@@ -168,9 +169,9 @@ def _features(query: Mapping[str, Any], test: Mapping[str, Any]) -> Iterable[str
         "unjudged": bool({*docs} - {*qrels}),
         "graded": not {*grades} <= {0, 1},
         "one item": n == 1,
-        "scores beyond 1": any(x > 1 for x in finite),
-        "scores of 0 or less": any(x <= 0 for x in finite),
-        "ties": len({*numbers}) < len(numbers),
+        "scores beyond 1": any(x > 1 for x in numbers),
+        "scores of 0 or less": any(x <= 0 for x in numbers),
+        "ties": len({*map(float32, numbers)}) < len(numbers),
         "nothing relevant": not any(hits),
         "nothing else judged": all(hits),
         "constant": n > 1 and len({*scores}) == 1,

@@ -21,6 +21,7 @@ WITHOUT_RULE = {"ties: random", "ties: unstated"}
 ANY_LIST = "any list"  # what is withdrawn where a list without features fails
 # Later ones are rarer, and are charged with a failure before earlier ones.
 FEATURES = (
+    "a cutoff",
     "more than 32 items",
     "no cutoff",
     "k>n",
@@ -110,23 +111,21 @@ def conventions(library: str, metric: str) -> list[dict[str, Any]]:
     return [x for x in found if metric in x["metrics"] and "choice" in x]
 
 
-def claimed(record: Mapping[str, Any]) -> Definitions:
-    """The definitions of a library: those of `stated`, and what drawn lists told."""
-    definitions = stated(record)
-    for metric, found in record.get("random", {}).get("found", {}).items():
-        definitions[metric] |= found
-    return definitions
-
-
-def stated(record: Mapping[str, Any]) -> Definitions:
-    """The definitions that explain most answers to v1, with the conventions of remarks."""
-    definitions, _ = derived(record)
-    for metric, definition in definitions.items():
+def stated(record: Mapping[str, Any], definitions: Definitions) -> Definitions:
+    """Derived definitions with the conventions of remarks."""
+    result = {metric: {**definition} for metric, definition in definitions.items()}
+    for metric, definition in result.items():
         for remark in conventions(record["library"], metric):
             if remark["choice"] not in WITHOUT_RULE:
                 option, _, choice = remark["choice"].partition(": ")
                 definition[option] = choice
-    return definitions
+    return result
+
+
+def claimed(record: Mapping[str, Any], definitions: Definitions) -> Definitions:
+    """Stated definitions with what drawn lists told."""
+    found = record.get("random", {}).get("found", {})
+    return {x: y | found.get(x, {}) for x, y in definitions.items()}
 
 
 def without_reference(definitions: Definitions) -> Definitions:
@@ -143,8 +142,12 @@ def without_reference(definitions: Definitions) -> Definitions:
 
 def withdrawn(record: Mapping[str, Any], metric: str) -> dict[str, list[int]]:
     """By feature of which nothing is said: tests, those that failed, those of no value."""
-    features = record.get("random", {}).get("features", {}).get(metric, {})
-    return {x: counts for x, counts in features.items() if counts[1]}
+    tables = record.get("random", {}).get("features", {})
+    found = {x: counts for x, counts in tables.get(metric, {}).items() if counts[1]}
+    # One sort serves all metrics; that it put NaN anywhere was seen in one of them.
+    of_all = [x["NaN"] for x in tables.values() if x.get("NaN", [0, 0])[1]]
+    own = tables.get(metric, {}).get("NaN")
+    return found | ({"NaN": own} if of_all and own else {})
 
 
 @dataclass(frozen=True)
@@ -175,15 +178,16 @@ def recorded(
         What is to be recorded, and the number of tests that refuted a statement: they
         failed, and had no feature that was withdrawn before.
     """
-    asked = without_reference(stated(record))
+    of_v1 = stated(record, derived(record)[0])
+    asked = without_reference(of_v1)
     random = record.get("random", {})
     if random.get("definitions") != asked:
         random = {"definitions": asked, "found": {}, "seeds": [], "features": {}}
-    definitions = claimed({**record, "random": random})
+    definitions = claimed({"random": random}, of_v1)
     refuted = 0
     for metric, drawn in tests.items():
         table = random["features"].setdefault(metric, {})
-        before = {x for x, counts in table.items() if counts[1]}
+        before = {*withdrawn({"random": random}, metric)}
         before |= {
             FEATURE_OF[x["choice"].partition(":")[0]]
             for x in conventions(record["library"], metric)
@@ -240,8 +244,11 @@ def told(
         feature = max(left, key=FEATURES.index)
         tried.add(feature)
         others = guilty - {feature}
-        clean = [x for x in tests if not x.features & others]
-        clean.sort(key=lambda x: feature not in x.features or x.holds(chosen))
+        clean = [x for x in tests if feature in x.features and not x.features & others]
+        clean += [x for x in tests if not x.features & guilty]
+        clean.sort(key=lambda x: x.holds(chosen))
+        if clean[0].holds(chosen):  # other features are to blame
+            continue
         for option, choice in alternatives(metric, feature, chosen):
             if option not in changed and all_hold(clean, chosen | {option: choice}):
                 changed[option] = choice

@@ -2,13 +2,17 @@
 
 python scripts/libraries.py            writes the lines between markers in docs/, and
                                        docs/_static/libraries.svg
-python scripts/libraries.py --check    fails if one of these differs from the answers
+python scripts/libraries.py --check    fails if one of these differs from the answers, if
+                                       the last drawn lists refuted one, or if a sentence
+                                       about a library is not in conformance/sentences.toml
+                                       or says what its answers do not bear
 
 `python conformance/ask.py` records the answers in conformance/answers.
 """
 
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -83,6 +87,11 @@ DEFAULTS = {"ties": DEFAULT, "undefined": "0"}
 NOT_ASKED = "–"
 NO_ORDER = "no stated order"
 NO_OPTION = "no option"
+NAMES_OF_LIBRARIES = re.compile(
+    r"\b(CatBoost|cornac|haystack|ignite|implicit|ir_measures|keras_rs|LensKit|LightGBM|"
+    r"llama_index|metrax|mlflow|(?:py)?trec_eval|ranx|rax|recommenders|RecTools|"
+    r"scikit-learn|torchmetrics|trectools|XGBoost)\b"
+)
 OPTION_OF = {feature: option for option, feature in statements.FEATURE_OF.items()}
 
 
@@ -92,13 +101,15 @@ class Library:
 
     Attributes:
         record: Its answers.
-        definitions: By metric, what explains most of them, with its conventions.
+        stated: By metric, what explains most of them, with its conventions.
+        definitions: The same, with what drawn lists told.
         equal: By metric and option, the choices that explain as many.
         verdicts: By the id of a test.
         remarks: By metric and tag, on answers that no definition gives.
     """
 
     record: dict[str, Any]
+    stated: dict[str, derive.Definition]
     definitions: dict[str, derive.Definition]
     equal: dict[str, dict[str, list[str]]]
     verdicts: dict[str, derive.Verdict]
@@ -179,6 +190,12 @@ class Library:
             has_feature = counts.get(feature, [0])[0] > 0
         return has_feature or self.equal[metric].get(option, choices) != choices
 
+    def not_asked(self, *metrics: str) -> str:
+        """The options that answers tell of none of some metrics."""
+        options = dict.fromkeys(y for x in metrics for y in VECTORS.options[x])
+        told = {y for x in metrics for y in options if self.is_told(x, y)}
+        return ", ".join(x for x in options if x not in told) or NOT_ASKED
+
     def here(self, metric: str, options: Sequence[str]) -> str:
         """What to pass here for some options of a metric."""
         if metric not in self.definitions:
@@ -210,7 +227,9 @@ def library(record: dict[str, Any]) -> Library:
     """Derives the definitions of a library, and judges its answers."""
     remarks = statements.remarks().get(record["library"], [])
     definitions, equal = statements.derived(record)
-    result = Library(record, statements.claimed(record), equal, {}, {})
+    stated = statements.stated(record, definitions)
+    claimed = statements.claimed(record, stated)
+    result = Library(record, stated, claimed, equal, {}, {})
     for metric, derived in definitions.items():
         options, chosen = VECTORS.options[metric], result.definitions[metric]
         definition = {
@@ -254,7 +273,7 @@ def summary(all_libraries: list[Library]) -> str:
     rows = []
     for x in all_libraries:
         kinds = [verdict.kind for verdict in x.verdicts.values()]
-        counts = [kinds.count(kind) or "" for kind in KINDS]
+        counts = [kinds.count(kind) for kind in KINDS]
         num_drawn = sum(seed["answers"] for seed in x.random["seeds"])
         rows.append((x.title, x.record["date"], len(kinds), *counts, num_drawn))
     headers = (
@@ -292,10 +311,11 @@ def definitions(all_libraries: list[Library]) -> str:
             drawn = x.random["features"].get(metric, {})
             num_drawn = drawn.get("", [0])[0]
             count = f"{explained} of {len(kinds)}"
-            rows.append((x.title, choices, silent, count, num_drawn))
+            row = (x.title, choices, silent, x.not_asked(metric), count, num_drawn)
+            rows.append(row)
         if rows:
             headers = ("library", "definition", "but for lists with")
-            headers = (*headers, "answers to v1", "drawn lists")
+            headers = (*headers, "not asked", "answers to v1", "drawn lists")
             parts += [f"### {title}", tabulate(rows, headers, tablefmt="github")]
     return "\n\n".join(parts)
 
@@ -425,6 +445,7 @@ def coming_from(x: Library) -> str:
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
     close = f"{count} answers are not those of these definitions, and are listed there."
+    not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
     return (
@@ -433,6 +454,7 @@ def coming_from(x: Library) -> str:
         f"lists on {x.record['date']}, in {', '.join(x.definitions)}.\n"
         f"By its answers, it differs from the reference in this; where there is no rule,\n"
         f"no order or no value, nothing else is said of such lists:\n\n{table}"
+        + (f"\n\nIt was not asked for: {not_asked}." if not_asked != NOT_ASKED else "")
         + (f"\n\n{close}" if count else "")
     )
 
@@ -502,9 +524,8 @@ def blocks(all_libraries: list[Library]) -> dict[str, Callable[[], str]]:
     return result
 
 
-def written() -> Iterator[tuple[Path, str]]:
+def written(all_libraries: list[Library]) -> Iterator[tuple[Path, str]]:
     """Every file that the answers determine, with its text."""
-    all_libraries = libraries()
     yield PICTURE, picture(all_libraries)
     texts = blocks(all_libraries)
     pattern = r"(<!-- (answers of [^>]*|\w+ of libraries) -->\n).*?(?=<!-- end -->)"
@@ -522,9 +543,68 @@ def written() -> Iterator[tuple[Path, str]]:
             )
 
 
+def bears(x: Library, statement: str) -> bool:
+    """Whether recorded answers bear a statement, `metrics option: choice`.
+
+    Args:
+        x: The library.
+        statement: Metrics with commas between them, or `all`. In place of an option there
+            can be a feature of lists, with what is said of it.
+    """
+    names, _, said = statement.partition(" ")
+    option, _, choice = said.partition(": ")
+    metrics = [*x.definitions] if names == "all" else names.split(",")
+    for metric in metrics:
+        if metric not in x.definitions or statements.ANY_LIST in x.withdrawn(metric):
+            return False
+        if said in x.silences(metric) or said in x.conventions(metric):
+            continue
+        feature = statements.FEATURE_OF.get(option)
+        is_chosen = x.definitions[metric].get(option) == choice
+        if not is_chosen or feature in x.withdrawn(metric):
+            return False
+        if not x.is_told(metric, option):
+            return False
+    return True
+
+
+def faults(all_libraries: list[Library]) -> Iterator[str]:
+    """Yields what the recorded answers do not bear."""
+    for x in all_libraries:
+        seeds = x.random["seeds"]
+        if len(seeds) < 4 or any(y["refuted"] or y["lists"] < 500 for y in seeds[-2:]):
+            yield f"{x.title}: the last two of four seeds are to refute nothing"
+        stated = statements.without_reference(x.stated)
+        if x.random.get("definitions") != stated:
+            yield f"{x.title}: drawn lists were asked under other definitions"
+    by_name = {x.name: x for x in all_libraries}
+    path = ROOT / "conformance" / "sentences.toml"
+    for page, sentences in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        text = re.sub(
+            r"<!-- (\w+) of libraries -->.*?<!-- end -->", "", text, flags=re.DOTALL
+        )
+        text = re.sub(r"\]\([^)]*\)", "]", text.partition("\n## ")[2])
+        text = " ".join(text.split())
+        for sentence in sentences:
+            if sentence["text"] not in text:
+                yield f'{page} does not say "{sentence["text"]}"'
+            text = text.replace(sentence["text"], "")
+            for said in sentence.get("says", ()):
+                name, _, statement = said.partition(" ")
+                if not bears(by_name[name], statement):
+                    yield f'{page}: "{sentence["text"]}": the answers do not bear {said}'
+        for found in re.finditer(NAMES_OF_LIBRARIES, text):
+            around = text[max(found.start() - 60, 0) : found.end() + 60]
+            yield f"{page} has a sentence that is not in {path.name}: …{around}…"
+
+
 def main() -> None:
     """Writes or checks."""
-    for path, text in written():
+    all_libraries = libraries()
+    if "--check" in sys.argv[1:] and (found := [*faults(all_libraries)]):
+        sys.exit("\n".join(found))
+    for path, text in written(all_libraries):
         if "--check" not in sys.argv[1:]:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

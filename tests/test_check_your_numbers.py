@@ -8,6 +8,7 @@ import random
 import re
 import runpy
 import sys
+import tomllib
 
 import pytest
 from pages import ROOT
@@ -16,7 +17,7 @@ CONFORMANCE = ROOT / "conformance"
 if not (ROOT / "scripts").exists():
     pytest.skip("there are no scripts beside the tests", allow_module_level=True)
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "libraries.py"))
-VECTORS, derive = SCRIPT["VECTORS"], SCRIPT["derive"]
+VECTORS, derive, statements = (SCRIPT[x] for x in ("VECTORS", "derive", "statements"))
 LIBRARIES = SCRIPT["libraries"]()
 ADAPTERS = [*CONFORMANCE.glob("libraries/*.py")]
 
@@ -39,10 +40,12 @@ def test_definitions_are_legitimate():
         assert library.definitions
         for metric, definition in library.definitions.items():
             options = VECTORS.options[metric]
-            assert definition.keys() == options.keys()
-            for option, choice in definition.items():
-                assert choice in options[option]
-                assert VECTORS.meanings[option][choice][0] != "mistake"
+            assert definition.keys() >= options.keys()
+            changed = library.random["found"].get(metric, {}).keys()
+            changed |= {x.partition(":")[0] for x in library.conventions(metric)}
+            for option in definition.keys() - changed:
+                assert definition[option] in options[option]
+                assert VECTORS.meanings[option][definition[option]][0] != "mistake"
 
 
 def test_every_value_that_its_definition_does_not_give_has_a_remark():
@@ -53,6 +56,163 @@ def test_every_value_that_its_definition_does_not_give_has_a_remark():
         if (SCRIPT["of"](test), VECTORS.tests[test]["tag"]) not in library.remarks
     ]
     assert missing == []
+
+
+def test_drawn_lists_are_recorded():
+    """The last two of at least four seeds refuted nothing, and no feature is unknown."""
+    for library in LIBRARIES:
+        random = library.random
+        seeds = [x["seed"] for x in random["seeds"]]
+        assert len(seeds) == len({*seeds}) >= 4
+        assert sum(x["answers"] for x in random["seeds"]) >= 100
+        assert [x["refuted"] for x in random["seeds"]][-2:] == [0, 0]
+        assert random["features"].keys() == library.definitions.keys()
+        for table in random["features"].values():
+            assert table.keys() <= {"", *statements.FEATURES}
+            assert table[""][1] == 0
+            for num_tests, num_failed, num_empty in table.values():
+                assert 0 <= num_failed <= num_tests >= num_empty
+
+
+# By statement about a library: whether its recorded answers bear it.
+BORNE = {
+    "XGBoost ap ties: input": True,
+    "XGBoost ap cutoff: 32": True,
+    "XGBoost ap graded: no value": True,
+    "XGBoost ap nan: first": False,
+    "torchmetrics ap,hit_rate ties: input": False,
+    "torchmetrics ndcg,auc ties: expected": True,
+    "ranx ndcg ties: input": False,
+    "ranx ndcg ties: no stated order": True,
+    "LightGBM ap undefined: one": True,
+    "LightGBM ap threshold: above-zero": False,
+    "mlflow ndcg gain: exp2": False,  # its labels are 0 and 1
+    "haystack ndcg ties: expected": False,  # not asked
+    "recommenders auc ties: input": False,
+}
+
+
+@pytest.mark.parametrize("statement", BORNE)
+def test_what_answers_bear(statement):
+    name, _, said = statement.partition(" ")
+    (library,) = (x for x in LIBRARIES if x.name == name)
+    assert SCRIPT["bears"](library, said) == BORNE[statement]
+
+
+def test_pages_say_what_answers_bear(tmp_path, monkeypatch):
+    """Of a page that says more of a library, or what was refuted, the check complains."""
+    faults = SCRIPT["faults"]
+    assert [*faults(LIBRARIES)] == []
+    globals_of_script = faults.__globals__
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "page.md"
+    sentences = tmp_path / "conformance" / "sentences.toml"
+    sentences.write_text(
+        '[["docs/page.md"]]\ntext = "ranx keeps ties in order."\n'
+        'says = ["ranx ap ties: input"]\n'
+    )
+    monkeypatch.setitem(globals_of_script, "ROOT", tmp_path)
+    page.write_text("# A\n\n## B\n\nranx keeps ties\nin order. So does rax.\n")
+    refuted, unknown = faults(LIBRARIES)
+    assert refuted.endswith("the answers do not bear ranx ap ties: input")
+    assert "is not in sentences.toml: … So does rax.…" in unknown
+    page.write_text("# A\n\n## B\n")
+    (missing,) = (x for x in faults(LIBRARIES) if "does not say" in x)
+    assert missing == 'docs/page.md does not say "ranx keeps ties in order."'
+
+
+def test_no_cell_is_empty():
+    for block in ("definitions", "whose", "summary"):
+        for line in SCRIPT[block](LIBRARIES).splitlines():
+            cells = [x.strip() for x in line.strip("|").split("|")]
+            assert all(cells) or not line.startswith("|"), line
+
+
+def test_choices_are_charged_with_what_fails():
+    """A choice with which all lists of a feature hold is found; else it is withdrawn."""
+    reference = {option: x[0] for option, x in VECTORS.options["dcg"].items()}
+
+    def drawn(features, **due):
+        def held(choices):
+            return all(choices[x] == y for x, y in due.items())
+
+        return statements.Drawn({*features}, True, held)
+
+    tests = [
+        drawn(["graded"]),
+        drawn(["negative grades"], negative="counted"),
+        drawn(["negative grades", "k>n"], negative="counted"),
+        drawn(["ties"], ties="input"),
+        drawn(["ties", "graded"], ties="id-asc"),
+        drawn(["ties", "negative grades"], ties="worst"),
+    ]
+    record = {"library": "none", "answers": {"lists/first/dcg": 1.0}, "errors": {}}
+    random, refuted = statements.recorded(record, {"dcg": tests})
+    assert (random["found"], refuted) == ({"dcg": {"negative": "counted"}}, 5)
+    table = random["features"]["dcg"]
+    assert (table["ties"], table["negative grades"]) == ([3, 3, 0], [2, 0, 0])
+    # What was found before is not changed by other lists, but withdrawn.
+    record["random"] = random
+    other = [drawn(["negative grades"], negative="zero")]
+    random, refuted = statements.recorded(record, {"dcg": other})
+    assert refuted == 1
+    assert {*statements.withdrawn({"random": random}, "dcg")} == {
+        "ties",
+        "negative grades",
+    }
+    assert reference["negative"] == "removed"
+
+
+def test_drawn_lists_hold_all_kinds_of_data(monkeypatch):
+    """The same seed draws the same lists, and each feature is there."""
+    monkeypatch.setattr(sys, "path", [str(CONFORMANCE), *sys.path])
+    drawn = pytest.importorskip("drawn", exc_type=ImportError)
+    metrics = {x: derive.parameters()[x] for x in ("ndcg", "ap")}
+    groups = drawn.groups(5, 150, metrics)
+    assert groups[:9] == drawn.groups(5, 9, metrics)
+    found = set()
+    for group in groups:
+        for test in group["tests"]:
+            found |= drawn.features(group, test)
+    assert found == {*statements.FEATURES}
+    reference = {option: x[0] for option, x in VECTORS.options["ap"].items()}
+    group = {"qrels": {"a": 1, "b": 0, "c": 1}, "run": [["a", 2], ["b", 1], ["c", 1]]}
+    test = {"metric": "ap", "k": None, "rel": 1}
+    for ties, value in (("expected", 11 / 12), ("thresholds", 5 / 6), ("worst", 5 / 6)):
+        assert drawn.holds(group, test, value, reference | {"ties": ties})
+        assert not drawn.holds(group, test, None, reference | {"ties": ties})
+
+
+def test_the_comparison_of_readme_has_proofs():
+    """Each cell of the table is in `comparison.toml` with its proof, and the answers bear it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- comparison from here -->")[2].partition("<!--")[0]
+    header, _, own, *rows = (
+        [x.strip() for x in line.strip("|").split("|")]
+        for line in table.strip().splitlines()
+    )
+    assert own[0] == "**jax_rank_metrics**"
+    path = ROOT / "tests" / "comparison.toml"
+    proofs = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert proofs.keys() == {row[0] for row in rows}
+    titles = {x.name: x for x in LIBRARIES}
+    for name, *cells in rows:
+        said = {x: y for x, y in zip(header[1:], cells, strict=True) if y != "–"}
+        proof = proofs[name]
+        assert re.search(r"\d", proof.pop("read"))
+        assert said == {x: cell for x, (cell, _) in proof.items()}, name
+        named = " ".join(y for _, y in proof.values())
+        for path in re.findall(r"(?:tests|docs|conformance)/[\w./-]+\w", named):
+            assert (ROOT / path).exists(), path
+        if library := titles.get({"trec_eval": "pytrec_eval"}.get(name, name)):
+            exact = {"nDCG": "ndcg", "AUC": "auc", "AP": "ap", "RR": "rr"}
+            borne = [
+                x
+                for x, y in exact.items()
+                if SCRIPT["bears"](library, f"{y} ties: expected")
+            ]
+            assert ", ".join(borne) == said.get("exact under ties", ""), name
 
 
 def test_adapters_are_short_and_have_answers():
