@@ -18,6 +18,8 @@ import derive
 
 # What a convention says that has no order of its own.
 WITHOUT_RULE = {"ties: random", "ties: unstated"}
+# One sort serves all metrics; that it puts NaN anywhere may be seen in one of them alone.
+SHARED = {"NaN"}
 ANY_LIST = "any list"  # what is withdrawn where a list without features fails
 # Later ones are rarer, and are charged with a failure before earlier ones.
 FEATURES = (
@@ -144,10 +146,11 @@ def withdrawn(record: Mapping[str, Any], metric: str) -> dict[str, list[int]]:
     """By feature of which nothing is said: tests, those that failed, those of no value."""
     tables = record.get("random", {}).get("features", {})
     found = {x: counts for x, counts in tables.get(metric, {}).items() if counts[1]}
-    # One sort serves all metrics; that it put NaN anywhere was seen in one of them.
-    of_all = [x["NaN"] for x in tables.values() if x.get("NaN", [0, 0])[1]]
-    own = tables.get(metric, {}).get("NaN")
-    return found | ({"NaN": own} if of_all and own else {})
+    for feature in SHARED:
+        own = tables.get(metric, {}).get(feature)
+        if own and any(x.get(feature, [0, 0])[1] for x in tables.values()):
+            found[feature] = own
+    return found
 
 
 @dataclass(frozen=True)
@@ -185,25 +188,33 @@ def recorded(
         random = {"definitions": asked, "found": {}, "seeds": [], "features": {}}
     definitions = claimed({"random": random}, of_v1)
     refuted = 0
+    before = {x: {*withdrawn({"random": random}, x)} for x in tests}
+    found, after = {}, {}
     for metric, drawn in tests.items():
-        table = random["features"].setdefault(metric, {})
-        before = {*withdrawn({"random": random}, metric)}
-        before |= {
+        before[metric] |= {
             FEATURE_OF[x["choice"].partition(":")[0]]
             for x in conventions(record["library"], metric)
             if x["choice"] in WITHOUT_RULE
         }
-        definition = definitions[metric]
-        results = [(x.features, x.holds(definition)) for x in drawn]
-        refuted += sum(not holds and not x & before for x, holds in results)
-        new = {x for x in FEATURES if x not in table}
-        found = told(metric, drawn, definition, before, new)
-        if found:
-            random["found"].setdefault(metric, {}).update(found)
-            results = [(x.features, x.holds(definition | found)) for x in drawn]
-        after = charged(results, before)
+        definition, known = definitions[metric], random["features"].get(metric, {})
+        refuted += sum(
+            not x.features & before[metric] and not x.holds(definition) for x in drawn
+        )
+        new = {x for x in FEATURES if x not in known}
+        found[metric] = told(metric, drawn, definition, before[metric], new)
+        chosen = definition | found[metric]
+        results = [(x.features, x.holds(chosen)) for x in drawn]
+        after[metric] = charged(results, before[metric])
+    shared = SHARED & {feature for x in after.values() for feature in x}
+    for metric, drawn in tests.items():
+        table = random["features"].setdefault(metric, {})
+        if found[metric]:
+            random["found"].setdefault(metric, {}).update(found[metric])
+        chosen = definitions[metric] | found[metric]
+        results = [(x.features, x.holds(chosen)) for x in drawn]
+        all_guilty = charged(results, before[metric] | shared)
         for test, (features, holds) in zip(drawn, results, strict=True):
-            guilty = features & after or {ANY_LIST} & after
+            guilty = features & all_guilty or {ANY_LIST} & all_guilty
             # A list with two withdrawn features says nothing of either.
             counted = guilty if len(guilty) == 1 else () if guilty else features | {""}
             for feature in counted:

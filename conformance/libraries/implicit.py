@@ -14,7 +14,9 @@ def named(name):
             ids[i, : len(x.ids)] = [items.index(y) for y in x.ids][:k]
             relevant[i, [items.index(y) for y in x.relevant]] = 1
         matrix = csr_matrix(relevant)
-        model = type("Model", (), {"recommend": lambda *_, **__: (ids, ids)})()
+        # It asks only for users with a relevant item.
+        recommend = {"recommend": lambda _, users, *__, **___: (ids[users], None)}
+        model = type("Model", (), recommend)()
         return ranking_metrics_at_k(model, matrix, matrix, K=k, show_progress=False)[
             name
         ]
