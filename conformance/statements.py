@@ -321,6 +321,10 @@ def charged(tests: Iterable[tuple[set[str], bool]], before: set[str]) -> set[str
         guilty.add(
             max(
                 candidates,
-                key=lambda x: (num_failing[x] / (num_tests[x] + 1), FEATURES.index(x)),
+                key=lambda x: (
+                    x in SHARED,
+                    num_failing[x] / (num_tests[x] + 1),
+                    FEATURES.index(x),
+                ),
             )
         )
