@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import derive
@@ -205,14 +206,15 @@ def recorded(
         chosen = definition | found[metric]
         results = [(x.features, x.holds(chosen)) for x in drawn]
         after[metric] = charged(results, before[metric])
-    shared = SHARED & {feature for x in after.values() for feature in x}
+    suspects = Counter(feature for x in after.values() for feature in x)
+    shared = SHARED & suspects.keys()
     for metric, drawn in tests.items():
         table = random["features"].setdefault(metric, {})
         if found[metric]:
             random["found"].setdefault(metric, {}).update(found[metric])
         chosen = definitions[metric] | found[metric]
         results = [(x.features, x.holds(chosen)) for x in drawn]
-        all_guilty = charged(results, before[metric] | shared)
+        all_guilty = charged(results, before[metric] | shared, suspects)
         for test, (features, holds) in zip(drawn, results, strict=True):
             guilty = features & all_guilty or {ANY_LIST} & all_guilty
             # A list with two withdrawn features says nothing of either.
@@ -295,16 +297,21 @@ def alternatives(
             yield option, choice
 
 
-def charged(tests: Iterable[tuple[set[str], bool]], before: set[str]) -> set[str]:
+def charged(
+    tests: Iterable[tuple[set[str], bool]],
+    before: set[str],
+    suspects: Mapping[str, int] = MappingProxyType({}),
+) -> set[str]:
     """Finds features that every failing test has one of.
 
     Args:
         tests: The features of each, and whether it holds.
         before: Features that were found before.
+        suspects: The number of metrics for which each was found.
 
     Returns:
         These and the new ones. A test with few features says most clearly which it is; of
-        these, the one with which the largest share of tests fails.
+        these, the first suspect, and the one with which the largest share of tests fails.
     """
     guilty = set(before)
     while True:
@@ -323,6 +330,7 @@ def charged(tests: Iterable[tuple[set[str], bool]], before: set[str]) -> set[str
                 candidates,
                 key=lambda x: (
                     x in SHARED,
+                    suspects.get(x, 0),
                     num_failing[x] / (num_tests[x] + 1),
                     FEATURES.index(x),
                 ),

@@ -184,11 +184,14 @@ class Library:
     def is_told(self, metric: str, option: str) -> bool:
         """Whether answers depend on an option, so that they tell its choice."""
         choices = VECTORS.options[metric].get(option, [])
-        has_feature = False
-        if feature := statements.FEATURE_OF.get(option):
-            counts = self.random["features"].get(metric, {})
-            has_feature = counts.get(feature, [0])[0] > 0
-        return has_feature or self.equal[metric].get(option, choices) != choices
+        if option in self.random["found"].get(metric, {}):
+            return True
+        counts = self.random["features"].get(metric, {})
+        # Whether scores are read, v1 tells.
+        is_of_grades = option not in ("ties", "nan", "infinite", "scores")
+        feature = statements.FEATURE_OF.get(option, "") if is_of_grades else ""
+        is_drawn = bool(feature) and counts.get(feature, [0])[0] > 0
+        return is_drawn or self.equal[metric].get(option, choices) != choices
 
     def not_asked(self, *metrics: str) -> str:
         """The options that answers tell of none of some metrics."""
@@ -274,7 +277,7 @@ def summary(all_libraries: list[Library]) -> str:
     for x in all_libraries:
         kinds = [verdict.kind for verdict in x.verdicts.values()]
         counts = [kinds.count(kind) for kind in KINDS]
-        num_drawn = sum(seed["answers"] for seed in x.random["seeds"])
+        num_drawn = sum(seed["answers"] for seed in x.random["seeds"]) or NOT_ASKED
         rows.append((x.title, x.record["date"], len(kinds), *counts, num_drawn))
     headers = (
         "library",
@@ -309,7 +312,7 @@ def definitions(all_libraries: list[Library]) -> str:
             choices = ", ".join(x.choices(metric)) or "the reference"
             silent = ", ".join(x.silences(metric)) or "–"
             drawn = x.random["features"].get(metric, {})
-            num_drawn = drawn.get("", [0])[0]
+            num_drawn = drawn.get("", [0])[0] or NOT_ASKED
             count = f"{explained} of {len(kinds)}"
             row = (x.title, choices, silent, x.not_asked(metric), count, num_drawn)
             rows.append(row)
@@ -572,6 +575,8 @@ def faults(all_libraries: list[Library]) -> Iterator[str]:
     """Yields what the recorded answers do not bear."""
     for x in all_libraries:
         seeds = x.random["seeds"]
+        if not seeds:  # not yet asked, which its pages say
+            continue
         if len(seeds) < 4 or any(y["refuted"] or y["lists"] < 500 for y in seeds[-2:]):
             yield f"{x.title}: the last two of four seeds are to refute nothing"
         stated = statements.without_reference(x.stated)

@@ -60,7 +60,9 @@ def test_every_value_that_its_definition_does_not_give_has_a_remark():
 
 def test_drawn_lists_are_recorded():
     """The last two of at least four seeds refuted nothing, and no feature is unknown."""
-    for library in LIBRARIES:
+    asked = [x for x in LIBRARIES if x.random["seeds"]]
+    assert len(asked) >= 15
+    for library in asked:
         random = library.random
         seeds = [x["seed"] for x in random["seeds"]]
         assert len(seeds) == len({*seeds}) >= 4
