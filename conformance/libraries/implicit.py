@@ -13,13 +13,11 @@ def named(name):
         for i, (x, items) in enumerate(zip(case.complete, users, strict=True)):
             ids[i, : len(x.ids)] = [items.index(y) for y in x.ids][:k]
             relevant[i, [items.index(y) for y in x.relevant]] = 1
-        matrix = csr_matrix(relevant)
-        # It asks only for users with a relevant item.
-        recommend = {"recommend": lambda _, users, *__, **___: (ids[users], None)}
-        model = type("Model", (), recommend)()
-        return ranking_metrics_at_k(model, matrix, matrix, K=k, show_progress=False)[
-            name
-        ]
+        data = [csr_matrix(relevant)] * 2
+        model = type(
+            "Model", (), {"recommend": lambda _, x, *__, **___: (ids[x], None)}
+        )
+        return ranking_metrics_at_k(model(), *data, K=k, show_progress=False)[name]
 
     return value
 
