@@ -118,7 +118,7 @@ def test_pages_say_what_answers_bear(tmp_path, monkeypatch):
     page.write_text("# A\n\n## B\n\nranx keeps ties\nin order. So does rax.\n")
     refuted, unknown = faults(LIBRARIES)
     assert refuted.endswith("the answers do not bear ranx ap ties: input")
-    assert "is not in sentences.toml: … So does rax.…" in unknown
+    assert "is not in sentences.toml: …B  So does rax.…" in unknown
     page.write_text("# A\n\n## B\n")
     (missing,) = (x for x in faults(LIBRARIES) if "does not say" in x)
     assert missing == 'docs/page.md does not say "ranx keeps ties in order."'
