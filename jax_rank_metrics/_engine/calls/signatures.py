@@ -230,7 +230,9 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
     are_read = {*_options_by_word(spec), spec.at, "cut", "relax"}
     for option, choice in again.fields.items():
         stated = choices.get(option, "none")
-        if option not in are_read and stated != choice:
+        # An option that is read may be spelled otherwise, but not be there unstated.
+        is_lost = stated == "none" or option not in are_read
+        if is_lost and stated != choice:
             raise ValueError(
                 f"{option}:{stated} is a definition that the package does not have; with "
                 f"these options, it has {option}:{choice}"

@@ -130,10 +130,10 @@ def read_segments(
             "are, a Python int"
         )
     num_lists = options.positive_integer("num_segments", num_segments)
-    most = options.MAX_INT32 // max(math.prod(labels.shape[:-1]), 1)
-    if num_lists > most:
+    limit = options.MAX_INT32 // max(math.prod(labels.shape[:-1]), 1)
+    if num_lists > limit:
         raise ValueError(
-            f"num_segments is {num_lists}; pass at most {most}, so that int32 numbers all "
+            f"num_segments is {num_lists}; pass at most {limit}, so that int32 numbers all "
             "lists"
         )
     # Ids that are not in a JAX array are read before the conversion, which refuses

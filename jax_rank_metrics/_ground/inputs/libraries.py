@@ -448,7 +448,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
             )
         raise ValueError(
             f"{name} {problem}; pass a value for each of the {unit}, or, if they are in "
-            "their order, the values alone as an array"
+            "their order, the values alone as an array (.to_numpy() of a Series)"
         )
     return values[[slots[key] for key in listed]]
 

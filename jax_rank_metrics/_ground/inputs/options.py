@@ -116,7 +116,7 @@ def index(name: str, value: object) -> int:
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
     if not 0 <= value <= MAX_INT32:
-        raise ValueError(f"{name} is {value}; pass an int >= 0")
+        raise ValueError(f"{name} is {value}; pass an int from 0 to {MAX_INT32}")
     return int(value)
 
 
