@@ -337,6 +337,8 @@ SPOKEN = {  # what qrels.txt and run.json hold, and the options
     "unjudged": ("q1 0 a 1\n", '{"q1": ["a"], "q2": ["a"]}', ()),
     "duplicates": ("q1 0 a 1\nq1 0 a 1\n", '{"q1": ["a"]}', ()),
     "exclude self": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--exclude-self",)),
+    "not exclude self": ("a 0 b 1\nb 0 a 1\n", '{"a": ["a"], "b": ["b"]}', ()),
+    "chunks": ("q1 0 a 1\n", '{"q1": ["a#1"]}', ()),
     "subtopics": ("q1 0 a 1\n", '{"q1": ["a"]}', ("-m", "alpha-nDCG@5")),
     "columns": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--run-columns", "a,b,c")),
     "confidence": ("q1 0 a 1\n", '{"q1": ["a"]}', ("--confidence", "2")),

@@ -287,5 +287,9 @@ def test_queries_that_are_documents():
     joined = jrm.join(qrels, run, exclude_self=True)
     assert joined.query_ids.to_list() == ["1", "3"] and not joined.remarks
     assert joined.measure("recall@1")["recall@1"].values.tolist() == [1, 0]
+    with pytest.warns(UserWarning, match="2 of 2 queries find .*exclude_self=True"):
+        jrm.join(qrels, run)
+    below = run | {"1": {"1": 8, "2": 9}}  # as ids that are equal by chance
+    assert not jrm.join(qrels, below).remarks
     with pytest.warns(UserWarning, match="no document has the id of its query"):
         jrm.join({"q": ["a"]}, {"q": ["a"]}, exclude_self=True)

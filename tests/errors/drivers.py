@@ -187,7 +187,7 @@ CASES = {
     "excluded for no query": (ValueError, "exclude has queries from -1 to -1", lambda: jrm.evaluate_embeddings("mrr@1", MATRIX, MATRIX, [[0], [1]], exclude={-1: [0]}), lambda: jrm.evaluate_embeddings("mrr@1", MATRIX, MATRIX, [[0], [1]], exclude={1: [0]})),
     # users
     "a model of another kind": (TypeError, "model: got", lambda: users(model=object()), lambda: users(model=MATRIX)),
-    "a model of one axis": (ValueError, "model has shape (3,)", lambda: users(model=np.zeros(3)), lambda: users(model=np.zeros(3)[None], relevant=[[0]])),
+    "a model of one axis": (ValueError, "model has shape (3,)", lambda: users(model=np.zeros(3)), lambda: (users(model=np.zeros(3)[None], relevant=[[0]]), users(model=(np.ones((2, 1)), np.zeros(3)[:, None])))),
     "scores of no items": (ValueError, "model has shape (2, 0);.*one item", lambda: users(model=MATRIX[:, :0]), lambda: users(model=MATRIX[:, :1], relevant=[[0], []])),
     "a model of three parts": (ValueError, "model has 3 parts", lambda: users(model=(MATRIX,) * 3), lambda: users(model=(MATRIX,) * 2)),
     "a model of two widths": (ValueError, "queries of shape", lambda: users(model=(MATRIX, MATRIX[:, :2])), lambda: users(model=(MATRIX[:, :2], MATRIX[:, :2]))),

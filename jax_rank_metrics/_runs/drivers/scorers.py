@@ -469,7 +469,8 @@ def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
             "[items, dims]), or scores [users, items], or a function that returns them, of "
-            "at least one user and one item"
+            "at least one user and one item; scores that are the same for all users are "
+            "(np.ones((users, 1)), scores[:, None])"
         )
     return matrix
 

@@ -439,6 +439,26 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     ]
 
 
+def remarks_on_own_documents(own: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
+    """Returns a remark if most queries find the document that has their own id first.
+
+    Args:
+        own: The rows of a run in which both ids are the same.
+        run: The whole run.
+    """
+    if own.height < 2:
+        return []
+    best = run.group_by("query_id").agg(best=pl.col("score").max())
+    first = own.join(best, "query_id").filter(pl.col("score") == pl.col("best"))
+    if 2 * first.height <= best.height:
+        return []
+    return [
+        f"{first.height} of {best.height} queries find the document of their own id first, "
+        f"such as {first['query_id'][0]!r}; pass exclude_self=True where a query is a "
+        "document of the corpus, and finding it is no answer"
+    ]
+
+
 def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
     """Returns remarks on documents that repeat, and on lists without any.
 

@@ -343,7 +343,8 @@ def _unmatched_ids(run: JudgedRun) -> list[str]:
         f"{num_judged} of {num_retrieved} retrieved documents are judged, and none is "
         f"relevant: of query {run.query_ids[first]!r}, the judgements hold "
         f"{examples[0]}, and the run {examples[1]}; pass ids that are written alike on "
-        "both sides, if these are the same documents"
+        "both sides, if these are the same documents, or document= if those of the run are "
+        "chunks"
     ]
 
 

@@ -12,6 +12,7 @@ from jax_rank_metrics._runs.files.frames import (
     SUBTOPIC,
     pl,
     remarks_on_lists,
+    remarks_on_own_documents,
     remarks_on_ranks,
 )
 from jax_rank_metrics._values.remarks import collides
@@ -140,8 +141,10 @@ def find_judged(
     as_text = pl.col(mixed).cast(pl.String)
     judged, run = judged.with_columns(as_text), run.with_columns(as_text)
     remarks = of_ranks + remarks_on_lists(judged, run)
-    if exclude_self:
-        is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
+    is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
+    if not exclude_self:
+        remarks += remarks_on_own_documents(run.filter(is_self), run)
+    else:
         # Null marks an empty list here, so a query stays if its only document leaves.
         judged, run = (
             frame.with_columns(pl.when(~is_self).then(pl.col(names)))
