@@ -19,7 +19,7 @@ TINY = np.float32(1e-45)  # the least subnormal
 
 # Values of each dtype in rank order; those in an inner list tie.
 LADDERS = {
-    "float32": [[NAN, -NAN], INF, 3e38, 1e30, 1, TINY * 3, TINY, [0.0, -0.0], -TINY, -1, -3.4e38, -INF],
+    "float32": [[NAN, -NAN], INF, 3e38, 1e30, 1, TINY * 3, [TINY * 2, TINY], [0.0, -0.0], [-TINY, -TINY * 2], -1, -3.4e38, -INF],
     "bfloat16": [[NAN, -NAN], INF, 3e38, 1, 9.2e-41, [0.0, -0.0], -9.2e-41, -1, -INF],
     "float16": [[NAN, -NAN], INF, 65504, 1.001, 1, 6e-8, [0.0, -0.0], -6e-8, -1, -65504, -INF],
     "int8": [127, 1, [0, 0], -1, -127, -128],

@@ -100,19 +100,23 @@ class RawItems:
         """The dtype of labels as they were passed, if these are widened floats."""
         return label_dtype(self.labels, self.dtype)
 
-    def read(self) -> ItemArrays:
+    def read(self, exists: jax.Array | None = None) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
 
         What no item has is 0, also in gradients: padding cannot leak a NaN into them.
+
+        Args:
+            exists: `[*lists, items]` bool, which items exist, if that is known.
         """
         dtype = jnp.dtype(self.dtype)
-        labels = self.labels.astype(dtype)
-        exists, weights = labels >= 0, self.weights
-        if self.mask is not None:
-            exists = exists & self.mask
-        if weights is not None:
-            weights = weights.astype(dtype)
-            exists = exists & (weights > 0)
+        labels, weights = self.labels.astype(dtype), self.weights
+        weights = None if weights is None else weights.astype(dtype)
+        if exists is None:
+            exists = labels >= 0
+            if self.mask is not None:
+                exists = exists & self.mask
+            if weights is not None:
+                exists = exists & (weights > 0)
         integer_labels = _inexact_integers(self.labels, dtype)
         items = ItemArrays(labels, exists, weights, self.columns, integer_labels)
         return items.only(exists)

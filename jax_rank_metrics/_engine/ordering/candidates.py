@@ -86,6 +86,6 @@ class RawCandidates(NamedTuple):
         assert isinstance(self.items, RawItems)
         # What else says which items exist is not gathered.
         items = dataclasses.replace(self.items, mask=None, retrieved=None)
-        items = items.at(indices).read().only(_keys.exists(keys))
+        items = items.at(indices).read(_keys.exists(keys))
         ids = indices + jnp.asarray(self.first_id, jnp.int32)
         return Candidates(keys, ids, items, self.scores.dtype.name)

@@ -5,13 +5,9 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._ground import arithmetic
 
-_FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
-
-# The keys ±1 and ±2 of the floats next to 0 share a digit on either side; see `digit`.
-_SHARED = 2
+_FLOAT32_INFINITY = 0x7F800000  # the bits of inf
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
@@ -21,20 +17,36 @@ def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
     finite scores and −inf, and last missing items, which have the least integer. Integer
     scores of 32 bits and more may have that one too.
 
+    There are two more kinds of items, NaN and missing, than there are floats. So the key of
+    a float32 is that of the next one towards 0, which leaves the outermost keys to these
+    kinds. On either side of 0, which keeps its key, the two floats next to it tie.
+    """
+    key, dtype = _exact_key(scores), jnp.dtype(scores.dtype)
+    if _has_float32_key(dtype):
+        key = jnp.where(jnp.abs(key) > 1, key - jnp.sign(key), key)
+    return jnp.where(exists, key, jnp.iinfo(key.dtype).min)
+
+
+def _exact_key(scores: jax.Array) -> jax.Array:
+    """Returns integers that compare as scores rank, of which none but NaN are equal.
+
     Works on the bits of floats, because compilers fold `x + 0.0` and flush subnormals.
     """
     dtype = scores.dtype
     if dtype == jnp.bfloat16:
         bits = lax.bitcast_convert_type(scores, jnp.uint16).astype(jnp.uint32) << 16
-        key = float_key(lax.bitcast_convert_type(bits, jnp.float32))
-    elif jnp.issubdtype(dtype, jnp.floating):
-        key = float_key(scores if dtype.itemsize >= 4 else scores.astype(jnp.float32))
-    elif dtype in (jnp.uint32, jnp.uint64):
+        return float_key(lax.bitcast_convert_type(bits, jnp.float32))
+    if jnp.issubdtype(dtype, jnp.floating):
+        return float_key(scores if dtype.itemsize >= 4 else scores.astype(jnp.float32))
+    if dtype in (jnp.uint32, jnp.uint64):
         signed = jnp.dtype(f"int{8 * dtype.itemsize}")
-        key = lax.bitcast_convert_type(scores, signed) ^ jnp.iinfo(signed).min
-    else:
-        key = scores.astype(jnp.int64 if dtype == jnp.int64 else jnp.int32)
-    return jnp.where(exists, key, jnp.iinfo(key.dtype).min)
+        return lax.bitcast_convert_type(scores, signed) ^ jnp.iinfo(signed).min
+    return scores.astype(jnp.int64 if dtype == jnp.int64 else jnp.int32)
+
+
+def _has_float32_key(dtype: DTypeLike) -> bool:
+    """Whether the keys of scores of this dtype are those of float32."""
+    return jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype) != jnp.float64
 
 
 def float_key(x: jax.Array) -> jax.Array:
@@ -60,9 +72,9 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
     """Whether keys are those of NaN, for scores of a dtype; None for integer scores."""
     if not jnp.issubdtype(dtype, jnp.floating):
         return None
-    # Narrower floats have the keys of float32.
-    is_double = jnp.dtype(dtype) == jnp.float64
-    return key == _nan_key(jnp.float64 if is_double else jnp.float32)
+    if _has_float32_key(dtype):
+        return key == _FLOAT32_INFINITY
+    return key == _nan_key(dtype)
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
@@ -77,8 +89,7 @@ def score_bin(scores: jax.Array, bits: int) -> jax.Array:
     dtype = scores.dtype
     if not jnp.issubdtype(dtype, jnp.floating) or dtype.itemsize > 4:
         scores = scores.astype(jnp.float32)
-    key = score_key(scores, jnp.ones((), bool))
-    return 2 ** (bits - 1) - 1 - (key >> (32 - bits))
+    return 2 ** (bits - 1) - 1 - (_exact_key(scores) >> (32 - bits))
 
 
 def shares_least_key(dtype: DTypeLike) -> bool:
@@ -97,28 +108,20 @@ def has_digit(dtype: DTypeLike) -> bool:
     return dtype.itemsize <= (4 if jnp.issubdtype(dtype, jnp.floating) else 2)
 
 
-def shares_digits(dtype: DTypeLike) -> bool:
-    """Whether different scores of this dtype may have one digit; see `digit`."""
-    dtype = jnp.dtype(dtype)
-    return jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize == 4
-
-
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Returns keys of scores of a dtype as float32 that compare as they do; never NaN.
 
-    There are two more kinds of items, NaN and missing, than there are floats. So the
-    digit of a float is the next one towards 0, which leaves the outermost digits to these
-    kinds: inf to NaN, and −inf to missing items. On either side of 0, which keeps its
-    digit, the two floats next to it have the same one.
+    The digit of a NaN is inf, and that of missing items −inf.
     """
     if not jnp.issubdtype(dtype, jnp.floating):
         return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)
-    moved = jnp.where(key > 1, key - 1, jnp.maximum(key + 1, -_FLOAT32_INFINITY))
-    return _float_of_key(jnp.where((key >= -1) & (key <= 1), key, moved))
+    key = jnp.maximum(key, -_FLOAT32_INFINITY)
+    bits = jnp.where(key < 0, jnp.iinfo(key.dtype).min - key, key)
+    return lax.bitcast_convert_type(bits, jnp.float32)
 
 
 def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Inverts `digit`; a digit that two floats share has the key for which `is_shared`."""
+    """Inverts `digit`."""
     missing = jnp.iinfo(jnp.int32).min
     if not jnp.issubdtype(dtype, jnp.floating):
         is_missing = digits == -jnp.inf
@@ -126,38 +129,7 @@ def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
             is_missing, missing, jnp.maximum(digits, -(2**15)).astype(jnp.int32)
         )
     key = float_key(digits)
-    moved = key + jnp.sign(key)
-    return jnp.where(key == -_FLOAT32_INFINITY, missing, moved)
-
-
-def is_shared(key: jax.Array) -> jax.Array:
-    """Whether keys from `key_of_digit` are those of digits that two floats share."""
-    return jnp.abs(key) == _SHARED
-
-
-def digit_near_zero(key: jax.Array) -> jax.Array:
-    """Returns keys of float32 scores as these very floats, of which none near 0 are equal.
-
-    NaN becomes inf, and missing items −inf. `float_key` is the inverse for all others.
-    """
-    return _float_of_key(jnp.clip(key, -_FLOAT32_INFINITY, _FLOAT32_INFINITY))
-
-
-def _float_of_key(key: jax.Array) -> jax.Array:
-    bits = jnp.where(key < 0, jnp.iinfo(key.dtype).min - key, key)
-    return lax.bitcast_convert_type(bits, jnp.float32)
-
-
-def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
-    """Returns float32 that order items of equal digits, larger first.
-
-    The keys that share a digit decide, and then a hash, if `tie_breaks` holds one.
-    """
-    number = ((key == _SHARED) | (key == 1 - _SHARED)).astype(jnp.int32)
-    if tie_breaks:
-        (hashes,) = tie_breaks
-        number = (number << policies.HASH_BITS) | hashes
-    return number.astype(jnp.float32)
+    return jnp.where(key == -_FLOAT32_INFINITY, missing, key)
 
 
 def descending_bits(x: jax.Array) -> jax.Array:

@@ -161,27 +161,7 @@ def _top_keys_by_digits(raw: RawCandidates, depth: int) -> tuple[jax.Array, jax.
     """
     dtype = raw.scores.dtype
     digits, indices = top_k.top_k(_keys.digit(raw.read().keys, dtype), depth)
-    keys = _keys.key_of_digit(digits, dtype)
-    if not _keys.shares_digits(dtype):
-        return keys, indices
-
-    def separate() -> tuple[jax.Array, jax.Array]:
-        # Here NaN and inf share a digit, and so do −inf and missing items.
-        digits = _keys.digit_near_zero(raw.read().keys)
-        # Blocks would enlarge the program for what hardly ever runs.
-        is_long = top_k.is_long(digits.shape[-1], depth)
-        find = top_k.plain_top_k if is_long else top_k.top_k
-        digits, indices_near_zero = find(digits, depth)
-        keys_near_zero = _keys.float_key(digits)
-        return (
-            jnp.where(is_shared, keys_near_zero, keys),
-            jnp.where(is_shared, indices_near_zero, indices),
-        )
-
-    # Hardly ever is a score one of the floats that share a digit.
-    is_shared = _keys.is_shared(keys)
-    any_shared = meshes.unvmap_any(is_shared)
-    return lax.cond(any_shared, separate, lambda: (keys, indices))
+    return _keys.key_of_digit(digits, dtype), indices
 
 
 def _settled(candidates: Candidates, policy: Policy, keys: jax.Array) -> jax.Array:
@@ -191,8 +171,8 @@ def _settled(candidates: Candidates, policy: Policy, keys: jax.Array) -> jax.Arr
     have one is decided by their hashes; then the few chosen items are sorted by all keys.
     """
     last = keys[..., -1:]
-    digits = _keys.second_digit(candidates.keys, candidates.tie_breaks(policy))
-    digits = jnp.where(candidates.keys == last, digits, -1)
+    (hashes,) = candidates.tie_breaks(policy)
+    digits = jnp.where(candidates.keys == last, hashes.astype(jnp.float32), -1)
     digits = jnp.where(candidates.keys > last, jnp.inf, digits)
     _, chosen = top_k.top_k(digits, keys.shape[-1])
     sort_keys = [~key for key in candidates.at(chosen).sort_keys(policy)]

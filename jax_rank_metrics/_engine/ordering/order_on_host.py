@@ -5,6 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 
+_LEAST = 2.0**-149  # the least float32 above 0
+
+
+def comparable(scores: np.ndarray) -> np.ndarray:
+    """Returns scores of which those tie that tie as float32 on devices.
+
+    There, the two floats next to 0 on either side have one key; see `keys.score_key`.
+    """
+    is_second = np.abs(scores) == 2 * _LEAST
+    return np.where(is_second, scores / 2, scores) if is_second.any() else scores
+
+
 def count_places(
     lists: Sequence[np.ndarray], scores: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._ground import pytrees
 
-# The number of bits of a hash that breaks ties. With one more for the scores that share a
-# digit, a float32 holds it exactly.
+# The number of bits of a hash that breaks ties, which a float32 holds exactly.
 HASH_BITS = 22
 
 

@@ -130,12 +130,14 @@ class BestSoFar(NamedTuple):
         ties = _keys.float_key(last) == _keys.float_key(following)
         drops_ties = meshes.unvmap_any(ties & (last > -jnp.inf))
 
-        # Of the items that share the last digit, the second digits decide.
+        if policy.keeps_index_order:
+            return indices[..., :depth], drops_ties
+
+        # Of the items that share the last digit, the hashes decide.
         def second_digit(candidates: Candidates) -> jax.Array:
-            tie_breaks = candidates.tie_breaks(policy)
-            second = _keys.second_digit(candidates.keys, tie_breaks)
+            (hashes,) = candidates.tie_breaks(policy)
             first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
-            second = jnp.where(first == bound, second, -1)
+            second = jnp.where(first == bound, hashes.astype(jnp.float32), -1)
             return jnp.where(first > bound, jnp.inf, second)
 
         def settle() -> jax.Array:

@@ -113,16 +113,17 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         length = arithmetic.count(items_held.items.exists)
         nan_found = keys.is_nan(Rows().first(best.keys), best.dtype)
     # The pool is counted only where the ranks do not already say how large it is.
-    pool_size = length
-    if length is None or raw_items.retrieved is not None:
+    if items_held is not None and raw_items.retrieved is None:
+        list_exists = Rows().first(items_held.items.exists)
+    else:
         pool_size = layout.sum(raw_items.read().exists)
-        length = pool_size if length is None else length
-    assert pool_size is not None
+        list_exists, length = pool_size > 0, pool_size if length is None else length
+    assert length is not None
     return ranking_data.RankingData(
         items_held=items_held,
         pool=pool,
         length=length,
-        list_exists=pool_size > 0,
+        list_exists=list_exists,
         list_weights=lists.list_weights,
         cut=cut,
         ties=policy.name,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._ground.choices import Repeats
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.files.frames import (
@@ -91,8 +92,9 @@ class JudgedRun(NamedTuple):
         """Returns the same with every score rounded to float32, infinite beyond it."""
         with np.errstate(over="ignore"):
             values = self.retrieved.values.astype(np.float32).astype(np.float64)
+        retrieved = self.retrieved._replace(values=order_on_host.comparable(values))
         return self._replace(
-            retrieved=self.retrieved._replace(values=values),
+            retrieved=retrieved,
             choices={**self.choices, "scores": "float32"},
         )
 
@@ -168,6 +170,8 @@ def find_judged(
         judged = judged.filter(~pl.col("repeated"))
     judged, judged_rows, _ = _grouped(judged, queries, "relevance")
     run, retrieved, unjudged = _grouped(run, queries, "score")
+    values = order_on_host.comparable(retrieved.values)
+    retrieved = retrieved._replace(values=values)
     is_answered = (retrieved.counts > 0) | queries.is_in(empty.implode()).to_numpy()
     unjudged = pl.concat([unjudged, empty.filter(~empty.is_in(queries.implode()))])
     documents = []
