@@ -145,17 +145,19 @@ def means_from_likeliest(
     return [total / weight for total in totals]
 
 
-def count(x: jax.Array) -> jax.Array:
-    """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
+def count(x: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
+    """Counts the true entries along the last axis, from `[…, items]` to `[…]`.
 
-    Bools are summed as float32 wherever that is exact, since XLA:CPU vectorises sums of
-    floats but not sums of integers.
+    Bools are summed as floats wherever that is exact, since XLA:CPU vectorises sums of
+    floats but not sums of integers. Accelerators start a kernel to make integers of them.
     """
     if _is_short(x.shape[-1]):
-        return _sum_of_short(x.astype(jnp.int32))
+        return _sum_of_short(x.astype(dtype))
     if x.shape[-1] >= 2**24:
-        return jnp.sum(x, axis=-1, dtype=jnp.int32)
-    return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
+        return jnp.sum(x, axis=-1, dtype=jnp.int32).astype(dtype)
+    is_float = jnp.issubdtype(dtype, jnp.floating)
+    floats = x.astype(dtype if is_float else jnp.float32)
+    return jnp.sum(floats, axis=-1).astype(dtype)
 
 
 def cumulative_count(x: jax.Array) -> jax.Array:

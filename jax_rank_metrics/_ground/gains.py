@@ -119,6 +119,11 @@ def log2_rank_discount(ranks: jax.Array) -> jax.Array:
     return math.log(2) / jnp.log(jnp.maximum(ranks, 2))
 
 
+# Discounts of which none is below 0, and the first is 1: a sum of gains times discounts
+# is above 0 where a gain is.
+POSITIVE_DISCOUNTS = (log2_discount, log2_rank_discount)
+
+
 @dataclasses.dataclass(frozen=True)
 class log_discount:
     """Discount `1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.

@@ -121,10 +121,12 @@ def ndcg(
     monotone = gain_fn in gains.MONOTONE_GAINS and not has_weights
     dcg_values = ranking.expected_sum(item_fn, place.positions(discount_fn), ks)
     ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
-    # Read off the gains, since a discount may be 0 at every rank up to k.
-    largest_gain = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
+    first = ideal
+    if discount_fn not in gains.POSITIVE_DISCOUNTS:
+        # Read off the gains, since a discount may be 0 at every rank up to k.
+        first = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
     values = arithmetic.ratio(dcg_values, ideal)
-    return ranking.per_list(values, largest_gain[..., 0] > 0, k, gain)
+    return ranking.per_list(values, first[..., 0] > 0, k, gain)
 
 
 def _cumulated(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics._ground import types
 
@@ -23,6 +24,10 @@ class PoolLayout(Protocol):
         The last `trailing` axes of `x` come after the items and are kept.
         """
         ...
+
+    def amount(self, x: jax.Array, dtype: DTypeLike, trailing: int = 0) -> jax.Array:
+        """Returns the total of each list as `sum` does, in floats of `dtype`."""
+        return self.sum(x, trailing).astype(dtype)
 
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list, `[*lists]`.

@@ -7,6 +7,7 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.ordering import ideal, sort
@@ -28,6 +29,12 @@ class Rows(base.RankedLayout):
         if jnp.issubdtype(x.dtype, jnp.floating):
             return arithmetic.total(x)
         return arithmetic.total_of_integers(x)
+
+    def amount(self, x: jax.Array, dtype: DTypeLike, trailing: int = 0) -> jax.Array:
+        """Returns the total of each list in floats, in which bools are counted too."""
+        if x.dtype == jnp.bool_ and not trailing:
+            return arithmetic.count(x, dtype)
+        return self.sum(x, trailing).astype(dtype)
 
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list."""

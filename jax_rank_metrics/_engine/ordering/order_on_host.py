@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-
 _LEAST = 2.0**-149  # the least float32 above 0
 
 

@@ -9,14 +9,19 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.layouts import base
-from jax_rank_metrics._engine.places.place import at_ranks, is_within, sum_of_many
+from jax_rank_metrics._engine.places.place import (
+    FEW_RANKS,
+    at_ranks,
+    is_within,
+    sum_of_many,
+)
 from jax_rank_metrics._ground import arithmetic, meshes, pytrees
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
 
 @pytrees.pytree("max_rank")
 class FirstStop:
-    """The tie group of the best item that stops, `[*lists]` int32 each.
+    """The tie group of the best item that stops, `[*lists]` each, int32 or floats.
 
     Where no item of a list stops, `stops` is 0 and the other two are not to be read.
     """
@@ -34,7 +39,11 @@ class FirstStop:
 
 
 def from_keys(
-    keys: jax.Array, exists: jax.Array, stop: jax.Array, layout: base.PoolLayout
+    keys: jax.Array,
+    exists: jax.Array,
+    stop: jax.Array,
+    layout: base.PoolLayout,
+    dtype: DTypeLike,
 ) -> FirstStop:
     """Finds the first stop by counting, for items in any order.
 
@@ -46,8 +55,10 @@ def from_keys(
         exists: `[*lists, items]` bool.
         stop: `[*lists, items]` bool, which items stop; false where no item exists.
         layout: The layout of the items.
+        dtype: The float dtype of the counts.
     """
-    return group_of_key(keys, exists, stop, best_key(keys, stop, layout), layout)
+    key = best_key(keys, stop, layout)
+    return group_of_key(keys, exists, stop, key, layout, dtype)
 
 
 def group_of_key(
@@ -56,13 +67,13 @@ def group_of_key(
     stop: jax.Array,
     key: jax.Array,
     layout: base.PoolLayout,
+    dtype: DTypeLike,
 ) -> FirstStop:
     """Counts the tie group of one key per list, `[*lists]`; see `from_keys`."""
     key = layout.broadcast_to_items(key)
     is_tied = exists & (keys == key)
     counted = (exists & (keys > key), is_tied, is_tied & stop)
-    above, tied, stops = map(layout.sum, counted)
-    return FirstStop(above, tied, stops)
+    return FirstStop(*(layout.amount(x, dtype) for x in counted))
 
 
 def best_key(keys: jax.Array, stop: jax.Array, layout: base.PoolLayout) -> jax.Array:
@@ -129,6 +140,8 @@ def expected(
     if first.max_rank is not None:
         return _expected_of_one(first, position_fn, ks, first.max_rank, dtype)
     max_rank = max((k if isinstance(k, int) else _FEW + 1 for k in ks), default=1)
+    if max_rank <= FEW_RANKS:
+        return _expected_rank_by_rank(first, position_fn, ks, dtype, max_rank)
     if max_rank <= _FEW:
         return _expected_to_few(first, position_fn, ks, dtype, max_rank)
     return _expected_by_ranks(first, position_fn, ks, dtype)
@@ -154,6 +167,37 @@ def _expected_of_one(
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
+def _expected_rank_by_rank(
+    first: FirstStop,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    dtype: DTypeLike,
+    max_rank: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `expected` as `_expected_to_few` does, with every rank written out.
+
+    That is one kernel, where an accelerator would start one for each step of a product.
+    """
+    above, tied, stops = (count.astype(dtype) for count in first.counts)
+    passing = jnp.ones_like(above)
+    sums, chances = [jnp.zeros_like(above)] * len(ks), [passing] * len(ks)
+    for offset in range(max_rank):
+        remaining, rank = jnp.maximum(tied - offset, 1), above + (offset + 1)
+        stopping = jnp.where(offset < tied, jnp.minimum(stops, remaining), 0)
+        hazard = stopping / remaining
+        at_rank = passing * hazard
+        passing = passing * ((remaining - stopping) / remaining)
+        sums = [
+            total + at_rank * at_ranks(position_fn, rank, k)
+            for k, total in zip(ks, sums, strict=True)
+        ]
+        chances = [
+            jnp.where(is_within(rank, k), passing, chance)
+            for k, chance in zip(ks, chances, strict=True)
+        ]
+    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
+
+
 def _expected_to_few(
     first: FirstStop,
     position_fn: PositionFn,
@@ -162,12 +206,10 @@ def _expected_to_few(
     max_rank: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
-    above, tied, stops = (count[..., None] for count in first.counts)
-    offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
-        (1,) * first.above.ndim + (-1,)
-    )
-    remaining = jnp.maximum(tied - offset, 1).astype(dtype)
-    stopping = jnp.where(offset < tied, jnp.minimum(stops.astype(dtype), remaining), 0)
+    above, tied, stops = (count[..., None].astype(dtype) for count in first.counts)
+    offset = jnp.arange(max_rank, dtype=dtype).reshape((1,) * first.above.ndim + (-1,))
+    remaining = jnp.maximum(tied - offset, 1)
+    stopping = jnp.where(offset < tied, jnp.minimum(stops, remaining), 0)
     hazard, passing = stopping / remaining, (remaining - stopping) / remaining
     # The product up to each rank, in steps that double its length.
     passed_through, length = passing, 1
@@ -175,7 +217,7 @@ def _expected_to_few(
         previous = arithmetic.shifted(passed_through, length, edge=1)
         passed_through, length = passed_through * previous, 2 * length
     passed = arithmetic.shifted(passed_through, 1, edge=1)
-    rank = (above + offset + 1).astype(dtype)
+    rank = above + offset + 1
     sums, chances = [], []
     for k in ks:
         sums.append(jnp.sum(passed * hazard * at_ranks(position_fn, rank, k), axis=-1))
@@ -261,7 +303,7 @@ def at_mean_rank(
         0. Both are `[*lists, len(ks)]`.
     """
     sums, chances = [], []
-    # The sum of integers is exact.
+    # The sum of whole numbers is exact.
     rank = (2 * first.above + first.tied + 1).astype(dtype) / 2
     has_stop = first.stops > 0
     for k in ks:

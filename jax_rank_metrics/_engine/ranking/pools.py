@@ -61,17 +61,18 @@ class Pool:
 
         Args:
             item_fns: Functions of items, to be summed; bools are counted.
-            dtype: The float dtype of sums; counts are int32.
+            dtype: The float dtype of sums and counts.
 
         Returns:
-            How many items there are, `[*lists]` int32, and the sums, `[*lists, …]` each.
+            How many items there are, `[*lists]`, and the sums, `[*lists, …]` each.
         """
         items, layout = self.items.retrieved_items(), self.layout.on_device
         sums = []
         for item_fn in item_fns:
             amounts = item_amounts(item_fn, items, dtype)
-            sums.append(layout.sum(amounts, amounts.ndim - items.exists.ndim))
-        return layout.sum(items.exists), sums
+            trailing = amounts.ndim - items.exists.ndim
+            sums.append(layout.amount(amounts, dtype, trailing))
+        return layout.amount(items.exists, dtype), sums
 
 
 @pytrees.pytree()
@@ -134,7 +135,8 @@ class ScoredPool(Pool):
         items, layout = self.candidates.read(), self.layout
         exists = items.items.exists
         stop = item_predicate(stop_fn, items.items)
-        first = first_stop.from_keys(items.keys, exists, stop, layout)
+        dtype = items.items.labels.dtype
+        first = first_stop.from_keys(items.keys, exists, stop, layout, dtype)
         if in_groups:
             return first
 
@@ -149,6 +151,6 @@ class ScoredPool(Pool):
         earlier = jnp.zeros_like(first.above)
         for level in (*items.tie_breaks(self.policy), -items.ids):
             best = best_stop(level, undecided)
-            earlier = earlier + layout.sum(undecided & (level > best))
+            earlier = earlier + layout.amount(undecided & (level > best), dtype)
             undecided = undecided & (level == best)
         return first_stop.at_known_rank(first.above + earlier, first.stops > 0)

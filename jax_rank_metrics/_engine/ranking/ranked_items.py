@@ -172,8 +172,8 @@ class Ranked:
         Args:
             values: What each item is worth; may have trailing axes.
             amounts: What places count, without trailing axes.
-            group_size: `[*lists]` int32, the size of the tie group across the cut; None
-                where every group is complete.
+            group_size: `[*lists]`, the size of the tie group across the cut; None where
+                every group is complete.
             rank_sums: The sums over the ranks of places that are going to be read; any
                 other takes one loop more.
             combine: What the values of a tie group combine to, such as their sum.
@@ -349,11 +349,12 @@ class Ranked:
 
         Args:
             stop: `[*lists, held]` bool, which items stop.
-            group_size: `[*lists]` int32, the size of the tie group across the cut; None
-                where every group is complete.
-            stops_of_group: `[*lists]` int32, how many items of that group stop.
+            group_size: `[*lists]`, the size of the tie group across the cut; None where
+                every group is complete.
+            stops_of_group: `[*lists]`, how many items of that group stop.
         """
         keys, exists, layout = self.keys, self.items.exists, self.layout
+        dtype = self.items.labels.dtype
         if self.soft is not None:
             raise ValueError(NO_FIRST_STOP)
         if self.above is not None and self.tied is not None:
@@ -365,13 +366,13 @@ class Ranked:
             above = -layout.max(jnp.where(stop, -above, -(2**31) + 1))
             return first_stop.at_known_rank(above, layout.sum(stop) > 0)
         if group_size is None or stops_of_group is None:
-            return first_stop.from_keys(keys, exists, stop, layout)
+            return first_stop.from_keys(keys, exists, stop, layout, dtype)
         assert self.straddles is not None
         # Where no item above the last group stops, one of that group may do so. In a list
         # with fewer items than ranks, the last key is that of no item.
         last_key = keys[..., -1]
         key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
-        first = first_stop.group_of_key(keys, exists, stop, key, layout)
+        first = first_stop.group_of_key(keys, exists, stop, key, layout, dtype)
         is_last = self.straddles & (key == last_key)
         return dataclasses.replace(
             first,

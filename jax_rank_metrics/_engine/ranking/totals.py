@@ -31,7 +31,7 @@ def pool_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
 
     def total(items: ItemArrays, layout: base.PoolLayout) -> jax.Array:
         amounts = item_fns.item_amounts(item_fn, items, dtype)
-        return layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)
+        return layout.amount(amounts, dtype, amounts.ndim - items.exists.ndim)
 
     totals = [total(*part) for part in pool.layout.parts(pool.items.read())]
     return functools.reduce(jnp.add, totals)
