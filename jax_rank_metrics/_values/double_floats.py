@@ -115,36 +115,60 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     All pairs go through one reduction: compilers make a single loop of it, and it is
     partitioned over a mesh as a plain sum is.
     """
-    return FloatPair(*_sums(axes, tuple(jax.tree.leaves(list(pairs)))))
+    totals, _ = sums_and_counts(pairs, [], axes)
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *totals)
+
+
+def sums_and_counts(
+    pairs: Sequence[FloatPair], flags: Sequence[jax.Array], axes: tuple[int, ...]
+) -> tuple[list[FloatPair], list[jax.Array]]:
+    """Sums every pair over `axes`, and counts flags, int32, in one reduction.
+
+    What is passed twice, as the same object, is summed once.
+    """
+    distinct = {id(pair): pair for pair in pairs}
+    distinct_flags = {id(flag): flag.astype(jnp.int32) for flag in flags}
+    operands = tuple(jax.tree.leaves([*distinct.values()]))
+    totals, counts = _sums(axes, operands, (*distinct_flags.values(),))
+    of_pair = dict(zip(distinct, totals, strict=True))
+    of_flag = dict(zip(distinct_flags, counts, strict=True))
+    return [of_pair[id(x)] for x in pairs], [of_flag[id(x)] for x in flags]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _sums(axes: tuple[int, ...], operands: Floats) -> TwoFloats:
+def _sums(
+    axes: tuple[int, ...], operands: Floats, flags: Floats
+) -> tuple[list[FloatPair], list[jax.Array]]:
     """Sums operands high, low, high, low, …, each upper float with the one after it."""
+    size, operands = len(operands), (*operands, *flags)
     zeros = [jnp.zeros((), operand.dtype) for operand in operands]
 
     def add(x: Floats, y: Floats) -> Floats:
         totals = []
-        pairs = zip(x[::2], x[1::2], y[::2], y[1::2], strict=True)
-        for x_high, x_low, y_high, y_low in pairs:
-            high, error = arithmetic.two_sum(x_high, y_high)
-            totals += [high, x_low + y_low + error]
-        return tuple(totals)
+        for i in range(0, size, 2):
+            high, error = arithmetic.two_sum(x[i], y[i])
+            totals += [high, x[i + 1] + y[i + 1] + error]
+        counts = zip(x[size:], y[size:], strict=True)
+        return (*totals, *(a + b for a, b in counts))
 
     totals = lax.reduce(operands, tuple(zeros), add, axes)
     # Each by itself, so that compilers leave out the sums that nothing reads.
-    normal = [_normalise(*pair) for pair in zip(totals[::2], totals[1::2], strict=True)]
-    return jnp.stack([x.high for x in normal]), jnp.stack([x.low for x in normal])
+    pairs = zip(totals[:size:2], totals[1:size:2], strict=True)
+    return [_normalise(*pair) for pair in pairs], list(totals[size:])
 
 
 @_sums.defjvp
 def _sums_jvp(
-    axes: tuple[int, ...], primals: tuple[Floats], tangents: tuple[Floats]
-) -> tuple[TwoFloats, TwoFloats]:
+    axes: tuple[int, ...],
+    primals: tuple[Floats, Floats],
+    tangents: tuple[Floats, Floats],
+) -> tuple[Any, Any]:
     # A plain sum: gradients do not need the precision of pairs.
     pairs = zip(tangents[0][::2], tangents[0][1::2], strict=True)
-    slopes = jnp.stack([jnp.sum(high + low, axis=axes) for high, low in pairs])
-    return _sums(axes, *primals), (slopes, jnp.zeros_like(slopes))
+    slopes = [FloatPair.of(jnp.sum(high + low, axis=axes)) for high, low in pairs]
+    totals, counts = _sums(axes, *primals)
+    no_slopes = [np.zeros(count.shape, jax.dtypes.float0) for count in counts]
+    return (totals, counts), (slopes, no_slopes)
 
 
 def sums_by_group(

@@ -154,7 +154,7 @@ def histogram_of(
     dtype = jax.dtypes.canonicalize_dtype(float)
     axes, k_shape = range(len(list_shape_of(lists))), moments.cutoff_shape_of(lists)
     # [*lists, columns]
-    values, _, flags = moments.columns_of([lists], undefined, [moments.as_passed])
+    values, _, flags = moments.columns_of(lists, undefined, moments.as_passed)
     values, entered = lax.stop_gradient(values), flags[0]
     # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
     # on the edge 0.7.

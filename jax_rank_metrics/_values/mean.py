@@ -1,5 +1,6 @@
 """The states of weighted means, kept as sums that do not drift."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -312,22 +313,28 @@ def interval_method(kind: type[Mean], method: IntervalMethod) -> IntervalMethod:
     return method
 
 
-@partial(jax.jit, static_argnums=(1, 2))
-def means_of(
-    lists: tuple[ListArrays, ...],
+def traced_means_of(
+    lists: Sequence[ListArrays],
     undefined: Undefined,
-    kinds: tuple[type[Mean], ...],
+    kinds: Sequence[type[Mean]],
+    unit_weights: jax.Array | None = None,
 ) -> list[Mean]:
     """Computes the states of several metrics of the same lists in one reduction.
+
+    Metrics whose weights are the same array share their sums.
 
     Args:
         lists: The values of each metric.
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
+        unit_weights: Weights that are known to be 0 or 1; None where none are.
     """
-    transforms = tuple(kind._transform for kind in kinds)
-    leaves = moments.of_metrics_apart(lists, undefined, transforms)
+    transforms = [kind._transform for kind in kinds]
+    leaves = moments.of_metrics(lists, undefined, transforms, unit_weights)
     return [kind(*fields) for kind, fields in zip(kinds, leaves, strict=True)]
+
+
+means_of = jax.jit(traced_means_of, static_argnums=(1, 2))
 
 
 @partial(jax.jit, static_argnums=1)
@@ -358,7 +365,7 @@ def means_by_group(
     """Computes the stacked states of `PerList.by`."""
     # JAX does not scatter parts; values are few, beside the items that they come from.
     lists, groups = shards.gathered((lists, groups))
-    terms, flags = moments.terms_of_metrics([lists], undefined, [moments.as_passed])
+    terms, flags = moments.terms_of(lists, undefined, moments.as_passed)
     flags = tuple(moments.flags_of_lists(lists, flags))
     sums, counts = sums_by_group(terms, flags, groups, num_groups)
     shape = moments.cutoff_shape_of(lists)

@@ -13,7 +13,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._ground import arithmetic, types
 from jax_rank_metrics._values import intervals, list_arrays
-from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums
+from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums_and_counts
 
 # A value within this distance of 1 is a hit, since the quotient of a number and itself may
 # be rounded; a miss is exactly 0.
@@ -46,7 +46,14 @@ class Moments(NamedTuple):
     fractional: Sum  # Σ w of the values that are neither hits nor misses
 
     @classmethod
-    def terms(cls, v: Any, w: Any, are_shares: Any) -> "Moments":
+    def terms(
+        cls,
+        v: Any,
+        w: Any,
+        are_shares: Any,
+        is_unit: bool = False,
+        of_weights: "Moments | None" = None,
+    ) -> "Moments":
         """Returns what values and weights add to the sums, each in the shape of values.
 
         Products are pairs on devices, as the sums are, since most of Σ w²·v² may cancel in
@@ -57,18 +64,27 @@ class Moments(NamedTuple):
             w: Weights, 0 for lists that stay out.
             are_shares: Bool, whether values must lie in [0, 1]; each of all others counts
                 as fractional.
+            is_unit: Whether all weights are 0 or 1.
+            of_weights: The terms of other values with these weights, if there are any.
         """
         xp, of_float, product = jnp, FloatPair.of, FloatPair.product
         if isinstance(v, np.ndarray):
             xp, of_float, product = np, np.asarray, np.multiply
         # A NaN is neither.
         is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
-        wv = w * v
+        wv = v if is_unit else w * v
+        of_wv = of_float(wv)
+        weight = of_float(w) if of_weights is None else of_weights.w
+        if is_unit:
+            w2, w2v = weight, of_wv
+        else:
+            w2 = product(w, w) if of_weights is None else of_weights.w2
+            w2v = product(w, wv)
         return cls(
-            w=of_float(w),
-            w2=product(w, w),
-            wv=of_float(wv),
-            w2v=product(w, wv),
+            w=weight,
+            w2=w2,
+            wv=of_wv,
+            w2v=w2v,
             w2v2=product(wv, wv),
             fractional=of_float(xp.where(is_hit_or_miss, 0, w)),
         )
@@ -176,64 +192,80 @@ def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
     return arithmetic.widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
 
 
-def columns_of(
-    metrics: Sequence[list_arrays.ListArrays],
-    undefined: types.Undefined,
-    transforms: Sequence[Transform],
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Prepares several metrics of the same lists, with the columns of all side by side.
+class _Column(NamedTuple):
+    """The values of a metric at one cutoff, `[*lists]` each."""
 
-    They are concatenated first and prepared together, so that each step is one loop.
+    values: jax.Array  # 0 for lists that stay out
+    weights: jax.Array  # 0 for lists that stay out
+    entered: jax.Array  # bool, whether a list enters
+    is_undefined: jax.Array  # bool, whether it has a weight, but is undefined
+
+
+def _columns(
+    metric: list_arrays.ListArrays,
+    undefined: types.Undefined,
+    transform: Transform,
+    known: dict[Any, Any],
+) -> list[_Column]:
+    """Returns the columns of a metric: one for each cutoff, or one without cutoffs.
 
     Args:
-        metrics: The values of each metric.
-        undefined: See `PerList.mean`; for all metrics.
-        transforms: What is made of the values of each metric.
+        metric: The values.
+        undefined: See `PerList.mean`.
+        transform: What is made of the values.
+        known: What the weights of earlier columns came to; a column with the same arrays
+            gets the same results.
+    """
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    values = list_arrays.filled(metric.values, metric.defined, undefined)
+    values = transform(values).astype(dtype)
+
+    def counted(weights: jax.Array, defined: jax.Array) -> tuple[Any, ...]:
+        weights = list_arrays.counted_weights(weights.astype(dtype), defined, undefined)
+        entered, largest = weights > 0, jnp.finfo(dtype).max
+        return jnp.where(entered, jnp.minimum(weights, largest), 0), entered
+
+    columns = []
+    for index in np.ndindex(cutoff_shape_of(metric)):
+        at, arrays = (..., *index), (metric.weights, metric.defined)
+        if metric.cutoff_weights:
+            arrays = tuple(array[at] for array in arrays)
+        # Arrays are kept beside the results, so that no other array gets their ids.
+        key = id(arrays[0]), id(arrays[1]) if undefined == "skip" else None
+        if key not in known:
+            known[key] = arrays, counted(*arrays)
+        _, (weights, entered) = known[key]
+        is_undefined = (arrays[0] > 0) & ~arrays[1]
+        of_lists = jnp.where(entered, values[at], 0)
+        columns.append(_Column(of_lists, weights, entered, is_undefined))
+    return columns
+
+
+def columns_of(
+    metric: list_arrays.ListArrays, undefined: types.Undefined, transform: Transform
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Prepares the values of a metric, with its columns side by side.
+
+    Args:
+        metric: The values.
+        undefined: See `PerList.mean`.
+        transform: What is made of the values.
 
     Returns:
-        values: `[*lists, columns]`, metric after metric, each with a column for each
-            cutoff, or a single column without cutoffs; 0 for lists that stay out.
+        values: `[*lists, columns]`, with a column for each cutoff, or a single column
+            without cutoffs; 0 for lists that stay out.
         weights: `[*lists, columns]`; 0 for lists that stay out.
         flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
             weight although the metric is undefined for it.
     """
-    dtype, lists = (
-        jax.dtypes.canonicalize_dtype(float),
-        list_arrays.list_shape_of(metrics[0]),
-    )
-    shapes = [(*lists, columns) for columns in column_counts(metrics)]
-
-    def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
-        wide = []
-        for metric, array, shape in zip(metrics, arrays, shapes, strict=True):
-            array = array if metric.cutoff_weights else array[..., None]
-            wide.append(jnp.broadcast_to(array, shape))
-        return jnp.concatenate(wide, -1)
-
-    columns = [
-        transform(list_arrays.filled(metric.values, metric.defined, undefined))
-        .astype(dtype)
-        .reshape(shape)
-        for transform, metric, shape in zip(transforms, metrics, shapes, strict=True)
-    ]
-    weights = concatenate([metric.weights.astype(dtype) for metric in metrics])
-    defined = concatenate([metric.defined for metric in metrics])
-    is_undefined = (weights > 0) & ~defined
-    weights = list_arrays.counted_weights(weights, defined, undefined)
-    entered = weights > 0
-    weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
-    values = jnp.where(entered, jnp.concatenate(columns, -1), 0)
-    return values, weights, jnp.stack([entered, is_undefined])
+    columns = _columns(metric, undefined, transform, {})
+    values, weights, *flags = (jnp.stack(x, -1) for x in zip(*columns, strict=True))
+    return values, weights, jnp.stack(flags)
 
 
 def as_passed(values: jax.Array) -> jax.Array:
     """Returns the values, the `Transform` of a plain mean."""
     return values
-
-
-def column_counts(metrics: Sequence[list_arrays.ListArrays]) -> list[int]:
-    """Returns how many columns each metric has."""
-    return [math.prod(cutoff_shape_of(metric)) for metric in metrics]
 
 
 def cutoff_shape_of(metric: list_arrays.ListArrays) -> tuple[int, ...]:
@@ -252,73 +284,84 @@ def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Arr
     return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
 
 
+# Up to this many columns, each sum has an operand of its own.
+_MAX_APART = 16
+
+
 def of_metrics(
     metrics: Sequence[list_arrays.ListArrays],
     undefined: types.Undefined,
     transforms: Sequence[Transform],
+    unit_weights: jax.Array | None = None,
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
 
-    Their arguments are those of `columns_of`. There is a single reduction for all.
+    There is a single reduction for all. Accelerators would start kernels to put columns
+    side by side, and to cut their sums apart.
+
+    Args:
+        metrics: The values of each metric.
+        undefined: See `PerList.mean`; for all metrics.
+        transforms: What is made of the values of each metric.
+        unit_weights: Weights that are known to be 0 or 1; None where none are.
     """
-    terms, flags = terms_of_metrics(metrics, undefined, transforms)
-    list_axes = tuple(range(len(list_arrays.list_shape_of(metrics[0]))))
-    totals = sums(terms, list_axes)  # [moments, columns]
-    counts = jnp.sum(flags, axis=[i + 1 for i in list_axes], dtype=jnp.int32)
-    leaves, start = [], 0
-    for metric, columns in zip(metrics, column_counts(metrics), strict=True):
-        end, shape = start + columns, (-1, *cutoff_shape_of(metric))
-        count = counts[:, start]
-        if metric.cutoff_weights and columns > 1:
-            count = counts_of_lists(metric, flags[..., start:end])
-        high, low = (x[:, start:end].reshape(shape) for x in (totals.high, totals.low))
-        leaves.append((FloatPair(high, low), count))
-        start = end
+    axes, known = tuple(range(len(list_arrays.list_shape_of(metrics[0])))), {}
+    columns, flags, shares, are_unit = [], [], [], []
+    for metric, transform in zip(metrics, transforms, strict=True):
+        of_metric = _columns(metric, undefined, transform, known)
+        columns += of_metric
+        shares += [metric.has_shares] * len(of_metric)
+        is_unit = unit_weights is not None and metric.weights is unit_weights
+        are_unit += [is_unit] * len(of_metric)
+        of_lists = list(of_metric[0][2:])
+        if metric.cutoff_weights:  # at any cutoff
+            each = zip(*(column[2:] for column in of_metric), strict=True)
+            of_lists = [functools.reduce(jnp.logical_or, flag) for flag in each]
+        flags += of_lists
+    if len(columns) <= _MAX_APART:
+        terms, of_weights = [], {}
+        for column, *kind in zip(columns, shares, are_unit, strict=True):
+            earlier = of_weights.get(id(column.weights))
+            of_column = Moments.terms(column.values, column.weights, *kind, earlier)
+            of_weights[id(column.weights)] = of_column
+            terms += of_column
+        totals, counts = sums_and_counts(terms, flags, axes)
+        size = len(Moments._fields)
+        totals = [totals[i : i + size] for i in range(0, len(totals), size)]
+    else:
+        values, weights = (
+            jnp.stack(arrays, -1)
+            for arrays in zip(*(column[:2] for column in columns), strict=True)
+        )
+        wide = Moments.terms(values, weights, np.broadcast_to(shares, values.shape))
+        of_all, _ = sums_and_counts(wide, [], axes)
+        counts = jnp.sum(jnp.stack(flags, -1), axis=axes, dtype=jnp.int32)
+        counts = list(counts)
+        totals = [
+            [jax.tree.map(lambda leaf, i=i: leaf[i], total) for total in of_all]
+            for i in range(len(columns))
+        ]
+    leaves, totals, counts = [], iter(totals), iter(counts)
+    for metric in metrics:
+        shape = cutoff_shape_of(metric)
+        of_metric = [next(totals) for _ in range(math.prod(shape))]
+        in_order = [*zip(*of_metric, strict=True)]  # moment after moment
+        total = jax.tree.map(
+            lambda *leaf: jnp.stack(leaf).reshape(-1, *shape),  # noqa: B023
+            *(pair for pairs in in_order for pair in pairs),
+        )
+        leaves.append((total, jnp.stack([next(counts), next(counts)])))
     return leaves
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def of_metrics_apart(
-    metrics: Any, undefined: types.Undefined, transforms: tuple[Transform, ...]
-) -> Any:
-    """Returns `of_metrics`, with gradients that go back through each metric by itself.
-
-    Otherwise a metric that has no gradient would refuse zeros when others are asked.
-    """
-    return of_metrics(metrics, undefined, transforms)
-
-
-@of_metrics_apart.defjvp
-def _of_metrics_apart_jvp(
-    undefined: types.Undefined,
-    transforms: tuple[Transform, ...],
-    primals: tuple[Any],
-    tangents: tuple[Any],
-) -> tuple[Any, Any]:
-    slopes = []
-    for metric, slope, transform in zip(
-        primals[0], tangents[0], transforms, strict=True
-    ):
-        alone = functools.partial(
-            of_metrics, undefined=undefined, transforms=[transform]
-        )
-        slopes += jax.jvp(alone, ([metric],), ([slope],))[1]
-    return of_metrics_apart(primals[0], undefined, transforms), slopes
-
-
-def terms_of_metrics(
-    metrics: Sequence[list_arrays.ListArrays],
-    undefined: types.Undefined,
-    transforms: Sequence[Transform],
+def terms_of(
+    metric: list_arrays.ListArrays, undefined: types.Undefined, transform: Transform
 ) -> tuple[Moments, jax.Array]:
     """Computes the terms of each list, whose sums over lists are the moments.
 
     Returns:
-        terms: Each `[*lists, columns]`, with a column for each cutoff, metric after metric.
+        terms: Each `[*lists, columns]`, with a column for each cutoff.
         flags: `[2, *lists, columns]` bool, as of `columns_of`.
     """
-    values, weights, flags = columns_of(metrics, undefined, transforms)
-    has_shares = [metric.has_shares for metric in metrics]
-    are_shares = np.repeat(has_shares, column_counts(metrics))
-    are_shares = np.broadcast_to(are_shares, values.shape)
-    return Moments.terms(values, weights, are_shares), flags
+    values, weights, flags = columns_of(metric, undefined, transform)
+    return Moments.terms(values, weights, metric.has_shares), flags

@@ -14,7 +14,7 @@ from jax_rank_metrics._engine.layouts import packed
 from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ranking import ranked_items
-from jax_rank_metrics._engine.ranking.cache import Cache
+from jax_rank_metrics._engine.ranking.cache import UNIT_WEIGHTS, Cache
 from jax_rank_metrics._engine.ranking.ranking import Ranking, counted_data_of, data_of
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._engine.sources import few_relevant, rank
@@ -41,12 +41,15 @@ class Reading(NamedTuple):
     overflowing: jax.Array | None
 
 
-def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
+def read(
+    bounds: Sequence[Bound], data: RankingData, cache: Cache | None = None
+) -> Reading:
     """Returns the values of every metric for one ranking, in the order of `bounds`.
 
-    Runs inside `jax.jit`. The metrics share the work that they have in common.
+    Runs inside `jax.jit`. The metrics share the work that they have in common, in the
+    cache.
     """
-    cache = Cache()
+    cache = cache or Cache()
 
     def depth(i: int) -> float:
         k = bounds[i].depth
@@ -187,9 +190,10 @@ def mean_lists(
 def _mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: types.Undefined
 ) -> tuple[list[mean.Mean], dict[str, jax.Array]]:
-    values, refused, _ = rank.read_lists(lists, partial(read, bounds))
-    kinds = tuple(bound.state for bound in bounds)
-    return mean.means_of(tuple(values), undefined, kinds), refused
+    cache = Cache()
+    values, refused, _ = rank.read_lists(lists, partial(read, bounds, cache=cache))
+    kinds, unit_weights = [bound.state for bound in bounds], cache.get(UNIT_WEIGHTS)
+    return mean.traced_means_of(values, undefined, kinds, unit_weights), refused
 
 
 def _values_by_name(bounds: Sequence[Bound], reading: Reading) -> dict[str, PerList]:

@@ -20,6 +20,7 @@ _trace_state: Callable[[], object] = (
 
 
 SORTED_LABELS = ("sorted", None)  # the key of the labels of the pool, largest first
+UNIT_WEIGHTS = "unit weights"  # the key of the weights of lists that are 0 or 1
 
 
 class Cache:

@@ -18,7 +18,7 @@ from jax_rank_metrics._engine.ranking import (
     sums,
     totals,
 )
-from jax_rank_metrics._engine.ranking.cache import Cache
+from jax_rank_metrics._engine.ranking.cache import UNIT_WEIGHTS, Cache
 from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PositionFn
 from jax_rank_metrics._values.per_list import PerList
@@ -222,9 +222,13 @@ class Ranking:
         weights, shape = data.list_weights, data.list_exists.shape
         if weights is None:
             weights = totals.mean_item_weight(data, data.labelled(item_fn))
+        is_counted = data.list_exists
         if weights is None:
-            weights = jnp.ones(shape, data.dtype)
-        is_counted = data.list_exists & (weights > 0)
+            one_or_zero = functools.partial(is_counted.astype, data.dtype)
+            weights = data.cache.get_or_compute(UNIT_WEIGHTS, one_or_zero)
+        else:
+            is_counted = is_counted & (weights > 0)
+            weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
         defined = defined & is_counted
         # Outside of a metric, values are taken to depend on places.
         reads_places = data.dependencies.on_places or self._data.call_cache is None
@@ -236,7 +240,6 @@ class Ranking:
             defined = defined | unknown
         if not isinstance(k, (tuple, list)):
             values = jnp.squeeze(values, axis=len(shape))
-        weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
         return PerList(values, weights, defined)
 
     @property

@@ -217,9 +217,9 @@ def _bootstrap(
     # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []
     for metric in lists:
-        transforms = [moments.as_passed]
         choice = metric.undefined if undefined is None else undefined
-        value, weight, flags = moments.columns_of([metric], choice, transforms)
+        columns_of = moments.columns_of(metric, choice, moments.as_passed)
+        value, weight, flags = columns_of
         columns += [weight, weight * value]
         counts.append(moments.counts_of_lists(metric, flags))
     # One matrix for all metrics, which share their draws.
