@@ -23,6 +23,9 @@ A = TypeVar("A", bound=jax.Array | np.ndarray)
 # Integers along axes of at most this length are added up term by term.
 _SHORT = 2
 
+# Up to this many slots, one is read by a reduction over all of them.
+_FEW_SLOTS = 32
+
 # The number of entries up to which programs do without branches and without algorithms
 # that save microseconds, since both take tenths of a second to compile: a training step
 # of 256 lists of 128 items.
@@ -299,6 +302,20 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
         return jnp.broadcast_to(x, (*indices.shape, *x.shape[axis + 1 :]))
     indices = widen(indices, x)
     return jnp.take_along_axis(x, indices, axis=axis, mode="promise_in_bounds")
+
+
+def at_slot(x: jax.Array, slot: int) -> jax.Array:
+    """Returns one slot of the last axis of integers, bools or finite floats.
+
+    Of a few slots, by a reduction, which joins its neighbours: accelerators start a kernel
+    for a slice.
+    """
+    size = x.shape[-1]
+    if not 1 < size <= _FEW_SLOTS:
+        return x[..., slot]
+    is_chosen = np.arange(size).reshape((1,) * (x.ndim - 1) + (size,)) == slot % size
+    chosen = jnp.where(is_chosen, x, jnp.zeros_like(x))
+    return jnp.any(chosen, -1) if x.dtype == jnp.bool_ else jnp.sum(chosen, -1, x.dtype)
 
 
 def put(

@@ -53,7 +53,11 @@ class Rows(base.RankedLayout):
 
     def first(self, x: jax.Array) -> jax.Array:
         """Returns the integer in the first slot of each row."""
-        return arithmetic.total_of_integers(x[..., :1])
+        return (
+            arithmetic.at_slot(x, 0)
+            if x.shape[-1]
+            else jnp.zeros(x.shape[:-1], x.dtype)
+        )
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """Numbers the slots 0, 1, …, `[1, …, items]`."""

@@ -137,7 +137,7 @@ def _top_ranks(
         default=lambda raw: _top_keys_by_digits(raw, depth + 1),
     )
     is_tied = (keys[..., 1:] == keys[..., :-1]) & _keys.exists(keys)[..., 1:]
-    straddles = is_tied[..., -1]
+    straddles = arithmetic.at_slot(is_tied, -1)
     keys, indices = keys[..., :depth], indices[..., :depth]
     if policy.keeps_index_order:
         return raw.ranked(keys, indices), straddles

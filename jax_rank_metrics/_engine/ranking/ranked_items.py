@@ -273,7 +273,8 @@ class Ranked:
         stopped = self._read_group(pool, read)
         if not layout.has_whole_lists:
             stopped = add_up(*stopped)
-        in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
+        last_key = arithmetic.at_slot(self.keys, -1)[..., None]
+        in_group = lists & self.items.exists & (self.keys == last_key)
         return stopped, in_group
 
     def _read_group(self, pool: pools.Pool, read: Callable[[pools.Pool], T]) -> T:
@@ -287,7 +288,7 @@ class Ranked:
         assert isinstance(pool, pools.ScoredPool) and self.keys is not None
         # In a list with fewer items than ranks, the last key is that of no item; nothing
         # straddles there.
-        last_key = self.keys[..., -1]
+        last_key = arithmetic.at_slot(self.keys, -1)
 
         def look() -> T:
             return read(pool.of_key(last_key))
@@ -321,7 +322,8 @@ class Ranked:
         assert self.keys is not None and self.straddles is not None
         assert values.of_group is not None
         lists = self.straddles[..., None]
-        in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
+        last_key = arithmetic.at_slot(self.keys, -1)[..., None]
+        in_group = lists & self.items.exists & (self.keys == last_key)
         is_last_slot = np.arange(1 - self.keys.shape[-1], 1) == 0
         is_last = lists & jnp.expand_dims(is_last_slot, range(self.keys.ndim - 1))
         total = jnp.expand_dims(values.of_group.astype(worth.dtype), self.keys.ndim - 1)
@@ -370,7 +372,7 @@ class Ranked:
         assert self.straddles is not None
         # Where no item above the last group stops, one of that group may do so. In a list
         # with fewer items than ranks, the last key is that of no item.
-        last_key = keys[..., -1]
+        last_key = arithmetic.at_slot(keys, -1)
         key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
         first = first_stop.group_of_key(keys, exists, stop, key, layout, dtype)
         is_last = self.straddles & (key == last_key)

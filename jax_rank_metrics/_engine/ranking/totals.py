@@ -23,6 +23,10 @@ from jax_rank_metrics._ground.shares import share
 # Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
 _BITS, _DIGITS = 16, 6
 
+# Of this many labels, of which the first is the largest, accelerators find the maximum
+# sooner than they cut off the first.
+_FEW_LABELS = 32
+
 
 def pool_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
     """Computes `Ranking.pool_sum`."""
@@ -174,7 +178,7 @@ def _largest_label(data: RankingData) -> jax.Array:
     """
     if (known := data.cache.get(cache.SORTED_LABELS)) is not None:
         _, labels, layout = known
-        return layout.max(layout.first_ranks(labels, 1))
+        return layout.max(layout.first_ranks(labels, _FEW_LABELS))
     part = data.pool or data.items_held
     assert part is not None
     return part.layout.max(part.items.read().labels)
