@@ -312,7 +312,7 @@ def at_slot(x: jax.Array, slot: int) -> jax.Array:
     """
     size = x.shape[-1]
     if not 1 < size <= _FEW_SLOTS:
-        return x[..., slot]
+        return lax.index_in_dim(x, slot, -1, keepdims=False)
     is_chosen = np.arange(size).reshape((1,) * (x.ndim - 1) + (size,)) == slot % size
     chosen = jnp.where(is_chosen, x, jnp.zeros_like(x))
     return jnp.any(chosen, -1) if x.dtype == jnp.bool_ else jnp.sum(chosen, -1, x.dtype)

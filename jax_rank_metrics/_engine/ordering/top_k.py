@@ -19,8 +19,9 @@ from jax_rank_metrics._ground import arithmetic, meshes
 # `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
 
-# Long lists are searched by the maxima of blocks of this many items.
-_BLOCK = 32
+# Long lists are searched by the maxima of blocks of this many items. A TPU has 128 lanes, to
+# which it would pad shorter blocks, and gathers blocks of them faster than single items.
+_BLOCK, _LANES = 32, 128
 
 # The longest list for which a CPU is faster to find one maximum after the other. Older
 # versions of XLA compute maxima item by item, which takes longer than their top-k.
@@ -91,9 +92,13 @@ def top_k(
 
     at_once = functools.partial(_top_k_at_once, depth=depth)
     on_cpu = functools.partial(_top_k_on_cpu, depth=depth)
-    by_blocks = functools.partial(
-        _top_k_by_blocks, depth=depth, maxima=functools.partial(jnp.max, axis=-1)
-    )
+    maxima = functools.partial(jnp.max, axis=-1)
+    by_blocks = functools.partial(_top_k_by_blocks, depth=depth, maxima=maxima)
+
+    def by_lanes(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        x = arithmetic.pad_items(x, after=-x.shape[-1] % _LANES, value=-jnp.inf)
+        return by_blocks(before, x, block=_LANES, gathers_blocks=True)
+
     size = before.shape[-1] + x.shape[-1]
     if size <= SHORT:
         return lax.platform_dependent(before, x, cpu=on_cpu, default=at_once)
@@ -104,8 +109,7 @@ def top_k(
         before,
         x,
         cpu=on_cpu,
-        # A TPU gathers the items of blocks slowly, one by one.
-        tpu=by_blocks if depth * _BLOCK * 64 <= size else at_once,
+        tpu=by_lanes if depth * _LANES * 16 <= size else at_once,
         cuda=padded if has_kernel else default,
         default=default,
     )
@@ -153,20 +157,26 @@ def _top_k_by_blocks(
     x: jax.Array,
     depth: int,
     maxima: Callable[[jax.Array], jax.Array],
+    block: int = _BLOCK,
+    gathers_blocks: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
     # The top items lie in the `depth` blocks with the largest maxima, or in the ends that
     # are too short for a block: any other block has `depth` maxima before its items. These
     # blocks are searched in index order, so that the lowest index wins ties here too.
-    blocked = x.shape[-1] // _BLOCK * _BLOCK
-    blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // _BLOCK, _BLOCK))
+    blocked = x.shape[-1] // block * block
+    blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // block, block))
     _, block_ids = plain_top_k(maxima(blocks), depth)
     block_ids = lax.sort(block_ids, dimension=-1)  # [*lists, depth]
-    offsets = lax.broadcasted_iota(jnp.int32, (*block_ids.shape, _BLOCK), x.ndim)
-    in_blocks = arithmetic.merge_last_axes(block_ids[..., None] * _BLOCK + offsets)
+    offsets = lax.broadcasted_iota(jnp.int32, (*block_ids.shape, block), x.ndim)
+    in_blocks = arithmetic.merge_last_axes(block_ids[..., None] * block + offsets)
     tail = x[..., blocked:]
     in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
-    x = jnp.concatenate([before, arithmetic.take(x, indices)], axis=-1)
+    if gathers_blocks:
+        of_blocks = arithmetic.merge_last_axes(arithmetic.take_items(blocks, block_ids))
+        x = jnp.concatenate([before, of_blocks, tail], axis=-1)
+    else:
+        x = jnp.concatenate([before, arithmetic.take(x, indices)], axis=-1)
     values, chosen = plain_top_k(x, depth)
     num_before = before.shape[-1]
     from_x = num_before + arithmetic.take(indices, jnp.maximum(chosen - num_before, 0))
