@@ -318,6 +318,7 @@ def traced_means_of(
     undefined: Undefined,
     kinds: Sequence[type[Mean]],
     unit_weights: jax.Array | None = None,
+    of_long_lists: bool = False,
 ) -> list[Mean]:
     """Computes the states of several metrics of the same lists in one reduction.
 
@@ -328,9 +329,11 @@ def traced_means_of(
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
         unit_weights: Weights that are known to be 0 or 1; None where none are.
+        of_long_lists: Whether values are sums over whole lists.
     """
     transforms = [kind._transform for kind in kinds]
-    leaves = moments.of_metrics(lists, undefined, transforms, unit_weights)
+    options = unit_weights, of_long_lists
+    leaves = moments.of_metrics(lists, undefined, transforms, *options)
     return [kind(*fields) for kind, fields in zip(kinds, leaves, strict=True)]
 
 

@@ -284,7 +284,7 @@ def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Arr
     return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
 
 
-# Up to this many columns, each sum has an operand of its own.
+# Up to this many columns, each sum may have an operand of its own.
 _MAX_APART = 16
 
 
@@ -293,17 +293,20 @@ def of_metrics(
     undefined: types.Undefined,
     transforms: Sequence[Transform],
     unit_weights: jax.Array | None = None,
+    of_long_lists: bool = False,
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
 
     There is a single reduction for all. Accelerators would start kernels to put columns
-    side by side, and to cut their sums apart.
+    side by side, and to cut their sums apart. Where values are sums over long lists, they
+    take longer to fuse these with a reduction of many operands.
 
     Args:
         metrics: The values of each metric.
         undefined: See `PerList.mean`; for all metrics.
         transforms: What is made of the values of each metric.
         unit_weights: Weights that are known to be 0 or 1; None where none are.
+        of_long_lists: Whether values are sums over whole lists.
     """
     axes, known = tuple(range(len(list_arrays.list_shape_of(metrics[0])))), {}
     columns, flags, shares, are_unit = [], [], [], []
@@ -315,10 +318,10 @@ def of_metrics(
         are_unit += [is_unit] * len(of_metric)
         of_lists = list(of_metric[0][2:])
         if metric.cutoff_weights:  # at any cutoff
-            each = zip(*(column[2:] for column in of_metric), strict=True)
-            of_lists = [functools.reduce(jnp.logical_or, flag) for flag in each]
+            at_cutoffs = zip(*(column[2:] for column in of_metric), strict=True)
+            of_lists = [functools.reduce(jnp.logical_or, x) for x in at_cutoffs]
         flags += of_lists
-    if len(columns) <= _MAX_APART:
+    if len(columns) <= _MAX_APART and not of_long_lists:
         terms, of_weights = [], {}
         for column, *kind in zip(columns, shares, are_unit, strict=True):
             earlier = of_weights.get(id(column.weights))

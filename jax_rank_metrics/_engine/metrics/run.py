@@ -193,7 +193,8 @@ def _mean_lists(
     cache = Cache()
     values, refused, _ = rank.read_lists(lists, partial(read, bounds, cache=cache))
     kinds, unit_weights = [bound.state for bound in bounds], cache.get(UNIT_WEIGHTS)
-    return mean.traced_means_of(values, undefined, kinds, unit_weights), refused
+    options = unit_weights, lists.ranks is None
+    return mean.traced_means_of(values, undefined, kinds, *options), refused
 
 
 def _values_by_name(bounds: Sequence[Bound], reading: Reading) -> dict[str, PerList]:

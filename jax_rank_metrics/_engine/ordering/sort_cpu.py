@@ -1,6 +1,7 @@
 """Sorts on CPU: one operand of 64 bits, several times as fast as several operands."""
 
 import itertools
+import os
 from collections.abc import Sequence
 
 import jax
@@ -11,9 +12,10 @@ from jax_rank_metrics._engine.ordering.policies import HASH_BITS
 from jax_rank_metrics._ground import arithmetic, meshes
 
 # From this many items on, a sort is cut into chunks that cores share. There are more
-# chunks than cores, since XLA does not distribute them evenly.
+# chunks than cores, since XLA does not distribute them evenly; but no more than helps,
+# since each is a sort to compile.
 CHUNKED_FROM = 2**18
-_CHUNKS = 16
+_MAX_CHUNKS = 16
 
 # What 64 bits leave for an index beside a key of 32 bits and a hash.
 _INDEX_BITS = 32 - HASH_BITS
@@ -53,8 +55,15 @@ def order(
     return first, indices
 
 
+def _num_cores() -> int:
+    """Returns the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
-    """Sorts lists in up to 16 chunks: XLA:CPU runs one sort on one core.
+    """Sorts lists in chunks, two for each core: XLA:CPU runs one sort on one core.
 
     Args:
         x: `[*lists, items]`.
@@ -69,7 +78,7 @@ def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
     ):
         return lax.sort(x)
     rows = x.reshape(-1, x.shape[-1])
-    chunks = min(_CHUNKS, rows.shape[0])
+    chunks = min(_MAX_CHUNKS, 2 * _num_cores(), rows.shape[0])
     ends = [rows.shape[0] * chunk // chunks for chunk in range(chunks + 1)]
     ranked = [lax.sort(rows[start:end]) for start, end in itertools.pairwise(ends)]
     return jnp.concatenate(ranked).reshape(x.shape)

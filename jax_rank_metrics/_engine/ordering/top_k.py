@@ -19,8 +19,8 @@ from jax_rank_metrics._ground import arithmetic, meshes
 # `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
 
-# Long lists are searched by the maxima of blocks of this many items. A TPU has 128 lanes, to
-# which it would pad shorter blocks, and gathers blocks of them faster than single items.
+# Long lists are searched by the maxima of blocks of this many items. A TPU has 128 lanes,
+# to which it would pad shorter blocks, and gathers blocks of them as fast as single items.
 _BLOCK, _LANES = 32, 128
 
 # The longest list for which a CPU is faster to find one maximum after the other. Older

@@ -111,10 +111,10 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
     """Returns first stops at the rank above + 1, without ties.
 
     Args:
-        above: `[*lists]` int32, the number of items before the stop.
+        above: `[*lists]`, the number of items before the stop.
         has_stop: `[*lists]` bool, whether any item of the list stops.
     """
-    count = has_stop.astype(jnp.int32)
+    count = has_stop.astype(above.dtype)
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
 
 
