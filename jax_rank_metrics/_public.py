@@ -226,6 +226,9 @@ from jax_rank_metrics._runs.drivers.evaluate_links import (
 from jax_rank_metrics._runs.drivers.evaluate_links import (
     evaluate_links as evaluate_links,
 )
+from jax_rank_metrics._runs.drivers.evaluate_scored import (
+    evaluate_scored as evaluate_scored,
+)
 from jax_rank_metrics._runs.drivers.evaluate_users import (
     UserEvaluation as UserEvaluation,
 )

@@ -42,7 +42,8 @@ HEAD_OF_LLMS = """# jax_rank_metrics
   `jrm.compare`, `jrm.table` and `jrm.plots` read.
 - Judgements and runs as files, dicts, frames or ranked lists of ids:
   `jrm.join(qrels, run).evaluate(names)`. Recommenders: `jrm.evaluate_users`. Embeddings:
-  `jrm.evaluate_embeddings`. Knowledge graphs: `jrm.evaluate_links`.
+  `jrm.evaluate_embeddings`. Knowledge graphs: `jrm.evaluate_links`. One table of scored
+  items, a frame or files of any size, with list, label and score: `jrm.evaluate_scored`.
 - By default equal scores count as the mean over all orders of the tied items, nDCG has
   exponential gains and the ideal of all judged items, and a list without a value counts 0.
 - `jrm.check(labels, scores)` finds arguments that were probably not meant."""

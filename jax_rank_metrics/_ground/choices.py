@@ -17,6 +17,7 @@ Missing = Literal["error", "zero", "skip"]
 Unjudged = Literal["error", "skip"]
 Repeats = Literal["keep", "remove"]  # of `rank_ids` too
 TiesOfFiles = Literal["expected", "trec"]
+TiesOfTables = Literal["expected", "stable", "best", "worst", "trec"]
 
 # Of `compare`.
 ComparisonTest = Literal["permutation", "bootstrap", "t", "tukey", "mcnemar"]

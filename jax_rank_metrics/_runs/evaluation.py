@@ -43,6 +43,7 @@ class Evaluation(merging.StatesByName):
             where these are 0, 1, ….
         num_queries: How many queries were evaluated.
         signature: The signature of each metric of the call, by name; see `jrm.signature`.
+        list_columns: By name, what `evaluate_scored` was told to keep of each query.
     """
 
     # The noun for a query, which rows of frames and messages have.
@@ -58,6 +59,9 @@ class Evaluation(merging.StatesByName):
     signature: dict[str, signatures.Signature] = dataclasses.field(
         default_factory=dict, kw_only=True
     )
+    list_columns: dict[str, np.ndarray] = dataclasses.field(
+        default_factory=dict, kw_only=True
+    )
 
     def __post_init__(self) -> None:
         """Counts the queries."""
@@ -71,14 +75,15 @@ class Evaluation(merging.StatesByName):
 
     @messages.short_errors()
     def by(
-        self, groups: Iterable[Hashable] | Mapping[Any, Hashable]
+        self, groups: str | Iterable[Hashable] | Mapping[Any, Hashable]
     ) -> dict[Hashable, dict[str, Mean]]:
         """Returns the states of each group of queries, such as short and long ones.
 
         Args:
             groups: The group of each query, or user, in the order of `lists`: names,
                 numbers or bools, as for `pack`. Or a dict or a Series of users to these,
-                or of the numbers of queries; others may be in it, too.
+                or of the numbers of queries; others may be in it, too. Or one of the
+                `list_columns`, by its name.
 
         Returns:
             A dict from each group to states like `states`, which `table` and `to_frame`
@@ -94,6 +99,13 @@ class Evaluation(merging.StatesByName):
                 "the values of queries were not kept; leave keep_lists=False out of the "
                 "call, or evaluate each group by itself"
             )
+        if isinstance(groups, str):
+            if groups not in self.list_columns:
+                raise ValueError(
+                    f"groups is {groups!r}, and list_columns are {[*self.list_columns]}; "
+                    f"pass one of them, or the group of each of {self._units}"
+                )
+            groups = self.list_columns[groups]
         categories = getattr(getattr(groups, "dtype", None), "categories", ())
         ids = self.list_ids
         ids = range(self.num_queries) if ids is None else ids
@@ -147,6 +159,7 @@ class Evaluation(merging.StatesByName):
                 "cutoffs",
                 [[x.cutoffs for x in part.signature.values()] for part in parts],
             ),
+            ("list_columns", [[*part.list_columns] for part in parts]),
             ("keep_lists", [bool(part.lists) for part in parts]),
             (f"ids of {self._units}", [part.list_ids is not None for part in parts]),
         ):
@@ -185,6 +198,10 @@ class Evaluation(merging.StatesByName):
                     f"of which each has {self._units} of its own"
                 )
         ids = [part.query_ids for part in parts if part.query_ids is not None]
+        kept = {
+            name: np.concatenate([part.list_columns[name] for part in parts])
+            for name in self.list_columns
+        }
         remarks = (remark for part in parts for remark in part.remarks)
         return {
             "states": states,
@@ -193,6 +210,7 @@ class Evaluation(merging.StatesByName):
             "remarks": tuple(dict.fromkeys(remarks)),
             "query_ids": np.concatenate(ids) if ids else None,
             "num_queries": sum(part.num_queries for part in parts),
+            "list_columns": kept,
         }
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """The places of a few items among the scores of long lists, counted on the host."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -80,3 +81,13 @@ def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
 def ascending(values: np.ndarray) -> np.ndarray:
     """Returns the values of each row, `[*lists, items]`, smallest first."""
     return np.sort(values)
+
+
+def by_columns(frame: Any, keys: Sequence[Any], descending: Sequence[bool]) -> Any:
+    """Returns the rows of a frame of polars in the order of columns, null last.
+
+    Rows that are equal there stay in order. A lazy frame stays lazy.
+    """
+    return frame.sort(
+        *keys, descending=descending, nulls_last=True, maintain_order=True
+    )

@@ -443,8 +443,11 @@ class ListBlock(NamedTuple):
     exists: np.ndarray
 
     def items(self, values: np.ndarray) -> np.ndarray:
-        """Returns flat `[items]` values of all lists as those of the block, 0 if padded."""
-        return np.where(self.exists, values[self.slots], values.dtype.type(0))
+        """Returns flat `[items, …]` values of all lists as those of the block, else 0."""
+        if not len(values):
+            return np.zeros((*self.slots.shape, *values.shape[1:]), values.dtype)
+        exists = self.exists.reshape(*self.exists.shape, *[1] * (values.ndim - 1))
+        return np.where(exists, values[self.slots], values.dtype.type(0))
 
     def per_list(self, values: np.ndarray) -> np.ndarray:
         """Returns the values `[all lists]` of these lists, and 0 for those added."""

@@ -25,6 +25,8 @@ order of a call:
                      that is probably not intended
     nan_causes.py    what made a score that is not a number, for messages
     evaluation.py    the result
+    evaluate_scored.py  one table of scored items, which needs no batches: the host counts
+                     places, list by list (scored_lists.py)
 
 A `Batch` is 1,024 indices of queries, −1 for padding, and two widths: of their excluded and
 of their listed ids. Queries with many ids share batches, so that others are not padded to

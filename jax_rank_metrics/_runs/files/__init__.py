@@ -10,6 +10,8 @@ What comes in: files, or any data by query and document. What goes out: a `Joine
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
     frames.py      frames of what was read: columns, checks, lists of ids as rows, chunks of
                    documents
+    tables.py      tables of scored items, of any library or format: whole, or in parts of
+                   whole lists
     join.py        `jrm.join`: makes frames of its arguments, joins these, and warns
     judged_run.py  `JudgedRun`: by query, the judged documents, those of the run, and which
                    of them are the same; all documents as packed arrays

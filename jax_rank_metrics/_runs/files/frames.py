@@ -161,13 +161,15 @@ def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFr
     """
     names = (*IDS, value, SUBTOPIC)
     return frame.select(
-        _numbers(frame[name], value, fail) if name == value else _ids(frame[name], fail)
+        numbers_of(frame[name], value, fail)
+        if name == value
+        else ids_of(frame[name], fail)
         for name in names
         if name in frame.columns
     )
 
 
-def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
+def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
@@ -196,7 +198,7 @@ def _ids(ids: "pl.Series", fail: Fail) -> "pl.Series":
     return integers
 
 
-def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series":
+def numbers_of(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series":
     """Returns numbers as float64, and relevance without fractions as int64.
 
     A relevance is finite. A score may be infinite, but not NaN. Integer scores stay
@@ -204,10 +206,10 @@ def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series"
     """
     dtype = column.dtype
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
-        fail(0, f"{value} is {dtype}; pass numbers")
+        fail(0, f"{column.name} is {dtype}; pass numbers")
     row = first_true(column.is_null())
     if row is not None:
-        fail(row, f"{value} is missing")
+        fail(row, f"{column.name} is missing")
     if value == "relevance" and not dtype.is_float():
         integers = column.cast(pl.Int64, strict=False)
         # A cast of decimals would drop their fractions.
@@ -220,12 +222,12 @@ def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series"
     numbers = stripped.cast(pl.Float64, strict=False)
     row = first_true(numbers.is_null())
     if row is not None:
-        fail(row, f"{value} is {column[row]!r}, which is not a number")
+        fail(row, f"{column.name} is {column[row]!r}, which is not a number")
     is_bad = numbers.is_nan() if value == "score" else ~numbers.is_finite()
     row = first_true(is_bad)
     if row is not None:
         expected = "a number" if value == "score" else "a finite number"
-        fail(row, f"{value} is {numbers[row]}; pass {expected}")
+        fail(row, f"{column.name} is {numbers[row]}; pass {expected}")
     if dtype == pl.String and value == "score" and are_wide(numbers):
         integers = stripped.cast(pl.Int64, strict=False)
         if not integers.has_nulls():
@@ -233,7 +235,7 @@ def _numbers(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Series"
         integer = same_in_float64(integers.drop_nulls())
         at = None if integer is None else first_true(integers == integer)
         if at is not None:
-            fail(at, f"score is {integer}, {NOT_HELD}")
+            fail(at, f"{column.name} is {integer}, {NOT_HELD}")
     return numbers
 
 
@@ -409,7 +411,7 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
     def fail(row: int, reason: str) -> NoReturn:
         raise ValueError(f"document of {chunks[row]!r}: {reason}")
 
-    ids = _ids(series("document", "doc_id", [*map(document, chunks)]), fail)
+    ids = ids_of(series("document", "doc_id", [*map(document, chunks)]), fail)
     pairs = pl.DataFrame([chunks.alias("chunk"), ids])
     run = run.rename({"doc_id": "chunk"}).join(
         pairs, "chunk", "left", maintain_order="left"

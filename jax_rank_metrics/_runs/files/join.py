@@ -152,7 +152,7 @@ def _raw_frame(
             del present["query_id"]
         is_polars = isinstance(data, pl.DataFrame)
         columns = {
-            column: data[source] if is_polars else _numeric(data[source])
+            column: data[source] if is_polars else numeric(data[source])
             for column, source in present.items()
         }
     else:
@@ -241,7 +241,7 @@ def _columns(
     return dict(zip((*frames.IDS, value), (query_ids, doc_ids, values), strict=True))
 
 
-def _numeric(column: object) -> np.ndarray | list[object]:
+def numeric(column: object) -> np.ndarray | list[object]:
     """Returns a column as an array if it holds numbers, else as a list.
 
     Strings of pandas are an array of objects, which polars reads only as a list.
@@ -267,7 +267,7 @@ def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
             array = np.fromiter(values, dtype)
             if len(are_integers) < 2 or not (np.abs(array) >= 2.0**53).any():
                 return array
-    array = _numeric(values)
+    array = numeric(values)
     if isinstance(array, np.ndarray) and (np.abs(array) >= 2.0**53).any():
         integer = frames.same_in_float64(n for n in values if isinstance(n, int))
         if integer is not None:

@@ -108,13 +108,7 @@ class Joined:
     @functools.cached_property
     def _of_order(self) -> list[str]:
         """A remark if relevant documents mostly rank below the middle of their lists."""
-        places = self._places
-        is_found = places.retrieved & (places.relevance > 0)
-        lists = np.repeat(np.arange(self.num_segments), self._run.judged.counts)
-        lists = lists[is_found]
-        # Positive where relevant documents rank below the middle of what was retrieved.
-        from_middle = 2 * places.middle[is_found] - (places.num_retrieved[lists] - 1)
-        amounts = np.bincount(lists, from_middle, minlength=self.num_segments)
+        amounts = from_middle(self._places)
         losses, wins = np.count_nonzero(amounts > 0), np.count_nonzero(amounts < 0)
         if not remarks.is_reversed(losses, wins):
             return []
@@ -230,7 +224,7 @@ class Joined:
         if readers_of_all:
             ranking = data_of(rank(**self.arguments()))
             reading = jax.device_get(read_ranking(readers_of_all, ranking))
-            lists |= _values_of(reading, readers_of_all, self.query_ids)
+            lists |= values_of(reading, readers_of_all, self.query_ids)
         lists = {bound.name: lists[bound.name] for bound in bounds}
         if weights is None:
             return lists
@@ -618,6 +612,15 @@ def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
+def from_middle(places: Places) -> np.ndarray:
+    """Returns how far relevant documents rank below the middle of each list, `[lists]`."""
+    num_lists = len(places.num_retrieved)
+    is_found = places.retrieved & (places.relevance > 0)
+    lists = np.repeat(np.arange(num_lists), np.diff(places.starts))[is_found]
+    amounts = 2 * places.middle[is_found] - (places.num_retrieved[lists] - 1)
+    return np.bincount(lists, amounts, minlength=num_lists)
+
+
 COLUMNS = ("judged", "pooled")  # of `Joined`
 
 
@@ -662,21 +665,31 @@ def measure_places(
             if not bounds:
                 return {}
         reading = _program()(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
-        reading, size = jax.device_get(reading), len(block.indices)
-        parts.append(jax.tree.map(lambda leaf, size=size: leaf[:size], reading))
+        parts.append(jax.device_get(reading))
         indices.append(block.indices)
+    return values_of(in_lists(parts, indices), bounds, query_ids)
+
+
+def in_lists(parts: Sequence[Reading], indices: Sequence[np.ndarray]) -> Reading:
+    """Returns the readings of blocks as one of all lists.
+
+    Args:
+        parts: The reading of each block, whose last lists may be padding.
+        indices: Which lists those of each block are.
+    """
     order = np.concatenate(indices)
 
     def combine(*arrays: np.ndarray) -> np.ndarray:
-        in_blocks = np.concatenate(arrays)
-        in_lists = np.empty_like(in_blocks)
-        in_lists[order] = in_blocks
-        return in_lists
+        of_blocks = zip(arrays, indices, strict=True)
+        in_blocks = np.concatenate([array[: len(index)] for array, index in of_blocks])
+        in_order = np.empty_like(in_blocks)
+        in_order[order] = in_blocks
+        return in_order
 
-    return _values_of(jax.tree.map(combine, *parts), bounds, query_ids)
+    return jax.tree.map(combine, *parts)
 
 
-def _values_of(
+def values_of(
     reading: Reading,
     bounds: tuple[Bound, ...],
     query_ids: "Sequence[object] | pl.Series",

@@ -1,0 +1,163 @@
+"""`jrm.evaluate_scored`: evaluates one table of scored items, of any size."""
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jax_rank_metrics._engine.calls import binding, signatures
+from jax_rank_metrics._engine.metrics.run import check_columns
+from jax_rank_metrics._ground import choices, inputs, messages, types
+from jax_rank_metrics._runs.drivers import engine, scored_lists
+from jax_rank_metrics._runs.evaluation import Evaluation
+from jax_rank_metrics._runs.files import tables
+from jax_rank_metrics._values import on_host
+
+
+def evaluate_scored(
+    metrics: binding.Metrics,
+    source: Any,
+    *,
+    list: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    item: str | None = None,
+    weight: str | None = None,
+    list_weight: str | None = None,
+    mask: str | None = None,
+    retrieved: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    list_columns: Sequence[str] = (),
+    ties: choices.TiesOfTables | None = None,
+    undefined: types.Undefined = "zero",
+    sort: bool = False,
+    keep_lists: bool = True,
+    progress: bool | engine.Progress = False,
+) -> Evaluation:
+    """Evaluates one table of scored items: a row for each, with its list, label and score.
+
+    Such a table is what LightGBM, XGBoost, a click model or a reranker leaves: the id of
+    the query, session or user; whether the item was clicked, or its grade; and the score.
+    Most metrics ask for no more than the places of relevant items, which are counted on
+    the host, so that tables of any size share a few programs. Metrics that read more, such
+    as "tau", those of `columns` and those with a `weight`, rank all rows in blocks of few
+    shapes. The value of a list is the same however the table is cut into files, batches or
+    parts.
+
+    **Memory.** Frames, and files of up to 20 million rows, are read at once, with rows in
+    any order. In an iterator, and in larger files, the rows of a list must be neighbours,
+    and a million rows or a list are held at a time, with 8 bytes for each list seen. With
+    `keep_lists=False` the result is a few hundred bytes; `Evaluation.merge` joins those of
+    parts that share no list.
+
+    Args:
+        metrics: As for `evaluate`.
+        source: A frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or a
+            dict of arrays; the path, glob, folder or list of paths of files called
+            .parquet, .arrow, .csv, .tsv or .jsonl; or an iterator of frames, of record
+            batches or of dicts of arrays, such as `iter_batches` of Ray returns.
+        list: The column of the ids of lists: strings or integers. None is the only one
+            called query, query_id, qid, session, session_id, user, user_id, group or list.
+        label: The column of labels: bools or numbers. None is the only one called label,
+            relevance, rel, grade, click, clicked or target. An item whose label is missing
+            or below 0 is left out, and so is known of by a warning.
+        score: The column of scores, of which higher ones rank first. None is the only one
+            called score, scores, prediction or pred. They are compared as float64, and
+            integers as integers. NaN raises, and so does a missing score.
+        item: The column of the ids of items, strings or integers. None if they have none.
+            An item that is twice in a list raises. Metrics that read tied items in one
+            order take that of a hash of the id, instead of the row in the list.
+        weight: The column of the weights of items; see `rank`.
+        list_weight: The column of what lists weigh in means, the same all through a list.
+        mask: The column of bools that are False for items to leave out.
+        retrieved: The column of bools that are False for items without a rank; see `rank`.
+        columns: By the name of what metrics read, such as "judged", the column of it.
+        list_columns: Columns that the evaluation keeps for `by`, such as "segment". They
+            are the same all through a list.
+        ties: The meaning of equal scores: None, "expected", "stable", "best" or "worst", as
+            for `rank`; or "trec", the item with the last id ranks first, as in `join`.
+        undefined: See `PerList.mean`.
+        sort: Whether rows are brought into the order of lists first: polars sorts large
+            files outside of memory where it can, and iterators are read at once.
+        keep_lists: Whether to keep the values and ids of lists. Otherwise the states alone
+            are returned.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of lists done and the number of those read so far.
+
+    Returns:
+        An `Evaluation`, with lists in the order of their first appearance, their ids in
+        `query_ids`, and `list_columns`. Its `retrieved_ids` are `[lists, 0]`.
+
+    Raises:
+        ValueError: if the table is empty, or has not, or twice, a column that is read; with
+            row and list, if an id is missing, a label is no number or a score is NaN; if a
+            list of a stream comes again after it has ended; if a column varies that has to
+            be the same all through a list; or as `evaluate`.
+        TypeError: if `source` has none of these forms.
+        ModuleNotFoundError: if polars is not installed; see `progress`.
+
+    >>> table = {
+    ...     "qid": ["q7", "q7", "q7", "q8", "q8"],
+    ...     "clicked": [0, 1, 0, 1, 0],
+    ...     "pred": [0.9, 0.4, 0.2, 0.8, 0.1],
+    ... }
+    >>> evaluation = evaluate_scored(("mrr", "ndcg@10"), table)
+    >>> evaluation
+    Evaluation(mrr 0.750, ndcg@10 0.815, 2 queries)
+    >>> dict(zip(evaluation.query_ids, evaluation.lists["mrr"].values.tolist()))
+    {'q7': 0.5, 'q8': 1.0}
+    """
+    inputs.option("undefined", undefined, types.Undefined)
+    if ties is not None:
+        inputs.option("ties", ties, choices.TiesOfTables, "None or ")
+    if ties == "trec" and item is None:
+        raise ValueError("ties='trec' reads ids of items; pass item= their column")
+    bounds, columns = binding.bind_all(metrics), columns or {}
+    check_columns(bounds, columns, allow_unread=False)
+    list_columns = (list_columns,) if isinstance(list_columns, str) else list_columns
+    optional = {
+        "item": item, "weight": weight, "list_weight": list_weight,
+        "mask": mask, "retrieved": retrieved,
+    }  # fmt: skip
+    optional |= {scored_lists.role("columns", name): columns[name] for name in columns}
+    kept = {name: scored_lists.role("list_columns", name) for name in list_columns}
+    roles: dict[str, str | None] = {"list": list, "label": label, "score": score}
+    roles |= {name: column for name, column in optional.items() if column is not None}
+    roles |= {kept[name]: name for name in kept}
+    choice = signatures.chosen(weights=list_weight, items=mask)
+    choice |= {"ties": ties or "expected", "undefined": undefined, "nan": "error"}
+    choice |= {} if item is None else {"duplicates": "error"}
+    signature = {bound.name: signatures.signature(bound, **choice) for bound in bounds}
+    notes, evaluations, num_done = scored_lists.Notes(), [], 0
+    with messages.short_errors(), engine.reporting(progress, "lists") as report:
+        for table in tables.parts(source, roles, sort):
+            scored, states = scored_lists.ScoredLists.of(table), {}
+            lists = scored.measure(bounds, ties, notes)
+            for bound in bounds:
+                values = dataclasses.replace(lists[bound.name], undefined=undefined)
+                lists[bound.name] = values
+                states[bound.name] = on_host.HostSums.of_lists(
+                    values, bound.state
+                ).state()
+            ids = scored.ids if keep_lists else scored.ids[:0]
+            of_lists = {name: scored.of_lists[kept[name]].to_numpy() for name in kept}
+            evaluation = Evaluation(
+                states,
+                lists if keep_lists else {},
+                np.zeros((len(ids), 0), np.int32),
+                undefined,
+                query_ids=ids.to_numpy() if keep_lists else None,
+                num_queries=len(scored.ids),
+                signature=signature,
+                list_columns=of_lists if keep_lists else {},
+            )
+            evaluations.append(evaluation)
+            num_done += len(scored.ids)
+            report(num_done, num_done)
+    texts = notes.remarks(bounds)
+    for text in texts:
+        warnings.warn(text, stacklevel=2)
+    joined = Evaluation.merge(*evaluations)
+    return dataclasses.replace(joined, remarks=(*texts,))

@@ -1,0 +1,253 @@
+"""Metrics of whole lists of scored items: from places that the host counts, or all rows."""
+
+import collections
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._engine.metrics import run
+from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.ordering import order_on_host
+from jax_rank_metrics._engine.ranking import data_of
+from jax_rank_metrics._engine.sources.rank import rank
+from jax_rank_metrics._ground.inputs import padding
+from jax_rank_metrics._runs.files import frames, joined, judged_run
+from jax_rank_metrics._runs.files.frames import pl
+from jax_rank_metrics._values import remarks
+from jax_rank_metrics._values.per_list import PerList
+
+OF_ROWS, OF_LISTS = "columns", "list_columns"  # whose entries are columns of a table
+
+
+def role(argument: str, name: str) -> str:
+    """Returns what an entry of `columns` or `list_columns` is called in tables."""
+    return f"{argument}[{name!r}]"
+
+
+class Notes:
+    """Counts, over all parts of a table, of what was probably not intended."""
+
+    def __init__(self) -> None:
+        """Counts nothing."""
+        self._counts, self._largest = collections.Counter[str](), 0.0
+        self._examples: dict[str, object] = {}
+
+    def add_labels(self, labels: "pl.Series", num_lists: int) -> None:
+        """Counts labels, of which some are null."""
+        self._counts.update(
+            lists=num_lists, rows=len(labels), left_out=labels.null_count(),
+            relevant=int((labels > 0).sum()),
+        )  # fmt: skip
+        largest = labels.cast(pl.Float64).max() or 0.0
+        self._largest = max(self._largest, float(largest))  # type: ignore[arg-type]
+
+    def add(self, kind: str, flags: np.ndarray, ids: "pl.Series") -> None:
+        """Counts lists of a kind, and keeps the id of the first."""
+        if flags.any():
+            self._counts[kind] += int(flags.sum())
+            self._examples.setdefault(kind, ids[int(np.argmax(flags))])
+
+    def remarks(self, bounds: Sequence[Bound]) -> list[str]:
+        """Returns the remarks on all lists."""
+        counts, texts = self._counts, []
+        items = counts["rows"] - counts["left_out"]
+
+        def where(kind: str, number: int) -> str:
+            return f"{counts[kind]} of {number} lists, such as {self._examples[kind]!r}"
+
+        if counts["left_out"]:
+            texts.append(
+                f"{counts['left_out']} of {counts['rows']} items are left out, whose label "
+                "is missing, below 0 or masked; write 0 for what is not relevant"
+            )
+        if not counts["relevant"]:
+            texts.append(
+                f"none of {items} items of {counts['lists']} lists is relevant: no label "
+                "is above 0; pass label= the column that says what is relevant"
+            )
+        levels = [
+            dict(bound.options).get("relevance_threshold") or 0 for bound in bounds
+        ]
+        texts += remarks.remark_on_grades(items, self._largest, max(levels, default=0))
+        if counts["lists"] == 1:
+            cure = "was the column of lists forgotten? pass list= its name"
+            texts += remarks.remark_on_one_list(items, counts["relevant"], cure)
+        if remarks.is_reversed(counts["below"], counts["above"]):
+            number = counts["below"] + counts["above"]
+            texts.append(remarks.reversed_scores(where("below", number)))
+        if counts["tied"]:
+            names = [bound.name for bound in bounds if bound.tie_reading == "order"]
+            tied = where("tied", counts["lists"])
+            texts.append(remarks.read_in_one_order(tied, names))
+        return texts
+
+
+class ScoredLists(NamedTuple):
+    """Whole lists of a table; `number` counts the lists in order of first appearance."""
+
+    rows: "pl.DataFrame"  # with `number`; a label is null where an item is left out
+    ids: "pl.Series"  # [lists]
+    of_lists: "pl.DataFrame"  # [lists], the first row of each
+
+    @classmethod
+    def of(cls, table: "pl.DataFrame") -> "ScoredLists":
+        """Numbers the lists of a table.
+
+        Raises:
+            ValueError: if a column varies that has to be the same all through a list, or a
+                list has an item twice.
+        """
+        runs = table["list"].rle().struct.unnest()
+        ids, of_runs = runs["value"].unique(maintain_order=True), np.arange(len(runs))
+        if len(ids) < len(runs):  # rows of a list are no neighbours
+            index = pl.DataFrame({"value": ids}).with_row_index("number")
+            runs = runs.join(index, "value", "left", maintain_order="left")
+            of_runs = runs["number"].to_numpy()
+        number = np.repeat(of_runs, runs["len"].to_numpy()).astype(np.int32)
+        first_rows = np.zeros(len(ids), np.int64)
+        first_rows[number[::-1]] = np.arange(len(number))[::-1]
+        of_lists = table[first_rows]
+        for name in table.columns:
+            if name != "list_weight" and not name.startswith(OF_LISTS):
+                continue
+            firsts = of_lists[name][number]
+            row = frames.first_true(table[name].ne_missing(firsts))
+            if row is not None:
+                raise ValueError(
+                    f"{name} is {firsts[row]!r} and {table[name][row]!r} in the list "
+                    f"{table['list'][row]!r}; pass one that is the same in all rows"
+                )
+        rows = table.with_columns(number=number)
+        if "item" in table.columns:
+            row = frames.first_repeat(rows.select(query_id="number", doc_id="item"))
+            if row is not None:
+                raise ValueError(
+                    f"item {table['item'][row]!r} is twice in the list "
+                    f"{table['list'][row]!r}; pass one row for each item of a list"
+                )
+        return cls(rows, ids, of_lists)
+
+    def measure(
+        self, bounds: Sequence[Bound], ties: str | None, notes: Notes
+    ) -> dict[str, PerList]:
+        """Returns the values of each metric, and adds to the notes what the lists show."""
+        notes.add_labels(self.rows["label"], len(self.ids))
+        rows = self.rows.filter(pl.col("label").is_not_null())
+        weights = None
+        if "list_weight" in rows.columns:
+            weights = self.of_lists["list_weight"].to_numpy().astype(np.float32)
+        lists: dict[str, PerList] = {}
+        of_places = tuple(bound for bound in bounds if _reads_places(bound, rows, ties))
+        if of_places:
+            places = _places(rows, len(self.ids))
+            from_middle = joined.from_middle(places)
+            notes.add("below", from_middle > 0, self.ids)
+            notes.add("above", from_middle < 0, self.ids)
+            ones = np.ones(len(self.ids), np.float32)
+            of_means = ones if weights is None else weights
+            lists = joined.measure_places(of_places, places, of_means, self.ids)
+        readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
+        if readers_of_all:
+            lists |= self._measure_all(readers_of_all, rows, ties, weights, notes)
+        return {bound.name: lists[bound.name] for bound in bounds}
+
+    def _measure_all(
+        self,
+        bounds: tuple[Bound, ...],
+        rows: "pl.DataFrame",
+        ties: str | None,
+        list_weights: np.ndarray | None,
+        notes: Notes,
+    ) -> dict[str, PerList]:
+        """Returns the values of metrics that read more than places."""
+        keys: list[Any] = [pl.col("number")]
+        if ties == "trec":
+            keys.append(pl.col("item").cast(pl.String))
+        elif ties is None and "item" in rows.columns:
+            keys.append(pl.col("item").hash())  # the order in which they tie
+        descending = [False, ties == "trec"][: len(keys)]
+        rows = order_on_host.by_columns(rows, keys, descending)
+        number, scores = rows["number"].to_numpy(), rows["score"].rank("dense")
+        arrays: dict[str, Any] = {
+            "labels": judged_run.labels_of(rows["label"].to_numpy()),
+            "scores": scores.fill_null(0).to_numpy().astype(np.int32),
+        }
+        arrays |= {
+            name + "s" * (name == "weight"): rows[name].to_numpy()
+            for name in ("weight", "retrieved")
+            if name in rows.columns
+        }
+        columns = {
+            name: rows[role(OF_ROWS, name)].to_numpy()
+            for bound in bounds
+            for name in _read_by(bound)
+            if role(OF_ROWS, name) in rows.columns
+        }
+        if ties is None and any(bound.tie_reading == "order" for bound in bounds):
+            labels = arrays["labels"]
+            tied = remarks.collides(
+                number, arrays["scores"], labels, labels, len(self.ids)
+            )
+            notes.add("tied", tied, self.ids)
+        readings, indices = [], []
+        counts = np.bincount(number, minlength=len(self.ids))
+        for block in padding.padded_blocks(np.append(0, np.cumsum(counts))):
+            options: dict[str, Any] = {
+                "ties": "stable" if ties == "trec" else ties,
+                "columns": {name: block.items(columns[name]) for name in columns},
+            }
+            if list_weights is not None:
+                options["list_weights"] = block.per_list(list_weights)
+            options |= {name: block.items(arrays[name]) for name in arrays}
+            ranking = rank(mask=block.exists, **options)
+            readings.append(jax.device_get(run.read_ranking(bounds, data_of(ranking))))
+            indices.append(block.indices)
+        return joined.values_of(joined.in_lists(readings, indices), bounds, self.ids)
+
+
+def _read_by(bound: Bound) -> set[str]:
+    """Returns the columns that a metric may read."""
+    return {*bound.spec.columns, *bound.spec.optional_columns}
+
+
+def _reads_places(bound: Bound, rows: "pl.DataFrame", ties: str | None) -> bool:
+    """Whether a metric may ask for no more than the places of relevant items."""
+    if ties not in (None, "expected") or "weight" in rows.columns:
+        return False
+    read = _read_by(bound)
+    has_read = read & {*joined.COLUMNS} or any(
+        role(OF_ROWS, x) in rows.columns for x in read
+    )
+    return not has_read and (ties is None or bound.tie_reading != "order")
+
+
+def _places(rows: "pl.DataFrame", num_lists: int) -> joined.Places:
+    """Returns the places of relevant items, and of those that were not retrieved."""
+    rows = rows.select("number", "score", "label")
+    rows = order_on_host.by_columns(rows, ["number", "score"], [False, True])
+    number, labels = rows["number"].to_numpy(), rows["label"].to_numpy()
+    is_ranked = rows["score"].is_not_null().to_numpy()
+    score = pl.col("score")
+    begins = rows.select(score.ne_missing(score.shift(1))).to_series().to_numpy().copy()
+    begins[1:] |= number[1:] != number[:-1]
+    begins[:1] = True
+    group_starts = np.flatnonzero(begins)
+    sizes = np.diff(group_starts, append=len(rows))
+    counts = np.bincount(number, minlength=num_lists)
+    kept = np.flatnonzero((labels > 0) | ~is_ranked)
+    groups = group_starts.searchsorted(kept, "right") - 1
+    above = group_starts[groups] - (np.cumsum(counts) - counts)[number[kept]]
+    tied = sizes[groups]
+    return joined.Places(
+        starts=np.append(0, np.cumsum(np.bincount(number[kept], minlength=num_lists))),
+        relevance=labels[kept],
+        retrieved=is_ranked[kept],
+        above=above.astype(np.int32),
+        tied=tied.astype(np.int32),
+        num_retrieved=np.bincount(number[is_ranked], minlength=num_lists).astype(
+            np.int32
+        ),
+        middle=above + (tied - 1) / 2,
+    )

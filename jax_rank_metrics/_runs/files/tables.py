@@ -1,0 +1,339 @@
+"""Tables of scored items, of any library or format, as frames of checked columns."""
+
+import collections
+import contextlib
+import glob
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from jax_rank_metrics._engine.ordering import order_on_host
+from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._runs.files import frames, join, read, sources
+from jax_rank_metrics._runs.files.frames import pl
+
+# The columns that are read where a call names none.
+_NAMES = {
+    "list": (
+        *("query", "query_id", "qid", "session", "session_id"),
+        *("user", "user_id", "group", "list"),
+    ),
+    "label": ("label", "relevance", "rel", "grade", "click", "clicked", "target"),
+    "score": ("score", "scores", "prediction", "pred"),
+}
+_SCANS: dict[str, Callable[[Path], "pl.LazyFrame"]] = {
+    "parquet": lambda path: pl.scan_parquet(path),
+    "arrow": lambda path: pl.scan_ipc(path),
+    "csv": lambda path: pl.scan_csv(path, infer_schema=False),
+    "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
+    "jsonl": lambda path: pl.scan_ndjson(path),
+}
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+MAX_WHOLE = 20_000_000  # rows of files that are read at once
+PART = 2**20  # rows of a part, or more
+
+# The column of each argument, such as "list", and of each entry of `columns`; None for one
+# of the names above.
+Roles = Mapping[str, str | None]
+
+
+class _Rows(NamedTuple):
+    """Rows as they are in a table, under the names that arguments have."""
+
+    frame: "pl.DataFrame"
+    names: dict[str, str]  # of the columns in the table, by argument
+    location: Callable[[int], str]  # of a row, for messages
+
+
+def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataFrame"]:
+    """Yields a whole table, or parts of whole lists.
+
+    The columns are called like the arguments. A label is null where an item is left out: it
+    was missing, below 0 or masked. A score is null where an item was not retrieved.
+
+    Args:
+        source: See `evaluate_scored`.
+        roles: The columns to read.
+        is_sorted_here: Whether rows of a stream are brought into order.
+
+    Raises:
+        TypeError: if this is no table.
+        ValueError: if it is empty or lacks a column, or a value is wrong; if a list of a
+            stream comes again.
+    """
+    rows, max_rows = _rows_of(source, roles, is_sorted_here)
+    checked_rows = (_checked(part) for part in rows)
+    pending, height = collections.deque[pl.DataFrame](), 0
+    for frame in checked_rows:
+        pending.append(frame)
+        height += frame.height
+        if max_rows is not None and height > max_rows:
+            popped = (pending.popleft() for _ in range(len(pending)))
+            yield from _whole_lists(itertools.chain(popped, checked_rows))
+            return
+    if not height:
+        raise ValueError("source is empty; pass at least one row")
+    yield pl.concat(pending, how="vertical_relaxed")
+
+
+def _rows_of(
+    source: Any, roles: Roles, is_sorted_here: bool
+) -> tuple[Iterable[_Rows], int | None]:
+    """Returns the rows of a source, and how many are read at once; None for any number."""
+    entries = source if isinstance(source, (list, tuple)) and source else [source]
+    if all(isinstance(path, (str, PathLike)) for path in entries):
+        paths = [path for entry in entries for path in _paths(entry)]
+        return _rows_of_files(paths, roles, is_sorted_here), MAX_WHOLE
+    if isinstance(source, Mapping) or inputs.is_frame(source):
+        return [_rows_of_frame("source", source, roles)], None
+    if not isinstance(source, Iterable) or inputs.is_series(source):
+        raise TypeError(
+            f"source: got {inputs.kind_of(source)}; pass a frame, a path of a table, or an "
+            "iterator of frames"
+        )
+    batches = (
+        _rows_of_frame(f"batch {number} of source", batch, roles)
+        for number, batch in enumerate(source)
+    )
+    return batches, None if is_sorted_here else 0
+
+
+def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
+    """Returns the columns of a frame, a batch of Arrow, or a dict of arrays."""
+    if hasattr(data, "__arrow_c_array__") and not isinstance(data, pl.Series):
+        data = pl.DataFrame(data)
+    data = inputs.as_frame(data, "jrm.evaluate_scored")
+    if not isinstance(data, Mapping) and not inputs.is_frame(data):
+        raise TypeError(
+            f"{where}: got {inputs.kind_of(data)}; pass a frame, or a dict of arrays"
+        )
+    names = _names(where, [*getattr(data, "columns", data)], roles)
+    columns = {role: data[name] for role, name in names.items()}
+    if not isinstance(data, pl.DataFrame):
+        columns = {
+            # Of numbers and strings in a list, NumPy would make strings.
+            role: column
+            if isinstance(column, list) and str in map(type, column)
+            else join.numeric(column)
+            for role, column in columns.items()
+        }
+    try:
+        frame = pl.DataFrame([frames.series(where, *pair) for pair in columns.items()])
+    except pl.exceptions.ShapeError as error:
+        raise ValueError(f"{where}: columns differ in length ({error})") from error
+    return _Rows(frame, names, lambda row: f"row {row} of {where}")
+
+
+def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
+    """Returns the column of each argument, all of which a table has to have."""
+    names = {}
+    for role, name in roles.items():
+        if not isinstance(name, str | None):
+            raise TypeError(
+                f"{role}: got {inputs.kind_of(name)}; pass the name of a column of source"
+            )
+        known = (str(name),)
+        matches = [column for column in columns if column == name]
+        if name is None:
+            known = _NAMES[role]
+            matches = [column for column in columns if str(column).lower() in known]
+        if len(matches) != 1:
+            problem = f"has no column {' or '.join(known[:2])}"
+            if matches:
+                problem = f"has the columns {frames.listed(matches)}"
+            raise ValueError(
+                f"{where} {problem}; pass {role}= one of {frames.listed(columns)[:200]}"
+            )
+        names[role] = matches[0]
+    return names
+
+
+def _paths(path: Any) -> list[Path]:
+    """Returns the files at a path, in a folder, or of a glob, sorted by name."""
+    if (folder := Path(path)).is_dir():
+        files = [file for file in folder.rglob("*") if _format_of(file) in _SCANS]
+        files = [file for file in sorted(files) if file.name[0] not in "._"]
+    elif glob.has_magic(str(path)) and not folder.exists():
+        files = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]
+    else:
+        return [folder]
+    if not files:
+        raise ValueError(f"source: there is no table at {path}; pass a path of one")
+    return files
+
+
+def _format_of(path: Path) -> str | None:
+    """Returns the format that an extension means, or None for any other extension."""
+    suffix = re.sub(sources.PACKED, "", path.name.lower()).rpartition(".")[2]
+    return "arrow" if suffix in ("feather", "ipc") else read.format_of(path) or suffix
+
+
+def _rows_of_files(
+    paths: Sequence[Path], roles: Roles, is_sorted_here: bool
+) -> Iterator[_Rows]:
+    """Yields the rows of files, by list if asked: polars sorts, out of core if it can."""
+    scans, of_files = [], []
+    for path in paths:
+        if (scan := _SCANS.get(str(_format_of(path)))) is None:
+            raise ValueError(
+                f"{path}: no extension of a table; pass a file called .parquet, .csv, "
+                ".tsv, .jsonl or .arrow, or a frame"
+            )
+        with _readable(path):
+            columns = scan(path).collect_schema().names()
+        of_files.append(_names(str(path), columns, roles))
+        chosen = {role: pl.col(name) for role, name in of_files[-1].items()}
+        scans.append(scan(path).select(**chosen))
+    if is_sorted_here:
+        tables = pl.concat(scans, how="vertical_relaxed")
+        scans, paths = (
+            [order_on_host.by_columns(tables, ["list"], [False])],
+            [Path("source")],
+        )
+    for path, scan, names in zip(paths, scans, of_files, strict=False):
+        first = 0
+        with _readable(path):
+            for frame in scan.collect_batches(chunk_size=PART, maintain_order=True):
+                start = f"{path}, row "
+                yield _Rows(
+                    frame, names, lambda row, at=first, to=start: f"{to}{at + row}"
+                )
+                first += frame.height
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Names the file in errors of polars."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{path}: cannot be read as a table ({error})") from error
+
+
+def _checked(rows: _Rows) -> "pl.DataFrame":
+    """Returns checked columns; see `parts`."""
+    frame, names, location = rows
+
+    def fail(row: int, reason: str) -> NoReturn:
+        list_id = frame["list"][row]
+        raise ValueError(f"{location(row)} (of list {list_id!r}): {reason}")
+
+    def column(role: str) -> "pl.Series":
+        return frame[role].alias(names[role])
+
+    def filled(role: str, is_read: "pl.Series") -> "pl.Series":
+        values = column(role)
+        if is_read.all():
+            return values
+        zero = pl.lit(0).cast(values.dtype)
+        return pl.select(pl.when(is_read).then(values).otherwise(zero)).to_series()
+
+    columns = {"list": frames.ids_of(column("list"), fail)}
+    labels = column("label")
+    exists = labels.is_not_null()
+    if labels.dtype.is_float():
+        exists &= labels.is_not_nan()
+    if "mask" in names:
+        exists &= _flags(column("mask"), fail)
+    labels = frames.numbers_of(filled("label", exists), "relevance", fail)
+    exists &= labels >= 0
+    row = frames.first_true(labels.cast(pl.Float64) > np.finfo(np.float32).max)
+    if row is not None:
+        fail(row, f"{labels.name} is {labels[row]}, beyond float32")
+    columns["label"] = labels if exists.all() else labels.set(~exists, None)
+    has_rank = exists
+    if "retrieved" in names:
+        columns["retrieved"] = _flags(column("retrieved"), fail)
+        has_rank = exists & columns["retrieved"]
+    scores = frames.numbers_of(filled("score", has_rank), "score", fail)
+    columns["score"] = scores if has_rank.all() else scores.set(~has_rank, None)
+    for role in names:
+        values = column(role)
+        if role == "item":
+            columns[role] = frames.ids_of(values, fail)
+        elif role in ("weight", "list_weight"):
+            weights = frames.numbers_of(values, "relevance", fail).cast(pl.Float64)
+            row = frames.first_true(weights < 0)
+            if row is not None:
+                fail(row, f"{weights.name} is {weights[row]}; pass at least 0")
+            columns[role] = weights
+        elif role in ("columns['judged']", "columns['pooled']"):
+            columns[role] = _flags(values, fail)
+        elif role.startswith("columns["):
+            if values.dtype == pl.List:  # such as the memberships in groups
+                values = values.list.to_array(len(values[0]))
+            is_number = not isinstance(values.dtype, pl.Array)
+            columns[role] = (
+                frames.numbers_of(values, "relevance", fail) if is_number else values
+            )
+        elif role.startswith("list_columns["):
+            columns[role] = values
+    return pl.DataFrame([values.alias(role) for role, values in columns.items()])
+
+
+def _flags(column: "pl.Series", fail: frames.Fail) -> "pl.Series":
+    """Returns a column of bools, which text may be."""
+    flags = column
+    if column.dtype == pl.String:
+        flags = column.str.to_lowercase().replace_strict(
+            _FLAGS, default=None, return_dtype=pl.Boolean
+        )
+    if flags.dtype != pl.Boolean:
+        fail(0, f"{column.name} is {column.dtype}; pass bools, such as column != 0")
+    row = frames.first_true(flags.is_null())
+    if row is not None:
+        fail(row, f"{column.name} is {column[row]}; pass True or False")
+    return flags
+
+
+def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
+    """Yields parts of whole lists of a stream, whose rows are neighbours."""
+    pending: list[pl.DataFrame] = []
+    height, enough, seen = 0, PART, _Seen()
+    for table in tables:
+        pending.append(table)
+        height += table.height
+        if height < enough:
+            continue
+        part = pl.concat(pending, how="vertical_relaxed")
+        lengths = part["list"].rle().struct.field("len")
+        cut = height - lengths[-1]  # of the last list, more rows may follow
+        if cut:
+            seen.add(part["list"][:cut])
+            yield part[:cut]
+        pending, height = [part[cut:]], height - cut
+        enough = max(PART, 2 * height)
+    part = pl.concat(pending, how="vertical_relaxed")
+    seen.add(part["list"])
+    yield part
+
+
+class _Seen:
+    """Digests of 64 bits of the lists of a stream, as few sorted arrays."""
+
+    def __init__(self) -> None:
+        """Holds no list."""
+        self._digests: list[np.ndarray] = []
+
+    def add(self, ids: "pl.Series") -> None:
+        """Adds the lists of a part; raises if one has ended before."""
+        lists = ids.rle().struct.field("value")
+        digests = lists.hash().to_numpy()
+        new, first = np.unique(digests, return_index=True)
+        repeats = np.setdiff1d(np.arange(len(digests)), first)
+        for known in self._digests:
+            places = np.minimum(known.searchsorted(digests), len(known) - 1)
+            repeats = np.append(repeats, np.flatnonzero(known[places] == digests))
+        if len(repeats):
+            raise ValueError(
+                f"source: the list {lists[int(repeats.min())]!r} comes again after it has "
+                "ended; sort the rows by list, or pass sort=True"
+            )
+        while self._digests and len(self._digests[-1]) <= len(new):
+            new = np.union1d(self._digests.pop(), new)
+        self._digests.append(new)
