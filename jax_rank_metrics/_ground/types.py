@@ -52,7 +52,10 @@ Labels = Shaped[_Arrays, "*lists items"] | _Numbers
 Scores = Shaped[_Arrays, "*lists items"] | _Numbers
 Mask = Shaped[_Arrays, "*lists items"] | _Bools
 Places = Shaped[_Arrays, "*lists items"] | _Numbers
-SegmentIds = Shaped[_Arrays, "*lists items"] | _Numbers
+# Or a `Packing`, which is such a tuple.
+SegmentIds = (
+    Shaped[_Arrays, "*lists items"] | _Numbers | tuple[np.ndarray, int, np.ndarray]
+)
 # A scalar, [*lists] or [*lists, items].
 Weights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
 Pool = Shaped[_Arrays, "*lists pool"] | _Numbers

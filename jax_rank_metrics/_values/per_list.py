@@ -3,13 +3,14 @@
 import contextvars
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._ground import arithmetic, inputs, pytrees, shards
+from jax_rank_metrics._ground.inputs.list_ids import numbered
 from jax_rank_metrics._ground.types import Number, PerListInput, Undefined
 from jax_rank_metrics._values import clusters, histogram, list_arrays
 from jax_rank_metrics._values.double_floats import canonical
@@ -173,20 +174,38 @@ class PerList(list_arrays.ListArrays):
         edges = histogram.edges_of(edges, bins)
         return histogram.histogram_of(canonical(self), edges, undefined)
 
+    @overload
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
-    ) -> Mean:
+    ) -> Mean: ...
+
+    @overload
+    def by(
+        self,
+        groups: Iterable[Hashable],
+        num_groups: None = None,
+        undefined: Undefined | None = None,
+    ) -> dict[Hashable, Mean]: ...
+
+    def by(
+        self,
+        groups: Any,
+        num_groups: int | None = None,
+        undefined: Undefined | None = None,
+    ) -> Mean | dict[Hashable, Mean]:
         """Returns a mean for each group of lists, such as new and returning users.
 
         Args:
             groups: `[*lists]` integers, or bools for two groups. Lists with a number
-                outside 0 … num_groups − 1 belong to no group.
-            num_groups: Number of groups; static.
+                outside 0 … num_groups − 1 belong to no group. Without `num_groups`, names
+                of groups of any kind, outside of `jax.jit`, as for `Evaluation.by`.
+            num_groups: Number of groups; static. None where groups are names.
             undefined: See `mean`.
 
         Returns:
             States stacked along a first axis `[num_groups]`. They merge with those of
-            other batches and devices; `reduce` gives the mean of all groups together.
+            other batches and devices; `reduce` gives the mean of all groups together. Of
+            names, a dict from each to its state.
 
         Raises:
             TypeError: if groups are not integers, or `num_groups` is not a Python int.
@@ -196,8 +215,20 @@ class PerList(list_arrays.ListArrays):
         >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
         >>> states.compute().tolist(), states.lists.tolist(), states.reduce()
         ([1.0, 0.25], [1, 2], Mean(0.500 ± 0.289, 3 lists, 0 undefined))
+        >>> {name: float(state) for name, state in lists.by(["a", "b", "b"]).items()}
+        {'a': 1.0, 'b': 0.25}
         """
         undefined = checked_undefined(self, undefined)
+        if num_groups is None:
+            lists = range(self._list_shape[0] if self._list_shape else 0)
+            names = inputs.by_ids("groups", groups, lists, "lists", inputs.keys_of)
+            packed = numbered("groups", names)
+            states = self.by(packed.segment_ids, packed.num_segments, undefined)
+            states = jax.device_get(states)
+            return {
+                group: jax.tree.map(lambda leaf, at=index: leaf[at], states)
+                for index, group in enumerate(packed.ids.tolist())
+            }
         num_groups = inputs.positive_integer("num_groups", num_groups)
         if len(self._list_shape) == 1:
             groups = inputs.by_ids("groups", groups, range(*self._list_shape), "lists")

@@ -15,6 +15,7 @@ from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.places import soft_places
 from jax_rank_metrics._engine.sources import lists
 from jax_rank_metrics._ground import inputs, meshes, messages, pytrees, types
+from jax_rank_metrics._ground.inputs.list_ids import IDS_OF_SIZES
 from jax_rank_metrics._values import remarks
 
 P = ParamSpec("P")
@@ -94,6 +95,11 @@ def checked(
     """
     for name in options.keys() - ListOptions.__annotations__.keys():
         known = ", ".join(ListOptions.__annotations__)
+        if name in ("group", "groups", "group_id", "qid", "query_id"):
+            known += (
+                f"; lists of flat arrays are segment_ids=jrm.pack({name}), and of "
+                f"sizes segment_ids=jrm.pack({IDS_OF_SIZES})"
+            )
         raise TypeError(
             f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
             f"weights and key, lists have the arguments {known}"

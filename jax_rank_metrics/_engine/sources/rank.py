@@ -346,7 +346,8 @@ def rank(
             Everywhere else `[*lists]` then means `[*lists, num_segments]`: for list
             weights (passed as `list_weights`), and for values. A list without items does
             not count.
-        num_segments: How many lists are packed, a Python int.
+        num_segments: How many lists are packed, a Python int; None beside
+            `segment_ids=jrm.pack(ids)`, which brings it.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
             every list are cut: every argument `[*lists, items]` is the part of the
             device, parts are of equal size and in the order of the devices. Needs `k`.

@@ -118,6 +118,9 @@ def read_segments(
     Both are None if lists are not packed. Ids have the shape of the labels, and a dtype
     of at least 4 bytes.
     """
+    if isinstance(segment_ids, tuple) and hasattr(segment_ids, "segment_ids"):
+        segment_ids, number, _ = segment_ids  # a `Packing`
+        num_segments = number if num_segments is None else num_segments
     if segment_ids is None:
         if num_segments is not None:
             raise ValueError(
@@ -128,6 +131,10 @@ def read_segments(
         raise ValueError(
             "segment_ids is given but num_segments is None; pass how many lists there "
             "are, a Python int"
+        )
+    if libraries.hold_text(segment_ids):
+        raise TypeError(
+            "segment_ids holds strings; pass segment_ids=jrm.pack(ids), which numbers them"
         )
     num_lists = options.positive_integer("num_segments", num_segments)
     limit = options.MAX_INT32 // max(math.prod(labels.shape[:-1]), 1)

@@ -154,6 +154,12 @@ def keys_of(column: Any) -> np.ndarray:
     return np.fromiter(column, object, len(column))
 
 
+def hold_text(ids: Any) -> bool:
+    """Whether a list, an array or a Series holds strings first of all."""
+    is_readable = not is_of_jax(ids) and np.iterable(ids)
+    return is_readable and isinstance(next(iter(ids), None), str)
+
+
 def hashable_ids(ids: Any) -> list[Any]:
     """Returns ids of any library as keys of a dict, in which equal ones are equal."""
     if hasattr(ids, "to_list") or not hasattr(ids, "__array__") or ids.dtype == object:

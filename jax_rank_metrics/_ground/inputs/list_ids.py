@@ -147,6 +147,15 @@ class Packing(NamedTuple):
         """The `ids`, under the name that results of drivers have for them."""
         return self.ids
 
+    def __repr__(self) -> str:
+        """Shows how many items and lists there are."""
+        first = ", ".join(map(repr, self.ids[:3].tolist()))
+        dots = ", …" if len(self.ids) > 3 else ""
+        return (
+            f"Packing({len(self.segment_ids)} items, {self.num_segments} lists: "
+            f"{first}{dots})"
+        )
+
 
 @messages.short_errors()
 def pack(
@@ -177,7 +186,9 @@ def pack(
 
     Returns:
         `segment_ids` and `num_segments`, for all calls that accept them, and `ids`, the
-        id of the list that each value belongs to.
+        id of the list that each value belongs to. Calls take it whole, too, as
+        `segment_ids=packed`; values that were packed in two orders are compared by
+        `compare(a, b, ids=(packed_a.ids, packed_b.ids))`.
 
     Raises:
         ValueError: if there is more than one axis, an id is missing (None or NaN), or
@@ -189,18 +200,14 @@ def pack(
     >>> train = pack(["q7", "q30", "q7"])
     >>> pack(["q30", "q30"], known=train.ids).segment_ids.tolist()
     [1, 1]
-    >>> from jax_rank_metrics import evaluate
+    >>> from jax_rank_metrics import evaluate, pack
     >>> packed = pack(["q7", "q7", "q30", "q7", "q30"])
+    >>> packed
+    Packing(5 items, 2 lists: 'q7', 'q30')
     >>> packed.segment_ids.tolist(), packed.num_segments, packed.ids.tolist()
     ([0, 0, 1, 0, 1], 2, ['q7', 'q30'])
     >>> labels, scores = np.array([0, 1, 1, 0, 0]), np.array([0.9, 0.5, 0.7, 0.1, 0.2])
-    >>> states = evaluate(
-    ...     "mrr",
-    ...     labels,
-    ...     scores,
-    ...     segment_ids=packed.segment_ids,
-    ...     num_segments=packed.num_segments,
-    ... )
+    >>> states = evaluate("mrr", labels, scores, segment_ids=packed)
     >>> float(states["mrr"].compute())
     0.75
     """
