@@ -79,6 +79,9 @@ def app() -> "typer.Typer":
         """A command whose options, also without a value, list their choices."""
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            for param in self.params:
+                if param.name == "runs":  # of scored tables, one suffices
+                    param.required = "--scored" not in args
             try:
                 return super().parse_args(ctx, [*args])
             except Exception as error:
@@ -226,6 +229,29 @@ def app() -> "typer.Typer":
             bool,
             typer.Option("--signature", help="Write the signature of each metric."),
         ] = False,
+        scored: Annotated[
+            bool,
+            typer.Option(
+                "--scored",
+                help="QRELS and RUNS are tables of scored items, each a run with labels of "
+                "its own; one suffices.",
+            ),
+        ] = False,
+        list: Annotated[
+            str | None, typer.Option(help="Of --scored: the column of lists.")
+        ] = None,
+        label: Annotated[
+            str | None, typer.Option(help="Of --scored: the column of labels.")
+        ] = None,
+        score: Annotated[
+            str | None, typer.Option(help="Of --scored: the column of scores.")
+        ] = None,
+        item: Annotated[
+            str | None,
+            typer.Option(
+                help="Of --scored: the column of ids of items, if there are any."
+            ),
+        ] = None,
         per_query: Annotated[
             bool,
             typer.Option(

@@ -691,3 +691,20 @@ def test_a_defect_is_no_verdict(folder, monkeypatch):
     words = "gate qrels.txt good.txt bad.txt -m mrr --margin 0.1".split()
     done = CliRunner().invoke(cli.app(), words)
     assert done.exit_code == 2 and "Traceback" in done.stderr
+
+
+def test_scored_tables(folder):
+    """A table is a run with its own labels, and one suffices."""
+    rows = "qid,clicked,pred,id\nq1,1,0.5,a\nq1,0,0.6,b\nq2,1,0.3,a\nq2,0,0.1,b\n"
+    (folder / "a.csv").write_text(rows)
+    (folder / "b.csv").write_text(rows.replace("0.5", "0.7"))
+    assert "0.750" in invoke("--scored", "a.csv", "-m", "mrr").stdout
+    words = ("--scored", "a.csv", "b.csv", "-m", "mrr", "--item", "id")
+    assert "1.000" in invoke(*words, "--compare", "t").stdout
+    (folder / "b.csv").write_text(rows.replace("q1,0", "q1,1"))
+    result = invoke(*words)
+    assert "b.csv: item 'b' of list 'q1' has the label 1, and 0 in" in result.stderr
+    result = invoke("--scored", "a.csv", "--label", "y")
+    assert "a.csv has no column y; pass --label one of qid" in result.stderr
+    assert "pass --scored, too" in invoke("--list", "qid", "a.csv", "b.csv").stderr
+    assert "Missing argument" in invoke("a.csv").stderr

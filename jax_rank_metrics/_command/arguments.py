@@ -33,7 +33,7 @@ class CommandOptions(NamedTuple):
     """The arguments and options of the command, as `cli` declares them."""
 
     qrels: Path
-    runs: list[Path]
+    runs: list[Path] | None  # None where one table suffices
     metric: list[str] | None
     trec: bool
     complete: bool
@@ -52,6 +52,11 @@ class CommandOptions(NamedTuple):
     run_columns: str | None
     weights: Path | None
     signature: bool
+    scored: bool
+    list: str | None
+    label: str | None
+    score: str | None
+    item: str | None
     format: Format = "text"
     # Those of `evaluate`.
     per_query: bool = False
@@ -86,16 +91,18 @@ class CommandOptions(NamedTuple):
     def files(self) -> list[Path]:
         """All files that are read."""
         return [
-            path for path in (self.qrels, *self.runs, self.weights) if path is not None
+            path
+            for path in (self.qrels, *(self.runs or ()), self.weights)
+            if path is not None
         ]
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The path of each run, by its name in the results."""
-        names = run_names(
-            [Path("stdin") if path == STDIN else path for path in self.runs]
-        )
-        return dict(zip(names, self.runs, strict=True))
+        """The path of each run, or scored table, by its name in the results."""
+        runs = [*(self.runs or ())]
+        runs = [self.qrels, *runs] if self.scored else runs
+        names = run_names([Path("stdin") if path == STDIN else path for path in runs])
+        return dict(zip(names, runs, strict=True))
 
     @property
     def baseline_run(self) -> str:
@@ -140,7 +147,7 @@ OPTIONS = {
     "test": "--compare",
     "level": "--confidence",
 }
-ONLY_PYTHON = "undefined", "samples", "key", "ids"
+ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"
 _ELLIPSIS = "\0"  # stands for what only Python has
 _WORDS = re.compile(
     rf"""
@@ -241,7 +248,7 @@ def check(options: CommandOptions) -> None:
 def check_gate(options: CommandOptions) -> None:
     """Checks the options of `gate`; raises as `check` does."""
     runs = 2 if options.at_least is None else 1
-    if not options.words or len(options.runs) != runs:
+    if not options.words or len(options.paths) != runs:
         raise ValueError(
             "pass -m, and a baseline and a candidate; or, where there is no baseline yet, "
             "the candidate and --at-least, the mean that it must reach"
@@ -278,8 +285,14 @@ def _check_choices(options: CommandOptions) -> None:
             )
     if options.per_query and format == "csv" and (options.compare or options.signature):
         raise ValueError("--format csv is one table; pass --per-query alone")
-    if options.compare and len(options.runs) < 2:
+    if options.compare and len(options.paths) < 2:
         raise ValueError("--compare needs two runs or more")
+    if options.scored and options.trec:
+        raise ValueError("--trec is of judgements and runs; leave it or --scored out")
+    columns = {"list": options.list, "label": options.label, "score": options.score}
+    for name, column in (columns | {"item": options.item}).items():
+        if column is not None and not options.scored:
+            raise ValueError(f"--{name} names a column of tables; pass --scored, too")
     if options.complete and options.missing not in (None, "zero"):
         raise ValueError(
             f"--complete and --missing {options.missing}; pass one of them"

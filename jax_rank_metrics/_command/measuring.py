@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from jax_rank_metrics._command import arguments, report, request
 from jax_rank_metrics._command.arguments import note
 from jax_rank_metrics._names import directions, trec
 from jax_rank_metrics._runs import evaluation
-from jax_rank_metrics._runs.files import frames, join, sources
+from jax_rank_metrics._runs.files import frames, join, sources, tables
 from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._runs.files.judged_run import find_judged
 from jax_rank_metrics._runs.files.read import format_of, read
@@ -82,10 +83,12 @@ def measured(
 
     Yields the name, the values, the documents, and the tag of each, if its file has one.
     """
-    judged, _ = _read(options, options.qrels, "relevance")
-    if options.trec:
+    judged, of_first = None, None
+    if not options.scored:
+        judged, _ = _read(options, options.qrels, "relevance")
+    if options.trec and judged is not None:
         judged = _with_whole_grades(judged)
-    if options.level is not None and frames.SUBTOPIC in judged.columns:
+    if options.level is not None and frames.SUBTOPIC in getattr(judged, "columns", ()):
         raise ValueError(
             f"--level {options.level}: a document of {_source(options.qrels)} is "
             "relevant if it is to any subtopic; leave --level out"
@@ -95,7 +98,12 @@ def measured(
         weights = read_weights(_source(options.weights))
     default, ties = ("skip", "trec") if options.trec else ("error", "expected")
     for name, path in _with_progress(list(options.paths.items())[first:]):
-        rows, tag = _read(options, path, "score")
+        if options.scored:
+            judged, rows, tag = *_scored(options, path, of_first), None
+            of_first = judged if of_first is None else of_first
+        else:
+            rows, tag = _read(options, path, "score")
+        assert judged is not None
         try:
             if options.document is not None:
                 rows = frames.by_documents(rows, options.document_of)
@@ -166,6 +174,39 @@ def _read(
     except ValueError as error:
         of_side = {name: f"--{side}-{name}" for name in ("format", "columns")}
         raise ValueError(arguments.in_options(str(error), **of_side)) from error
+
+
+def _scored(
+    options: arguments.CommandOptions, path: Path, of_first: "pl.DataFrame | None"
+) -> "tuple[pl.DataFrame, pl.DataFrame]":
+    """Reads a table of scored items as judgements and a run.
+
+    Raises:
+        ValueError: if the table cannot be read; if an item has another label in the first.
+    """
+    roles = {"list": options.list, "label": options.label, "score": options.score}
+    roles |= {} if options.item is None else {"item": options.item}
+    try:
+        table = pl.concat(tables.parts(path, roles, True), how="vertical_relaxed")
+    except ValueError as error:
+        cure = re.sub(r"\b(list|label|score|item)= ?", r"--\1 ", str(error))
+        raise ValueError(cure) from error
+    table = table.drop_nulls("label").rename({"list": "query_id", "label": "relevance"})
+    if options.item is None:  # items are rows of their list
+        table = table.with_columns(item=pl.int_range(pl.len()).over("query_id"))
+    table = table.rename({"item": "doc_id"})
+    if of_first is not None and options.item is not None:
+        pairs = table.join(of_first, [*frames.IDS])
+        row = frames.first_true(pairs["relevance"] != pairs["relevance_right"])
+        if row is not None:
+            query, item = pairs.select(frames.IDS).row(row)
+            raise ValueError(
+                f"{path}: item {item!r} of list {query!r} has the label "
+                f"{pairs['relevance'][row]}, and {pairs['relevance_right'][row]} in the "
+                "first table; leave --item out if labels differ between runs"
+            )
+    run = table.select(*frames.IDS, pl.col("score").cast(pl.Float64, strict=False))
+    return table.select(*frames.IDS, "relevance"), run
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:
