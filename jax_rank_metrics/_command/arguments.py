@@ -72,7 +72,7 @@ class CommandOptions(NamedTuple):
     save: Path | None = None
 
     @property
-    def words(self) -> list[str]:
+    def words(self) -> Sequence[str]:
         """The words after `-m`, none by default."""
         return self.metric or []
 
@@ -88,7 +88,7 @@ class CommandOptions(NamedTuple):
         return match[1]
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> Sequence[Path]:
         """All files that are read."""
         return [
             path

@@ -83,11 +83,14 @@ def ascending(values: np.ndarray) -> np.ndarray:
     return np.sort(values)
 
 
-def by_columns(frame: Any, keys: Sequence[Any], descending: Sequence[bool]) -> Any:
+def by_columns(
+    frame: Any, keys: Sequence[Any], descending: Sequence[bool], is_stable: bool = True
+) -> Any:
     """Returns the rows of a frame of polars in the order of columns, null last.
 
-    Rows that are equal there stay in order. A lazy frame stays lazy.
+    A lazy frame stays lazy. If stable, rows that are equal there stay in order, which takes
+    twice as long.
     """
     return frame.sort(
-        *keys, descending=descending, nulls_last=True, maintain_order=True
+        *keys, descending=descending, nulls_last=True, maintain_order=is_stable
     )

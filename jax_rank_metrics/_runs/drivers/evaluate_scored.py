@@ -49,7 +49,7 @@ def evaluate_scored(
     **Memory.** Frames, and files of up to 20 million rows, are read at once, with rows in
     any order. In an iterator, and in larger files, the rows of a list must be neighbours,
     and a million rows or a list are held at a time, with 8 bytes for each list seen. With
-    `keep_lists=False` the result is a few hundred bytes; `Evaluation.merge` joins those of
+    `keep_lists=False` the result is about a kilobyte; `Evaluation.merge` joins those of
     parts that share no list.
 
     Args:

@@ -226,7 +226,7 @@ def _reads_places(bound: Bound, rows: "pl.DataFrame", ties: str | None) -> bool:
 def _places(rows: "pl.DataFrame", num_lists: int) -> joined.Places:
     """Returns the places of relevant items, and of those that were not retrieved."""
     rows = rows.select("number", "score", "label")
-    rows = order_on_host.by_columns(rows, ["number", "score"], [False, True])
+    rows = order_on_host.by_columns(rows, ["number", "score"], [False, True], False)
     number, labels = rows["number"].to_numpy(), rows["label"].to_numpy()
     is_ranked = rows["score"].is_not_null().to_numpy()
     score = pl.col("score")
