@@ -329,21 +329,21 @@ def ask(name, python):
 
 def ask_of_drawn_lists(name, python, seed, num_lists):
     """Asks for values of drawn lists, holds them to the definitions, and records that."""
-    import drawn
+    import drawn_lists
 
     path, record = record_of(name)
     of_record = {statements.data().tests[x]["metric"]: None for x in record["answers"]}
     parameters = derive.parameters()
     metrics = {x: parameters[x] for x in of_record}
-    groups = drawn.groups(seed, num_lists, metrics)
+    groups = drawn_lists.groups(seed, num_lists, metrics)
     answers, _ = in_its_process(python, name, (groups, metrics))
     tests = {x: [] for x in metrics}
     for group in groups:
         for test in group["tests"]:
             if test["id"] in answers:
                 answer = answers[test["id"]]
-                holds = functools.partial(drawn.holds, group, test, answer)
-                features = drawn.features(group, test)
+                holds = functools.partial(drawn_lists.holds, group, test, answer)
+                features = drawn_lists.features(group, test)
                 asked = statements.Drawn(features, answer is not None, holds)
                 tests[test["metric"]].append(asked)
     record["random"], refuted = statements.recorded(record, tests)

@@ -157,6 +157,7 @@ def test_join_and_the_command(tmp_path, name, condensed):
     words = ["evaluate", *map(str, paths), "-m", "mrr"]
     done = CliRunner().invoke(cli.app(), words)
     remark = warned[0].replace("relevance_threshold", "--level")
+    remark = remark.replace("document=", "--document")
     assert done.stderr == f"jax-rank-metrics: run: {remark}\n"
     # What no metric of the call reads is no reason for a note.
     for more in ([*words[:3], "-m", "ndcg@5"], [*words, "--level", "0.5"]):

@@ -114,6 +114,7 @@ def saved(folder, frames):
 
 LISTS = jrm.PerList(np.float32(SCORES), np.ones(4, np.float32), np.ones(4, bool))
 RELEVANT = by_user([["p"], ["q"], ["r"], ["s"]])
+FOUND = by_user([["x", name] for name in "pqrs"])
 NAMED = {"user_ids": USERS, "item_ids": USERS, "relevant": RELEVANT}
 TRIPLES = {"head": NUMBERS, "relation": NUMBERS, "tail": NUMBERS}
 ENTRIES = [[0], [1], [2], [3]]
@@ -159,7 +160,7 @@ ERRORS = {
         "list_weights": lambda x: users(list_weights=x),
         "list_weights of names": lambda x: users(**NAMED, list_weights=by_user(x)),
         "list_weights of queries": lambda x: queries(list_weights=x),
-        "list_weights of join": lambda x: jrm.join(RELEVANT, RELEVANT).evaluate("mrr", list_weights=by_user(x)),
+        "list_weights of join": lambda x: jrm.join(RELEVANT, FOUND).evaluate("mrr", list_weights=by_user(x)),
     }),
     "a mask, or a column of bools": (BOOLS, {
         "mask": lambda x: evaluate(mask=x),

@@ -72,7 +72,7 @@ class Moments(NamedTuple):
             xp, of_float, product = np, np.asarray, np.multiply
         # A NaN is neither.
         is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
-        wv = v if is_unit else w * v
+        wv: Any = v if is_unit else w * v
         of_wv = of_float(wv)
         weight = of_float(w) if of_weights is None else of_weights.w
         if is_unit:
@@ -323,9 +323,14 @@ def of_metrics(
         flags += of_lists
     if len(columns) <= _MAX_APART and not of_long_lists:
         terms, of_weights = [], {}
-        for column, *kind in zip(columns, shares, are_unit, strict=True):
-            earlier = of_weights.get(id(column.weights))
-            of_column = Moments.terms(column.values, column.weights, *kind, earlier)
+        for column, is_share, is_unit in zip(columns, shares, are_unit, strict=True):
+            of_column = Moments.terms(
+                column.values,
+                column.weights,
+                is_share,
+                is_unit,
+                of_weights.get(id(column.weights)),
+            )
             of_weights[id(column.weights)] = of_column
             terms += of_column
         totals, counts = sums_and_counts(terms, flags, axes)

@@ -441,17 +441,19 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     ]
 
 
-def remarks_on_own_documents(own: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
+def remarks_on_own_documents(
+    own_rows: "pl.DataFrame", run: "pl.DataFrame"
+) -> list[str]:
     """Returns a remark if most queries find the document that has their own id first.
 
     Args:
-        own: The rows of a run in which both ids are the same.
+        own_rows: The rows of a run in which both ids are the same.
         run: The whole run.
     """
-    if own.height < 2:
+    if own_rows.height < 2:
         return []
     best = run.group_by("query_id").agg(best=pl.col("score").max())
-    first = own.join(best, "query_id").filter(pl.col("score") == pl.col("best"))
+    first = own_rows.join(best, "query_id").filter(pl.col("score") == pl.col("best"))
     if 2 * first.height <= best.height:
         return []
     return [
