@@ -245,7 +245,8 @@ def saved_values(
                 f"options of then, or {cure}"
             )
         of_queries = [values[query][label] for query in queries]
-        largest = 1.0 if lists.has_shares else math.inf
+        # A quotient of sums that are equal may be rounded to more than 1.
+        largest = 1 + 1e-6 if lists.has_shares else math.inf
         for query, number in zip(queries, of_queries, strict=True):
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if not (is_number and math.isfinite(number) and abs(number) <= largest):

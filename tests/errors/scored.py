@@ -1,6 +1,8 @@
 """Bad tables of scored items."""
 
 import decimal
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -29,6 +31,13 @@ def parts(*lists):
     )
 
 
+def of_file(name):
+    """Evaluates a table in a file run.csv of a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "run.csv").write_text("qid,label,score\nq,1,0.5\nq,0,0.4\n")
+        return jrm.evaluate_scored("mrr", f"{folder}/{name}")
+
+
 # fmt: off
 CASES = {
     "a table that is none": (TypeError, "source: got 7; pass a frame, a path", lambda: jrm.evaluate_scored("mrr", 7), scored),
@@ -43,22 +52,22 @@ CASES = {
     "a label of a table that is text": (ValueError, "row 2 of source (of list 'r'): label is 'yes', which is not a number", lambda: scored(label=["0", "1", "yes"]), lambda: scored(label=["0", "1", "1"])),
     "a label of a table that is infinite": (ValueError, "label is inf; pass a finite number", lambda: scored(label=[1, np.inf, 0]), lambda: scored(label=[decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal(0)])),
     "a label of a table beyond float32": (ValueError, "label is 1e+300, beyond float32", lambda: scored(label=[1, 1e300, 0])),
-    "a score of a table that is nan": (ValueError, "row 1 of source (of list 'q'): score is nan; pass a number", lambda: scored(score=[0.5, NAN, 0.1])),
+    "a score of a table that is nan": (ValueError, "row 1 of source (of list 'q'): score is nan; pass a number", lambda: scored(score=[0.5, NAN, 0.1]), lambda: scored(score=[0.5, 0.3, 0.1])),
     "a score of a table that is missing": (ValueError, "row 1 of source (of list 'q'): score is missing", lambda: scored(score=[0.5, None, 0.1])),
-    "a score of no number in a table": (ValueError, "(of list 'q'): score is", lambda: scored(score=[[1], [2], [3]])),
-    "an empty table": (ValueError, "source is empty; pass at least one row", lambda: jrm.evaluate_scored("mrr", parts([]))),
+    "a score of no number in a table": (ValueError, "(of list 'q'): score is", lambda: scored(score=[[1], [2], [3]]), lambda: scored(score=[1, 2, 3])),
+    "an empty table": (ValueError, "source is empty; pass at least one row", lambda: jrm.evaluate_scored("mrr", parts([])), lambda: jrm.evaluate_scored("mrr", parts(["q"]))),
     "columns of a table that differ in length": (ValueError, "source: columns differ in length", lambda: scored(label=[1, 0])),
     "a column of a list that varies": (ValueError, "list_columns['s'] is 1 and 2 in the list 'q'; pass one that is the same", lambda: scored({"list_columns": ["s"]}, s=[1, 2, 3]), lambda: scored({"list_columns": ["s"]}, s=[1, 1, 3])),
     "an item that is twice in a list": (ValueError, "item 'a' is twice in the list 'q'; pass one row", lambda: scored({"item": "item"}, item=["a", "a", "a"]), lambda: scored({"item": "item"}, item=["a", "b", "a"])),
-    "a list weight of a table below 0": (ValueError, "w is -1.0; pass at least 0", lambda: scored({"list_weight": "w"}, w=[1, 1, -1])),
+    "a list weight of a table below 0": (ValueError, "w is -1.0; pass at least 0", lambda: scored({"list_weight": "w"}, w=[1, 1, -1]), lambda: scored({"list_weight": "w"}, w=[1, 1, 0])),
     "a mask of a table that holds numbers": (ValueError, "seen is Int64; pass bools, such as column != 0", lambda: scored({"mask": "seen"}, seen=[1, 0, 1]), lambda: scored({"mask": "seen"}, seen=[True, True, True])),
-    "a mask of a table that is missing": (ValueError, "row 1 of source (of list 'q'): seen is None; pass True or False", lambda: scored({"mask": "seen"}, seen=[True, None, True])),
+    "a mask of a table that is missing": (ValueError, "row 1 of source (of list 'q'): seen is None; pass True or False", lambda: scored({"mask": "seen"}, seen=[True, None, True]), lambda: scored({"mask": "seen"}, seen=[True, False, True])),
     "a column that no metric reads": (ValueError, "columns holds 'judged', which no metric of this call reads", lambda: scored({"columns": {"judged": "label"}}), scored),
-    "a metric without its column": (ValueError, "reads the column 'subtopics'", lambda: scored(metrics="alpha_ndcg")),
-    "ties by ids without ids": (ValueError, "ties='trec' reads ids of items; pass item=", lambda: scored({"ties": "trec"})),
-    "ties of tables that are unknown": (ValueError, "ties is 'random'; pass None or", lambda: scored({"ties": "random"})),
-    "a file that is no table": (ValueError, "run.txt: no extension of a table; pass a file called .parquet", lambda: jrm.evaluate_scored("mrr", "run.txt")),
-    "a folder without tables": (ValueError, "there is no table at", lambda: jrm.evaluate_scored("mrr", "no-such-folder/*.csv")),
+    "a metric without its column": (ValueError, "reads the column 'subtopics'", lambda: scored(metrics="alpha_ndcg"), lambda: scored({"columns": {"subtopics": "topics"}}, topics=[[True], [False], [True]], metrics="alpha_ndcg")),
+    "ties by ids without ids": (ValueError, "ties='trec' reads ids of items; pass item=", lambda: scored({"ties": "trec"}), lambda: scored({"ties": "trec", "item": "doc"}, doc=["a", "b", "a"])),
+    "ties of tables that are unknown": (ValueError, "ties is 'random'; pass None or", lambda: scored({"ties": "random"}), lambda: [scored({"ties": ties}) for ties in (None, "stable")]),
+    "a file that is no table": (ValueError, "run.txt: no extension of a table; pass a file called .parquet", lambda: jrm.evaluate_scored("mrr", "run.txt"), lambda: (of_file("run.csv"), scored())),
+    "a folder without tables": (ValueError, "there is no table at", lambda: jrm.evaluate_scored("mrr", "no-such-folder/*.csv"), lambda: of_file("*.csv")),
     "a list that comes again": (ValueError, "the list 'q' comes again after it has ended; sort the rows", lambda: jrm.evaluate_scored("mrr", parts(["q"], ["r", "q"])), lambda: jrm.evaluate_scored("mrr", parts(["q"], ["r", "q"]), sort=True)),
     "a group of lists that was not kept": (ValueError, "groups is 'city', and list_columns are []; pass one of them", lambda: scored().by("city"), lambda: scored({"list_columns": ["qid"]}).by("qid")),
 }

@@ -219,7 +219,8 @@ def evaluate_links(
         texts.append(
             f"the answer of {np.count_nonzero(is_missed)} of {is_missed.size} lists is no "
             f"candidate, as in list {is_missed.argmax()}; it counts as missed, and has no "
-            "rank to be averaged; add answers to candidates if they should be ranked"
+            "rank to be averaged: it adds 0 to amri and mean_rank, unless undefined is "
+            "'skip'; add answers to candidates if they should be ranked"
         )
     with engine.reporting(progress, LIST[1]) as report:
         for side, first in zip(SIDES, (0, rows.size), strict=True):

@@ -89,19 +89,36 @@ class Vocabulary:
             slots = [i for i in slots if not _is_padding(listed[i])]
         unknown = [listed[i] for i in slots]
         if self.unknown != "error":
-            unknown = [key for key in unknown if inputs.is_missing(key)]
+            unknown = [key for key in unknown if self._cannot_hold(key)]
         if self.unknown == "miss" and not unknown:
             known = self.numbers_by_id
             rows[slots] = [known.setdefault(listed[i], len(known)) for i in slots]
         if unknown:
             index = next(i for i in slots if listed[i] is unknown[0])
             place = f" at {index}" if inputs.is_missing(unknown[0]) else ""
+            how = ", as unknown_items= says how" if has_padding else ""
+            cure = f"the ids of all rows there, or leave these out{how}"
+            if self.unknown != "error":
+                cure = (
+                    f"whole ids of their kind, as {next(iter(self.numbers_by_id))!r} is"
+                )
             raise ValueError(
                 f"{name} holds {unknown[0]!r}{place}, which is not in {self.name} "
-                f"({len(unknown)} such entries); pass the ids of all rows there, or "
-                f"leave these out{', as unknown_items= says how' if has_padding else ''}"
+                f"({len(unknown)} such entries); pass {cure}"
             )
         return rows
+
+    @functools.cached_property
+    def _kinds(self) -> set[type]:
+        return {*map(_kind_of, self.numbers_by_id)}
+
+    def _cannot_hold(self, key: Hashable) -> bool:
+        """Whether an unknown id is missing, or of another kind than all that are known.
+
+        Floats of more than 53 bits are integers that were rounded, and name another item.
+        """
+        is_rounded = isinstance(key, float | np.floating) and abs(key) > 2**53
+        return is_rounded or inputs.is_missing(key) or _kind_of(key) not in self._kinds
 
     @property
     def num_unknown(self) -> int:
@@ -544,6 +561,11 @@ def _is_table_of_ids(raw: object) -> bool:
     if not isinstance(raw, np.ndarray) or raw.ndim != 2 or not raw.size:
         return False
     return raw.dtype.kind in "iu" and bool(raw.max() < inputs.MAX_INT32)
+
+
+def _kind_of(key: Hashable) -> type:
+    """Returns the type of an id, which is one for all numbers."""
+    return numbers.Real if isinstance(key, numbers.Real) else type(key)
 
 
 def _is_padding(key: object) -> bool:
