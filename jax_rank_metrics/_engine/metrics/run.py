@@ -193,7 +193,7 @@ def _mean_lists(
     cache = Cache()
     values, refused, _ = rank.read_lists(lists, partial(read, bounds, cache=cache))
     kinds, unit_weights = [bound.state for bound in bounds], cache.get(UNIT_WEIGHTS)
-    options = unit_weights, lists.ranks is None
+    options = unit_weights, lists.ranks is None and lists.segment_ids is None
     return mean.traced_means_of(values, undefined, kinds, *options), refused
 
 
