@@ -67,7 +67,9 @@ class Moments(NamedTuple):
             is_unit: Whether all weights are 0 or 1.
             of_weights: The terms of other values with these weights, if there are any.
         """
-        xp, of_float, product = jnp, FloatPair.of, FloatPair.product
+        xp: Any = jnp
+        of_float: Any = FloatPair.of
+        product: Any = FloatPair.product
         if isinstance(v, np.ndarray):
             xp, of_float, product = np, np.asarray, np.multiply
         # A NaN is neither.
@@ -222,8 +224,9 @@ def _columns(
 
     def counted(weights: jax.Array, defined: jax.Array) -> tuple[Any, ...]:
         weights = list_arrays.counted_weights(weights.astype(dtype), defined, undefined)
-        entered, largest = weights > 0, jnp.finfo(dtype).max
-        return jnp.where(entered, jnp.minimum(weights, largest), 0), entered
+        entered = weights > 0
+        weights = jnp.minimum(weights, jnp.finfo(dtype).max)
+        return jnp.where(entered, weights, 0), entered
 
     columns = []
     for index in np.ndindex(cutoff_shape_of(metric)):
@@ -324,14 +327,9 @@ def of_metrics(
     if len(columns) <= _MAX_APART and not of_long_lists:
         terms, of_weights = [], {}
         for column, is_share, is_unit in zip(columns, shares, are_unit, strict=True):
-            of_column = Moments.terms(
-                column.values,
-                column.weights,
-                is_share,
-                is_unit,
-                of_weights.get(id(column.weights)),
-            )
-            of_weights[id(column.weights)] = of_column
+            v, w = column.values, column.weights
+            of_column = Moments.terms(v, w, is_share, is_unit, of_weights.get(id(w)))
+            of_weights[id(w)] = of_column
             terms += of_column
         totals, counts = sums_and_counts(terms, flags, axes)
         size = len(Moments._fields)
