@@ -452,7 +452,7 @@ def remarks_on_own_documents(
     """
     if own_rows.height < 2:
         return []
-    best = run.group_by("query_id").agg(best=pl.col("score").max())
+    best = run.group_by("query_id").agg(best=pl.max("score"))
     first = own_rows.join(best, "query_id").filter(pl.col("score") == pl.col("best"))
     if 2 * first.height <= best.height:
         return []
