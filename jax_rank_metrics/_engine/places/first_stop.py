@@ -72,8 +72,11 @@ def group_of_key(
     """Counts the tie group of one key per list, `[*lists]`; see `from_keys`."""
     key = layout.broadcast_to_items(key)
     is_tied = exists & (keys == key)
-    counted = (exists & (keys > key), is_tied, is_tied & stop)
-    return FirstStop(*(layout.amount(x, dtype) for x in counted))
+    above, tied, stops = (
+        layout.amount(x, dtype)
+        for x in (exists & (keys > key), is_tied, is_tied & stop)
+    )
+    return FirstStop(above, tied, stops)
 
 
 def best_key(keys: jax.Array, stop: jax.Array, layout: base.PoolLayout) -> jax.Array:

@@ -14,7 +14,7 @@ import datetime
 import itertools
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import jax
@@ -156,8 +156,10 @@ def keys_of(column: Any) -> np.ndarray:
 
 def hold_text(ids: Any) -> bool:
     """Whether a list, an array or a Series holds strings first of all."""
-    is_readable = not is_of_jax(ids) and np.iterable(ids)
-    return is_readable and isinstance(next(iter(ids), None), str)
+    if is_of_jax(ids) or not np.iterable(ids):
+        return False
+    listed: Iterable[Any] = ids
+    return isinstance(next(iter(listed), None), str)
 
 
 def hashable_ids(ids: Any) -> list[Any]:

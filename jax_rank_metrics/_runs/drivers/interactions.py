@@ -117,7 +117,7 @@ class Vocabulary:
 
         Floats of more than 53 bits are integers that were rounded, and name another item.
         """
-        is_rounded = isinstance(key, float | np.floating) and abs(key) > 2**53
+        is_rounded = isinstance(key, float | np.floating) and abs(float(key)) > 2**53
         return is_rounded or inputs.is_missing(key) or _kind_of(key) not in self._kinds
 
     @property
