@@ -17,6 +17,7 @@ OTHER_ROWS = {
     "`weights` of items",
     "`update(scores, relevant, indexes=ids)`",
     '`nDCG(dcg="exp-log2")@4`',
+    "`rbp.80`",  # of ranx, in which grades count
 }
 RNG = np.random.default_rng(5)
 SHAPE = (12, 9)
