@@ -499,6 +499,7 @@ OF_VERDICTS = {
     "alpha at_least undecided confidence": "inference",
     "compare format digits rows caption label signatures intervals names": "how it looks",
     "per_query signature baseline plot save": "what is written, and where",
+    "scored list score item": "how tables of scored items are read",
 }
 
 
