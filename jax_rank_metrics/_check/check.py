@@ -430,9 +430,7 @@ def _on_cutoffs(
     """Remarks on ties across cutoffs of metrics that read no columns but those passed."""
     columns = arguments.get("columns", {})
     bounds = tuple(x for x in bounds if columns.keys() >= {*x.spec.columns})
-    read = {
-        name for x in bounds for name in (*x.spec.columns, *x.spec.optional_columns)
-    }
+    read = {name for x in bounds for name in x.spec.all_columns}
     columns = {name: columns[name] for name in columns if name in read}
     shape = np.shape(arguments["labels"])
 

@@ -101,9 +101,9 @@ def check_columns(
             raise ValueError(
                 f"{metric} reads the column {name!r}, which was not passed; pass {cure}"
             )
-    optional = {name for bound in bounds for name in bound.spec.optional_columns}
+    known = {name for bound in bounds for name in bound.spec.all_columns}
     for name in columns:
-        if not allow_unread and name not in readers and name not in optional:
+        if not allow_unread and name not in known:
             raise ValueError(
                 f"columns holds {name!r}, which no metric of this call reads; leave it out"
             )
@@ -131,7 +131,7 @@ def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None
     for spec in (bound.spec for bound in bounds):
         if part is None or str(spec.formula.__module__).startswith(messages.PACKAGE):
             continue
-        for name in {*spec.columns, *spec.optional_columns} & {*data.partial_columns}:
+        for name in {*spec.all_columns} & {*data.partial_columns}:
             if jnp.issubdtype(part.items.columns[name].dtype, jnp.floating):
                 messages.warn(
                     f"{spec.name} reads the column {name!r} as 0 for all items that are "

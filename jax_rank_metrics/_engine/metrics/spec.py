@@ -50,6 +50,11 @@ class Spec:
         """Pickles by reference: the name of the formula is that of its metric."""
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns that the formula may read, those that calls may omit too."""
+        return (*self.columns, *self.optional_columns)
+
     def bind(self, args: tuple[object, ...], options: Mapping[str, object]) -> "Bound":
         """Returns the metric with these options, checked and made static."""
         if args:

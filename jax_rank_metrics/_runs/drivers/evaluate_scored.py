@@ -12,8 +12,7 @@ from jax_rank_metrics._engine.metrics.run import check_columns
 from jax_rank_metrics._ground import choices, inputs, messages, types
 from jax_rank_metrics._runs.drivers import engine, scored_lists
 from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._runs.files import tables
-from jax_rank_metrics._values import on_host
+from jax_rank_metrics._runs.files import joined, tables
 
 
 def evaluate_scored(
@@ -133,14 +132,9 @@ def evaluate_scored(
     notes, evaluations, num_done = scored_lists.Notes(), [], 0
     with messages.short_errors(), engine.reporting(progress, "lists") as report:
         for table in tables.parts(source, roles, sort):
-            scored, states = scored_lists.ScoredLists.of(table), {}
-            lists = scored.measure(bounds, ties, notes)
-            for bound in bounds:
-                values = dataclasses.replace(lists[bound.name], undefined=undefined)
-                lists[bound.name] = values
-                states[bound.name] = on_host.HostSums.of_lists(
-                    values, bound.state
-                ).state()
+            scored = scored_lists.ScoredLists.of(table)
+            measured = scored.measure(bounds, ties, notes)
+            states, lists = joined.means_of(measured, bounds, undefined)
             ids = scored.ids if keep_lists else scored.ids[:0]
             of_lists = {name: scored.of_lists[kept[name]].to_numpy() for name in kept}
             evaluation = Evaluation(
@@ -159,5 +153,5 @@ def evaluate_scored(
     texts = notes.remarks(bounds)
     for text in texts:
         warnings.warn(text, stacklevel=2)
-    joined = Evaluation.merge(*evaluations)
-    return dataclasses.replace(joined, remarks=(*texts,))
+    evaluation = Evaluation.merge(*evaluations)
+    return dataclasses.replace(evaluation, remarks=(*texts,))

@@ -182,7 +182,7 @@ class ScoredLists(NamedTuple):
         columns = {
             name: rows[role(OF_ROWS, name)].to_numpy()
             for bound in bounds
-            for name in _read_by(bound)
+            for name in bound.spec.all_columns
             if role(OF_ROWS, name) in rows.columns
         }
         if ties is None and any(bound.tie_reading == "order" for bound in bounds):
@@ -207,18 +207,13 @@ class ScoredLists(NamedTuple):
         return joined.values_of(joined.in_lists(readings, indices), bounds, self.ids)
 
 
-def _read_by(bound: Bound) -> set[str]:
-    """Returns the columns that a metric may read."""
-    return {*bound.spec.columns, *bound.spec.optional_columns}
-
-
 def _reads_places(bound: Bound, rows: "pl.DataFrame", ties: str | None) -> bool:
     """Whether a metric may ask for no more than the places of relevant items."""
     if ties not in (None, "expected") or "weight" in rows.columns:
         return False
-    read = _read_by(bound)
-    has_read = read & {*joined.COLUMNS} or any(
-        role(OF_ROWS, x) in rows.columns for x in read
+    has_read = any(
+        name in joined.COLUMNS or role(OF_ROWS, name) in rows.columns
+        for name in bound.spec.all_columns
     )
     return not has_read and (ties is None or bound.tie_reading != "order")
 

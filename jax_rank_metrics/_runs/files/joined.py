@@ -173,11 +173,7 @@ class Joined:
         columns = self.columns
         if metrics is not None:
             specs = [bound.spec for bound in bind_all(metrics)]
-            read = {
-                column
-                for spec in specs
-                for column in (*spec.columns, *spec.optional_columns)
-            }
+            read = {column for spec in specs for column in spec.all_columns}
             columns = {name: columns[name] for name in columns if name in read}
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
         names += ("segment_ids", "num_segments")
@@ -314,12 +310,7 @@ class Joined:
     ) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
         """Returns the state of each metric, and its values."""
         inputs.option("undefined", undefined, types.Undefined)
-        lists, states = self.measure(bounds, list_weights), {}
-        for bound in bounds:
-            values = dataclasses.replace(lists[bound.name], undefined=undefined)
-            lists[bound.name] = values
-            states[bound.name] = on_host.HostSums.of_lists(values, bound.state).state()
-        return states, lists
+        return means_of(self.measure(bounds, list_weights), bounds, undefined)
 
     def signature(
         self, metrics: Metrics, undefined: types.Undefined = "zero"
@@ -610,6 +601,20 @@ def _count_later_ids(
 
 def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
+
+
+def means_of(
+    lists: Mapping[str, per_list.PerList],
+    bounds: Sequence[Bound],
+    undefined: types.Undefined,
+) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
+    """Returns the state of each metric, and its values, which say what is undefined."""
+    values, states = {}, {}
+    for bound in bounds:
+        of_metric = dataclasses.replace(lists[bound.name], undefined=undefined)
+        values[bound.name] = of_metric
+        states[bound.name] = on_host.HostSums.of_lists(of_metric, bound.state).state()
+    return states, values
 
 
 def from_middle(places: Places) -> np.ndarray:
