@@ -329,10 +329,8 @@ def _options_by_word(spec: Spec) -> dict[str, str]:
 
 def _head(bound: Bound) -> str:
     """Returns the name of a metric with its cutoffs: `recall@1,all`."""
-    name, ks = (
-        _WORDS.get(bound.spec.name, bound.spec.name),
-        sorted(_cutoffs(bound), key=_depth),
-    )
+    name = _WORDS.get(bound.spec.name, bound.spec.name)
+    ks = sorted(_cutoffs(bound), key=_depth)
     return f"{name}@{','.join(map(_cutoff_text, ks))}" if ks else name
 
 

@@ -26,7 +26,7 @@ from jax_rank_metrics._ground.inputs.arrays import (
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._ground.inputs.list_ids import refuse_sizes
+from jax_rank_metrics._ground.inputs.list_ids import Packing, refuse_sizes
 from jax_rank_metrics._ground.types import Arrays
 
 
@@ -118,9 +118,10 @@ def read_segments(
     Both are None if lists are not packed. Ids have the shape of the labels, and a dtype
     of at least 4 bytes.
     """
-    if isinstance(segment_ids, tuple) and hasattr(segment_ids, "segment_ids"):
-        segment_ids, number, _ = segment_ids  # a `Packing`
-        num_segments = number if num_segments is None else num_segments
+    if isinstance(segment_ids, Packing):
+        if num_segments is None:
+            num_segments = segment_ids.num_segments
+        segment_ids = segment_ids.segment_ids
     if segment_ids is None:
         if num_segments is not None:
             raise ValueError(

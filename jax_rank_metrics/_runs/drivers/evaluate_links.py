@@ -212,9 +212,12 @@ def evaluate_links(
         side: read_candidates(candidates, side, triples[:, RELATION], num_entities)
         for side in SIDES
     }
+    # [sides, triples], in the order of lists.
     is_missed = np.zeros((len(SIDES), len(triples)), bool)
-    for row, part, side in zip(is_missed, (HEAD, TAIL), of_sides.values(), strict=True):
-        row[:] = side is not None and ~side.holds(triples[:, part])
+    for row, (side, entities) in enumerate(of_sides.items()):
+        if entities is not None:
+            answers = triples[:, HEAD if side == "head" else TAIL]
+            is_missed[row] = ~entities.holds(answers)
     if is_missed.any():
         texts.append(
             f"the answer of {np.count_nonzero(is_missed)} of {is_missed.size} lists is no "

@@ -218,8 +218,7 @@ def _bootstrap(
     columns, counts = [], []
     for metric in lists:
         choice = metric.undefined if undefined is None else undefined
-        columns_of = moments.columns_of(metric, choice, moments.as_passed)
-        value, weight, flags = columns_of
+        value, weight, flags = moments.columns_of(metric, choice, moments.as_passed)
         columns += [weight, weight * value]
         counts.append(moments.counts_of_lists(metric, flags))
     # One matrix for all metrics, which share their draws.

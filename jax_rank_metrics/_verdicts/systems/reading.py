@@ -275,12 +275,8 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     return array, has_cutoffs
 
 
-_MEANS = (
-    "all",
-    "amean",
-    "mean",
-    "average",
-)  # ids of rows that tools write below a table
+# The ids of rows that tools write below a table; gdeval writes "amean".
+_MEANS = ("all", "amean", "mean", "average")
 
 
 def _are_means(name: str, ids: list[Any], array: np.ndarray) -> np.ndarray:
