@@ -126,12 +126,12 @@ def evaluation_of(lists, states=None, users=None, undefined="zero"):
     users = (
         np.arange(len(next(iter(lists.values())).weights)) if users is None else users
     )
-    shapes = jax.eval_shape(lambda: jrm.Exposure.empty(1, 1))
     return jrm.UserEvaluation(
         states=states or {},
         lists=lists,
         retrieved_ids=np.zeros((len(users), 1), np.int32),
         undefined=undefined,
-        exposure=jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes),
         users=np.asarray(users),
+        shown_rows=np.full((len(users), 1), -1, np.int32),
+        num_items=1,
     )

@@ -156,6 +156,8 @@ def test_groups_and_entities(graph, links):
     for relation, states in groups.items():
         mean = values[both.triples[:, 1] == relation].mean()
         np.testing.assert_allclose(states["mean_rank"].compute(), mean, rtol=1e-6)
+        assert {*states.triples[:, 1].tolist()} == {relation}
+        np.testing.assert_array_equal(states.triples, both.triples[states.query_ids])
     halves = links["tail"].by(["a"] * 30 + ["b"] * (EVALUATED - 30))
     assert int(halves["a"]["mrr"].lists) == 30
     with pytest.raises(ValueError, match="pass one for each of 140 lists"):

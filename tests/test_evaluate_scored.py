@@ -209,6 +209,12 @@ def test_columns_of_lists(table):
     )
     by_name, by_dict = evaluation.by("segment"), evaluation.by(segments)
     assert jrm.compute(by_name) == jrm.compute(by_dict)
+    for is_late, part in by_name.items():
+        assert [*part.list_columns["segment"]] == [is_late] * part.num_queries
+        assert (
+            [*part.by("segment")] == [is_late] == [*{x > "q3" for x in part.query_ids}]
+        )
+    assert jrm.Evaluation.merge(*by_name.values()).num_queries == evaluation.num_queries
     with pytest.raises(ValueError, match=r"list_columns are \['segment'\]"):
         evaluation.by("country")
     row = table[-1].with_columns(worth=pl.lit(0).cast(pl.Int64))

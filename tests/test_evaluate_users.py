@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import pickle
 
 import jax
 import numpy as np
@@ -73,6 +74,51 @@ def test_measures_of_recommendations(data, rng):
         expected = evaluation.lists[name].values[in_group].mean(0)
         np.testing.assert_allclose(state.compute(), expected, atol=1e-6)
     assert "cold" in jrm.table(states)
+
+
+def test_groups_are_evaluations(data, rng):
+    """A group is what a call of its users alone returns, for items of any ids."""
+    queries, items, labels, seen = data
+    scores, item_ids = queries @ items.T, 7 * np.arange(ITEMS)[::-1]
+    options = {"item_ids": item_ids, "undefined": "skip"}
+    options["seen"] = scipy.sparse.csr_array(seen)
+    call = functools.partial(
+        jrm.evaluate_users, METRICS, relevant=scipy.sparse.csr_array(labels), **options
+    )
+    old, new = (call(x, users=np.arange(USERS)) for x in (-scores, scores))
+    segment = rng.permutation(USERS) % 2
+    groups = new.by(segment)
+    assert [*groups] == [*dict.fromkeys(segment.tolist())]
+    for group, part in groups.items():
+        alone = call(scores, users=np.flatnonzero(segment == group))
+        check_same(part, alone)
+        assert (
+            str(part) == str(alone) and part.list_ids.tolist() == alone.users.tolist()
+        )
+        jax.tree.map(np.testing.assert_array_equal, part.exposure, alone.exposure)
+        assert {*part.by(part.users % 2)} == {0, 1} and not part.remarks
+    # Two models are compared in a group.
+    is_counted = part.lists["ndcg@3"].defined
+    pair = jrm.compare(old.by(segment)[group], part, test="t")["ndcg@3"]
+    means = [x.by(segment)[group].states["ndcg@3"].compute() for x in (old, new)]
+    np.testing.assert_allclose(pair.difference, means[1] - means[0], atol=1e-6)
+    assert pair.lists == is_counted.sum()
+    # Rows are counted, where ids are none.
+    rows = ITEMS - 1 - part.retrieved_ids // 7
+    rows[~is_counted] = -1
+    discounted = jrm.exposure(part, discount_fn=jrm.log2_discount)
+    expected = jrm.exposure(rows, ITEMS, jrm.log2_discount)
+    jax.tree.map(np.testing.assert_array_equal, discounted, expected)
+    assert 0 < part.exposure.coverage() < new.exposure.coverage()
+    # They are joined again, and computed together.
+    joined = jrm.UserEvaluation.merge(*groups.values())
+    np.testing.assert_array_equal(joined.exposure.counts, new.exposure.counts)
+    np.testing.assert_array_equal(joined.exposure.tally, new.exposure.tally)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-6)
+    jax.tree.map(close, jrm.compute(joined), jrm.compute(new))
+    assert [*jrm.compute(groups)] == [*groups]
+    copied = pickle.loads(pickle.dumps(part))
+    np.testing.assert_array_equal(copied.exposure.counts, part.exposure.counts)
 
 
 def test_candidates_and_weights(data, rng):

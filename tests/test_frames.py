@@ -183,6 +183,28 @@ def test_tasks_of_unequal_sizes(rng):
     assert jrm.to_frame(deep).index[-1] == ("de, news", "z")
 
 
+def test_groups():
+    """Groups of an evaluation stand below each other, and runs beside each other."""
+    runs = {
+        run: evaluation_of(
+            {"mrr": lists_of(values)}, {"mrr": state_of(values)}, [*"pqrs"]
+        )
+        for run, values in {
+            "old": [0.1, 0.2, 0.3, 0.4],
+            "new": [0.5, 1, 0, 0.25],
+        }.items()
+    }
+    groups = {run: value.by([*"xyyx"]) for run, value in runs.items()}
+    frame = jrm.to_frame(groups["new"])
+    assert frame.index.tolist() == [("x", "p"), ("x", "s"), ("y", "q"), ("y", "r")]
+    assert frame["mrr"].tolist() == [0.5, 0.25, 1, 0]
+    frames = {run: jrm.to_frame(value) for run, value in groups.items()}
+    both = jrm.to_frame(groups)
+    pandas.testing.assert_frame_equal(both, pandas.concat(frames, axis=1))
+    with pytest.raises(ValueError, match="results have 2 and 4 lists"):
+        jrm.to_frame({"old": runs["old"], "new": groups["new"]["x"]})
+
+
 def test_states():
     """Means of groups have a row each, with the fields of a table."""
     state = state_of(np.array([0.25, 0.75]))

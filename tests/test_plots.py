@@ -40,10 +40,9 @@ def by_group():
 
 
 # As `UserEvaluation.by` returns them.
-BY_USERS = {
-    True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
-    "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
-}
+BY_USERS = evaluation_of(
+    {"mrr": A, "p@1,5": CUTS}, {"mrr": mean_of(A), "p@1,5": mean_of(CUTS)}
+).by([True, True, "warm", "warm"])
 UNKNOWN = changed(difference=0.3, low=-np.inf, high=np.inf, p=1.0, p_corrected=1.0)
 LOWER = changed(lower_is_better=True)
 FAR = changed(difference=-30.0, low=-45.0, high=np.inf, margin=20.0)

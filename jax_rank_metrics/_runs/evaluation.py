@@ -48,6 +48,8 @@ class Evaluation(merging.StatesByName):
 
     # The noun for a query, which rows of frames and messages have.
     _unit, _units = "query", "queries"
+    # The fields that have an entry for each query: arrays, or dicts of arrays or lists.
+    _of_queries = ("lists", "retrieved_ids", "query_ids", "list_columns")
 
     states: dict[str, Mean]
     lists: dict[str, per_list.PerList]
@@ -75,9 +77,9 @@ class Evaluation(merging.StatesByName):
 
     @messages.short_errors()
     def by(
-        self, groups: str | Iterable[Hashable] | Mapping[Any, Hashable]
-    ) -> dict[Hashable, dict[str, Mean]]:
-        """Returns the states of each group of queries, such as short and long ones.
+        self: E, groups: str | Iterable[Hashable] | Mapping[Any, Hashable]
+    ) -> dict[Hashable, E]:
+        """Returns the evaluation of each group of queries, such as short and long ones.
 
         Args:
             groups: The group of each query, or user, in the order of `lists`: names,
@@ -86,9 +88,12 @@ class Evaluation(merging.StatesByName):
                 `list_columns`, by its name.
 
         Returns:
-            A dict from each group to states like `states`, which `table` and `to_frame`
-            take. Groups are in order of first appearance, or in that of the categories of
-            a categorical Series, which states one.
+            A dict from each group to the evaluation of its queries, which `table`,
+            `to_frame` and `plots.by_group` take as it is; `compare` pairs the queries of a
+            group with those of the same group of another model. Queries without ids have
+            their numbers as `query_ids`. Groups are in order of first appearance, or in
+            that of the categories of a categorical Series, which states one. They have no
+            `remarks`, whose counts are of all queries.
 
         Raises:
             ValueError: if there are more or fewer groups than queries, or one is missing;
@@ -122,10 +127,26 @@ class Evaluation(merging.StatesByName):
             name: on_host.states_of_groups(self.lists[name], type(state), *groups_of)
             for name, state in self.items()
         }
-        by_group = {
-            group: {name: of_groups[index] for name, of_groups in states.items()}
-            for index, group in enumerate(packed.ids.tolist())
-        }
+        # The queries of a group stand together, in their order, so that it is a slice.
+        order = np.argsort(packed.segment_ids, kind="stable")
+        named = self
+        if self.list_ids is None:
+            named = dataclasses.replace(self, query_ids=np.arange(self.num_queries))
+        arrays, tree = named._arrays()
+        arrays = [np.asarray(array)[order] for array in arrays]
+        ends = np.cumsum(np.bincount(packed.segment_ids)).tolist()
+        by_group, start = {}, 0
+        for index, (group, stop) in enumerate(
+            zip(packed.ids.tolist(), ends, strict=True)
+        ):
+            by_group[group] = named._with_arrays(
+                [array[start:stop] for array in arrays],
+                tree,
+                states={name: of_groups[index] for name, of_groups in states.items()},
+                remarks=(),
+                num_queries=stop - start,
+            )
+            start = stop
         in_order = dict.fromkeys((*categories, *by_group))
         return {group: by_group[group] for group in in_order if group in by_group}
 
@@ -150,68 +171,74 @@ class Evaluation(merging.StatesByName):
                     f"merge: got {inputs.kind_of(part)} beside {type(self).__name__}; "
                     "pass evaluations of one kind"
                 )
-        for text, of_parts in (
-            ("metrics", [list(part) for part in parts]),
-            ("k", [part.retrieved_ids.shape[1] for part in parts]),
-            ("undefined", [part.undefined for part in parts]),
-            ("signatures", [list(part.signature.values()) for part in parts]),
-            (
-                "cutoffs",
-                [[x.cutoffs for x in part.signature.values()] for part in parts],
-            ),
-            ("list_columns", [[*part.list_columns] for part in parts]),
-            ("keep_lists", [bool(part.lists) for part in parts]),
-            (f"ids of {self._units}", [part.list_ids is not None for part in parts]),
-        ):
-            for value in of_parts:
-                if value != of_parts[0]:
+            for (text, first), value in zip(
+                self._shared().items(), part._shared().values(), strict=True
+            ):
+                if value != first:
                     raise ValueError(
-                        f"evaluations differ in their {text}: {of_parts[0]} and {value}; "
+                        f"evaluations differ in their {text}: {first} and {value}; "
                         "pass parts of one call, which differ in their queries alone"
                     )
-        return dataclasses.replace(self, **self._joined(parts))
+        return self._joined(parts)
 
-    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
-        """Returns the fields of the evaluation that joins parts of one kind."""
-        # Dicts are joined by hand: as pytrees, their keys would be sorted.
-        lists = {
-            name: jax.tree.map(
-                lambda *arrays: np.concatenate(arrays),
-                *(part.lists[name] for part in parts),
-            )
-            for name in self.lists
+    def _shared(self) -> dict[str, Any]:
+        """Returns what evaluations must share to be merged, by what errors call it."""
+        return {
+            "metrics": list(self),
+            "k": self.retrieved_ids.shape[1],
+            "undefined": self.undefined,
+            "signatures": list(self.signature.values()),
+            "cutoffs": [signature.cutoffs for signature in self.signature.values()],
+            "list_columns": [*self.list_columns],
+            "keep_lists": bool(self.lists),
+            f"ids of {self._units}": self.list_ids is not None,
         }
+
+    def _joined(self, parts: Sequence[Any]) -> Any:
+        """Returns the evaluation that joins parts of one kind."""
+        _, tree = self._arrays()
+        of_parts = zip(*(part._arrays()[0] for part in parts), strict=True)
+        joined = self._with_arrays([*map(np.concatenate, of_parts)], tree)
         states = {
-            name: on_host.HostSums.of_lists(lists[name], type(state)).state()
-            if lists
+            name: on_host.HostSums.of_lists(joined.lists[name], type(state)).state()
+            if joined.lists
             else merging.merge(*(part[name] for part in parts))
             for name, state in self.items()
         }
-        if self.list_ids is not None:  # which name each list once
-            all_ids = np.concatenate(
-                [part.list_ids for part in parts if part.list_ids is not None]
-            )
-            name = repeated_id(numbered(f"ids of {self._units}", all_ids))
+        if joined.list_ids is not None:  # which name each list once
+            name = repeated_id(numbered(f"ids of {self._units}", joined.list_ids))
             if name is not None:
                 raise ValueError(
                     f"{name!r} is among the {self._units} of two evaluations; pass parts "
                     f"of which each has {self._units} of its own"
                 )
-        ids = [part.query_ids for part in parts if part.query_ids is not None]
-        kept = {
-            name: np.concatenate([part.list_columns[name] for part in parts])
-            for name in self.list_columns
-        }
         remarks = (remark for part in parts for remark in part.remarks)
-        return {
-            "states": states,
-            "lists": lists,
-            "retrieved_ids": np.concatenate([part.retrieved_ids for part in parts]),
-            "remarks": tuple(dict.fromkeys(remarks)),
-            "query_ids": np.concatenate(ids) if ids else None,
-            "num_queries": sum(part.num_queries for part in parts),
-            "list_columns": kept,
-        }
+        return dataclasses.replace(
+            joined,
+            states=states,
+            remarks=tuple(dict.fromkeys(remarks)),
+            num_queries=sum(part.num_queries for part in parts),
+        )
+
+    def _arrays(self) -> tuple[list[Any], Any]:
+        """Returns the arrays with an entry for each query, and their tree."""
+        fields = [getattr(self, name) for name in self._of_queries]
+        # Of dicts the values alone: as those of pytrees, keys would be sorted.
+        return jax.tree.flatten(
+            [
+                [*field.values()] if isinstance(field, dict) else field
+                for field in fields
+            ]
+        )
+
+    def _with_arrays(self: E, arrays: list[Any], tree: Any, **changes: Any) -> E:
+        """Returns the evaluation with arrays in place of `_arrays`, and other changes."""
+        values = jax.tree.unflatten(tree, arrays)
+        for name, value in zip(self._of_queries, values, strict=True):
+            field = getattr(self, name)
+            is_dict = isinstance(field, dict)
+            changes[name] = dict(zip(field, value, strict=True)) if is_dict else value
+        return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
         """Shows the mean of each metric, the number of queries, and what some count for."""

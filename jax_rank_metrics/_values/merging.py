@@ -274,8 +274,8 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
 
     Args:
-        states: Any pytree of states; with `flat`, a dict. Or an `Evaluation`, for its
-            states.
+        states: Any pytree of states; with `flat`, a dict. An `Evaluation` in it stands for
+            its states.
         flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
             "recall@1" and "recall@5". The cutoffs are read off the names, since a state
             does not hold them. Where a name does not list as many cutoffs as the state
@@ -296,8 +296,14 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     >>> compute(states, flat=True, host=True)
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
-    if isinstance(states, StatesByName):
-        states = states.states
+    states = in_order(
+        states,
+        jax.tree.map(
+            lambda leaf: leaf.states if isinstance(leaf, StatesByName) else leaf,
+            states,
+            is_leaf=is_state,
+        ),
+    )
     check_leaves(states, State, "states")
     values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
     if host:

@@ -1,5 +1,6 @@
 """Bad calls of the drivers, and of what they return."""
 
+import dataclasses
 import functools
 import tempfile
 
@@ -123,6 +124,12 @@ def evaluation():
     """Returns the values of two users."""
     states = {"recall@3": state_of([0.5, 1])}
     return evaluation_of({"recall@3": lists_of([0.5, 1])}, states)
+
+
+def without_lists():
+    """Returns what `keep_lists=False` leaves of it."""
+    totals = {"shown_rows": None, "total_exposure": evaluation().exposure}
+    return dataclasses.replace(evaluation(), **totals)
 
 
 def rows_of_matrix(labels):
@@ -359,6 +366,9 @@ CASES = {
     "an axis of no mesh": (ValueError, "'x' is none of", lambda: users(**ON_GRID | {"items_axis": "x"})),
     "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])), lambda: of_shards(("q",), ("i",), **ON_GRID)),
     # parts
+    "parts of other catalogues": (ValueError, "differ in their numbers of items: 1 and 2", lambda: evaluation().merge(dataclasses.replace(evaluation(), num_items=2)), lambda: evaluation().merge(dataclasses.replace(evaluation(), users=np.array([2, 3])))),
+    "exposure in another catalogue": (ValueError, "num_items is 4, and the evaluation has 1 items", lambda: jrm.exposure(evaluation(), 4), traced(lambda: jrm.exposure(evaluation()))),
+    "exposure of lists that were not kept": (ValueError, "leave keep_lists=False out of the call, or read its .exposure", lambda: jrm.exposure(without_lists()), traced(lambda: [jrm.exposure(evaluation()), without_lists().exposure])),
     "a part that is no evaluation": (TypeError, "merge: got 3 beside Evaluation", lambda: PART.merge(3), lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(2, 4)))),
     "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map")), lambda: PART.merge(part())),
     "parts with and without lists": (ValueError, "differ in their keep_lists: True and False", lambda: PART.merge(part(lists={})), lambda: PART.merge(part())),

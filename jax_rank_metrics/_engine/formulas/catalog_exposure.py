@@ -1,6 +1,7 @@
 """Exposure: how often lists show each item."""
 
 from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,17 @@ from jax_rank_metrics._ground import arithmetic, gains, inputs, meshes, shards, 
 from jax_rank_metrics._values import double_floats
 
 
+@runtime_checkable
+class ShownItems(Protocol):
+    """What an evaluation of users knows of what they were shown."""
+
+    shown_rows: Any
+    num_items: int
+
+
 def exposure(
-    ids: types.RankedIds | ranking.Ranking,
-    num_items: int,
+    ids: types.RankedIds | ranking.Ranking | ShownItems,
+    num_items: int | None = None,
     discount_fn: types.Discount | None = None,
 ) -> Exposure:
     """Counts how often each item of a catalogue is in the lists, as a mergeable state.
@@ -29,8 +38,10 @@ def exposure(
             `items` are read, down to where it was cut. Without a key, items that tie
             stand in the same order in every list, and share of the exposure less than
             under random orders. A repeated id counts again. If a score of the ranking is
-            NaN, so are the numbers of the state.
-        num_items: Number of items of the catalogue, recommended or not; static.
+            NaN, so are the numbers of the state. Or the result of `evaluate_users`, or a
+            group of its users, of which the rows of items are read.
+        num_items: Number of items of the catalogue, recommended or not; static. None is
+            that of the evaluation.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
             does: what an item is exposed at each rank. Gini index and entropy are then
             those of the items' sums of multipliers, where the last of ten recommendations
@@ -39,7 +50,9 @@ def exposure(
 
     Raises:
         ValueError: if a ranking has no order, is of packed lists, or was made with
-            `ties="expected"`; if `discount_fn` does not return a multiplier for each rank.
+            `ties="expected"`; if an evaluation has another number of items, or was made
+            with `keep_lists=False`; if `discount_fn` does not return a multiplier for each
+            rank.
         TypeError: if ids are not integers, or `num_items` is not a Python int.
 
     >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])
@@ -55,8 +68,21 @@ def exposure(
     >>> exposure(ids, 4, reciprocal_discount).gini().item()
     0.5
     """
+    lists: Any = ids
+    if isinstance(ids, ShownItems):
+        if num_items not in (None, ids.num_items):
+            raise ValueError(
+                f"num_items is {num_items}, and the evaluation has {ids.num_items} items; "
+                "leave it out"
+            )
+        if ids.shown_rows is None:
+            raise ValueError(
+                "ids is an evaluation without lists; leave keep_lists=False out of the "
+                "call, or read its .exposure, in which all ranks count alike"
+            )
+        lists, num_items = ids.shown_rows, ids.num_items
     num_items = inputs.positive_integer("num_items", num_items)
-    items, _ = id_lists.ranked_items("ids", ids, ties="order")
+    items, _ = id_lists.ranked_items("ids", lists, ties="order")
     return _count_exposure(items.ids, items.is_unknown, num_items, discount_fn)
 
 

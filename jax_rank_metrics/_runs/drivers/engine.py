@@ -124,14 +124,12 @@ class Sums(NamedTuple):
     Attributes:
         of_means: The sums of each mean.
         is_defined: `[means]` bool, whether each is defined for any query.
-        counts: `[items]`, how often each item was found; None if nobody asks.
-        num_empty: How many queries found nothing.
+        exposure: How often each item was found; None if nobody asks.
     """
 
     of_means: list[on_host.HostSums]
     is_defined: np.ndarray
-    counts: np.ndarray | None
-    num_empty: int
+    exposure: Exposure | None
 
     @classmethod
     def of(
@@ -149,11 +147,8 @@ class Sums(NamedTuple):
             for lists, kind in zip(values.lists, kinds, strict=True)
         ]
         is_defined = np.array([lists.defined.any() for lists in values.lists], bool)
-        counts, ids = None, values.items
-        if num_items is not None:
-            counts = np.bincount(ids[ids >= 0], minlength=num_items)
-        num_empty = int(np.count_nonzero((ids < 0).all(axis=1)))
-        return cls(of_means, is_defined, counts, num_empty)
+        exposure = None if num_items is None else exposure_of(values.items, num_items)
+        return cls(of_means, is_defined, exposure)
 
     def plus(self, other: "Sums | None") -> "Sums":
         """Adds the sums of other queries."""
@@ -167,9 +162,22 @@ class Sums(NamedTuple):
             )
             for mean, added in zip(self.of_means, other.of_means, strict=True)
         ]
-        counts = None if self.counts is None else self.counts + other.counts
         is_defined = self.is_defined | other.is_defined
-        return Sums(of_means, is_defined, counts, self.num_empty + other.num_empty)
+        exposure = jax.tree.map(operator.add, self.exposure, other.exposure)
+        return Sums(of_means, is_defined, exposure)
+
+
+def exposure_of(rows: np.ndarray, num_items: int) -> Exposure:
+    """Counts how often each item was found, in NumPy: no program for any number of lists.
+
+    Args:
+        rows: `[lists, k]`, the rows of items; −1 where there are no more.
+        num_items: The number of items.
+    """
+    counts = np.bincount(rows[rows >= 0], minlength=num_items).astype(np.int32)
+    num_empty = np.count_nonzero((rows < 0).all(axis=1))
+    tally = np.array([len(rows), num_empty, 0], np.int32)
+    return Exposure(rows.shape[1], counts, tally)  # type: ignore[arg-type]
 
 
 def run(
@@ -181,7 +189,7 @@ def run(
     list_weights: Any = None,
     keeps_lists: bool = True,
     remarks: Iterable[str] = (),
-) -> tuple[Evaluation, Exposure | None, np.ndarray]:
+) -> tuple[Evaluation, dict[str, Any], np.ndarray]:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
@@ -195,8 +203,8 @@ def run(
         remarks: What else was probably not intended.
 
     Returns:
-        The evaluation; how often each item was found, of users; and which queries have an
-        item with a score of −∞, if the options ask.
+        The evaluation; the fields of what users were shown, see `UserEvaluation`; and
+        which queries have an item with a score of −∞, if the options ask.
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
@@ -244,13 +252,16 @@ def run(
                 weights = None if all_weights is None else all_weights[indices]
                 of_batch = of_batch.counted(undefined, weights, len(bounds))
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
-    lists, items = {}, np.zeros((0, options.k), np.int32)
+    lists, items, shown = {}, np.zeros((0, options.k), np.int32), {}
     if values is not None:
         items = values.items  # also those of queries that count in no mean
         values = values.counted(undefined, all_weights, len(bounds))
-        sums = Sums.of(values, kinds, num_counted)
+        sums = Sums.of(values, kinds, None)
         lists = dict(zip(names, values.lists, strict=True))
+        shown["shown_rows"] = values.items
     assert sums is not None  # there is a query
+    if sums.exposure is not None:
+        shown["total_exposure"] = jax.tree.map(jnp.asarray, sums.exposure)
     states = [of_mean.state() for of_mean in sums.of_means]
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
@@ -269,12 +280,7 @@ def run(
         num_queries=num_queries,
         signature=signatures_of(job, undefined),
     )
-    exposure = None
-    if sums.counts is not None:
-        counts = jnp.asarray(sums.counts, jnp.int32)
-        tally = jnp.asarray([num_queries, sums.num_empty, 0], jnp.int32)
-        exposure = Exposure(options.k, counts, tally)
-    return evaluation, exposure, has_inf
+    return evaluation, shown, has_inf
 
 
 def signatures_of(

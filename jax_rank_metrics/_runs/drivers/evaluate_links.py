@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -22,8 +22,9 @@ from jax_rank_metrics._runs.drivers.interactions import (
 from jax_rank_metrics._runs.drivers.judgements import Judgements, SharedCandidates
 from jax_rank_metrics._runs.drivers.scorers import Scores
 from jax_rank_metrics._runs.evaluation import Evaluation
-from jax_rank_metrics._values import mean, remarks
+from jax_rank_metrics._values import remarks
 
+L = TypeVar("L", bound="LinkEvaluation")
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
@@ -57,30 +58,25 @@ class LinkEvaluation(Evaluation):
     """
 
     _unit, _units = "list", "lists"
+    _of_queries = (*Evaluation._of_queries, "triples")
 
     triples: np.ndarray
 
-    def by(
-        self, groups: Iterable[Hashable] | None = None
-    ) -> dict[Hashable, dict[str, mean.Mean]]:
-        """Returns the states of each relation, or of other groups of lists.
+    def by(self: L, groups: Iterable[Hashable] | None = None) -> dict[Hashable, L]:
+        """Returns the evaluation of each relation, or of other groups of lists.
 
         Args:
             groups: The group of each list, in the order of `triples`: names, numbers or
                 bools, as for `pack`. None groups by relation.
 
         Returns:
-            A dict from each group, in order of first appearance, to states like
-            `states`.
+            A dict from each group, in order of first appearance, to the evaluation of
+            its lists, whose `query_ids` are their numbers.
 
         Raises:
             ValueError: if there are more or fewer groups than lists, or one is missing.
         """
         return super().by(self.triples[:, 1] if groups is None else groups)
-
-    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
-        triples = np.concatenate([part.triples for part in parts])
-        return {**super()._joined(parts), "triples": triples}
 
 
 def evaluate_links(

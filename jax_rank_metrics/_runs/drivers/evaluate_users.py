@@ -1,6 +1,7 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -32,7 +33,8 @@ from jax_rank_metrics._values import merging
 class UserEvaluation(Evaluation):
     """The result of `evaluate_users`: means, values of every user, and recommendations.
 
-    It is an `Evaluation`, whose queries are users, with two attributes more.
+    It is an `Evaluation`, whose queries are users, with `exposure`, which is counted when
+    it is read, and a few attributes more.
 
     Attributes:
         states: The state of each metric by its name, as from `evaluate`.
@@ -42,24 +44,45 @@ class UserEvaluation(Evaluation):
             first, int32 unless `item_ids` were passed; −1 where there are no more, or None
             beside strings.
         undefined: What a user counts for where a metric is undefined.
-        exposure: How often each item was recommended, by row; see `Exposure`.
         users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
+        shown_rows: `[users, k]` int32, the rows of the items that `exposure` counts: of
+            `retrieved_ids`, and −1 for users who do not count. None with
+            `keep_lists=False`.
+        num_items: How many items the catalogue has.
+        total_exposure: The exposure with `keep_lists=False`; otherwise None.
     """
 
     _unit, _units = "user", "users"
+    _of_queries = (*Evaluation._of_queries, "users", "shown_rows")
 
-    exposure: Exposure
     users: np.ndarray
+    shown_rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
+    num_items: int = dataclasses.field(default=0, kw_only=True)
+    total_exposure: Exposure | None = dataclasses.field(default=None, kw_only=True)
+
+    @functools.cached_property
+    def exposure(self) -> Exposure:
+        """How often each item was recommended, by row; see `Exposure`."""
+        if self.total_exposure is not None:
+            return self.total_exposure
+        assert self.shown_rows is not None
+        counted = engine.exposure_of(self.shown_rows, self.num_items)
+        return jax.tree.map(jnp.asarray, counted)
 
     @property
     def list_ids(self) -> np.ndarray:
         """The users, by whom `compare` pairs the values of two models."""
         return self.users
 
-    def _joined(self, parts: Sequence[Any]) -> dict[str, Any]:
-        exposure = merging.merge(*(part.exposure for part in parts))
-        users = np.concatenate([part.users for part in parts])
-        return {**super()._joined(parts), "exposure": exposure, "users": users}
+    def _shared(self) -> dict[str, Any]:
+        return {**super()._shared(), "numbers of items": self.num_items}
+
+    def _joined(self, parts: Sequence[Any]) -> Any:
+        joined = super()._joined(parts)
+        if joined.total_exposure is None:
+            return joined
+        total = merging.merge(*(part.total_exposure for part in parts))
+        return dataclasses.replace(joined, total_exposure=total)
 
     def _means(self) -> list[str]:
         return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
@@ -269,11 +292,12 @@ def evaluate_users(
     )
     if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
         texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
-    evaluation, exposure, _ = engine.run(
+    evaluation, shown, _ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
-    assert exposure is not None  # it is that of users
-    return UserEvaluation(**vars(evaluation), exposure=exposure, users=names_of_users)
+    return UserEvaluation(
+        **vars(evaluation), users=names_of_users, num_items=num_items, **shown
+    )
 
 
 def _read_features(

@@ -303,9 +303,9 @@ def by_group(
     line: its mean may be anywhere.
 
     Args:
-        states: The result of `PerList.by`, or of `UserEvaluation.by`; or a dict of runs to
+        states: The result of `PerList.by`, or of `Evaluation.by`; or a dict of runs to
             such results.
-        names: The groups in the order to draw them: all keys of `UserEvaluation.by`; or the
+        names: The groups in the order to draw them: all keys of `Evaluation.by`; or the
             names of the groups 0, 1, … of `PerList.by`. None takes the order of the first
             run.
         metric: The metric to show, such as "ndcg@10", where groups hold several.

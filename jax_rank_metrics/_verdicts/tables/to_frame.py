@@ -1,6 +1,7 @@
 """Results as pandas frames, a row for each list or record."""
 
 import dataclasses
+import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,9 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
     lists count for in means. Lists that do not count, such as those without items, stay: a
     frame holds neither weights nor `undefined`. Of `Seeds` they are the means over seeds.
-    Tasks, whose lists are their own, stand below each other, and are a level of the index;
-    several systems are a level of the columns.
+    Tasks, whose lists are their own, stand below each other, and are a level of the index,
+    and so do systems that share no list, such as the groups of `Evaluation.by`; other
+    systems are a level of the columns.
     A leaderboard has a row for each system, and comparisons one for each of them, with the
     fields that `table(…, format="csv")` has, as do states for each mean; means of people
     and a judge have one for each, with the attributes of `PredictionPowered`.
@@ -41,8 +43,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
             an `Evaluation`, as of `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
             of systems to these, or of tasks to such dicts, as `table` takes them; values
-            without a name, which have the column "value"; `Systems`; states, such as those
-            of `Evaluation.by`; a `Leaderboard`; or whatever `compare` or
+            without a name, which have the column "value"; `Systems`; states; a
+            `Leaderboard`; or whatever `compare` or
             `prediction_powered` returns.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
             several axes are in C order. None is the users, or the queries, of an
@@ -138,6 +140,13 @@ def _of_tasks(
             )
     if ids is not None and any(record.ids is not None for record in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
+    if _share_no_list(records):  # systems are tasks, and tasks of several ones systems
+        records = [
+            dataclasses.replace(
+                record, system=record.task, path=(record.system, record.metric)
+            )
+            for record in records
+        ]
     tasks: dict[Hashable, list[Record]] = {}
     for record in records:
         # A task of several keys is a tuple, which pandas would take apart.
@@ -149,6 +158,20 @@ def _of_tasks(
     has_systems = len({record.system for record in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
     return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
+
+
+def _share_no_list(records: Sequence[Record]) -> bool:
+    """Whether there are several systems in each task, whose ids say that none is shared."""
+    tasks: dict[Hashable, dict[Hashable, Any]] = {}
+    for record in records:
+        tasks.setdefault(record.task, {})[record.system] = record.lists.ids
+    for of_systems in tasks.values():
+        if len(of_systems) < 2 or None in of_systems.values():
+            return False
+        ids = [*itertools.chain(*of_systems.values())]
+        if len(set(ids)) < len(ids):
+            return False
+    return True
 
 
 def _columns(
