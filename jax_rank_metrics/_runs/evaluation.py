@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._engine.calls import signatures
+from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
 from jax_rank_metrics._values import merging, on_host, per_list
@@ -128,10 +129,10 @@ class Evaluation(merging.StatesByName):
             for name, state in self.items()
         }
         # The queries of a group stand together, in their order, so that it is a slice.
-        order = np.argsort(packed.segment_ids, kind="stable")
-        named = self
+        rows, named = np.arange(self.num_queries), self
+        order = order_on_host.in_rank_order(packed.segment_ids, rows)
         if self.list_ids is None:
-            named = dataclasses.replace(self, query_ids=np.arange(self.num_queries))
+            named = dataclasses.replace(self, query_ids=rows)
         arrays, tree = named._arrays()
         arrays = [np.asarray(array)[order] for array in arrays]
         ends = np.cumsum(np.bincount(packed.segment_ids)).tolist()

@@ -296,14 +296,7 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     >>> compute(states, flat=True, host=True)
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
-    states = in_order(
-        states,
-        jax.tree.map(
-            lambda leaf: leaf.states if isinstance(leaf, StatesByName) else leaf,
-            states,
-            is_leaf=is_state,
-        ),
-    )
+    states = in_order(states, jax.tree.map(_held_states, states, is_leaf=is_state))
     check_leaves(states, State, "states")
     values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
     if host:
@@ -376,6 +369,10 @@ def in_order(like: object, tree: T) -> T:
     if not isinstance(like, dict) or not isinstance(tree, dict):
         return tree
     return cast(T, {key: in_order(like[key], tree[key]) for key in like})
+
+
+def _held_states(leaf: Any) -> Any:
+    return leaf.states if isinstance(leaf, StatesByName) else leaf
 
 
 def _is_per_list(tree: object) -> bool:

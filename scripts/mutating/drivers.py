@@ -41,8 +41,8 @@ MUTANTS = (
     Mutant(
         "parts are joined without the values of the last one",
         "_runs/evaluation.py",
-        '"retrieved_ids": np.concatenate([part.retrieved_ids for part in parts]),',
-        '"retrieved_ids": self.retrieved_ids,',
+        "self._with_arrays([*map(np.concatenate, of_parts)], tree)",
+        "self._with_arrays([arrays[0] for arrays in of_parts], tree)",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(

@@ -16,7 +16,7 @@ from jax_rank_metrics._values import double_floats
 
 @runtime_checkable
 class ShownItems(Protocol):
-    """What an evaluation of users knows of what they were shown."""
+    """An evaluation that knows the rows of the items that users were shown."""
 
     shown_rows: Any
     num_items: int
@@ -50,9 +50,8 @@ def exposure(
 
     Raises:
         ValueError: if a ranking has no order, is of packed lists, or was made with
-            `ties="expected"`; if an evaluation has another number of items, or was made
-            with `keep_lists=False`; if `discount_fn` does not return a multiplier for each
-            rank.
+            `ties="expected"`; if an evaluation was made with `keep_lists=False`; if
+            `discount_fn` does not return a multiplier for each rank.
         TypeError: if ids are not integers, or `num_items` is not a Python int.
 
     >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])
@@ -70,17 +69,13 @@ def exposure(
     """
     lists: Any = ids
     if isinstance(ids, ShownItems):
-        if num_items not in (None, ids.num_items):
-            raise ValueError(
-                f"num_items is {num_items}, and the evaluation has {ids.num_items} items; "
-                "leave it out"
-            )
+        num_items = ids.num_items if num_items is None else num_items
         if ids.shown_rows is None:
             raise ValueError(
                 "ids is an evaluation without lists; leave keep_lists=False out of the "
                 "call, or read its .exposure, in which all ranks count alike"
             )
-        lists, num_items = ids.shown_rows, ids.num_items
+        lists = ids.shown_rows
     num_items = inputs.positive_integer("num_items", num_items)
     items, _ = id_lists.ranked_items("ids", lists, ties="order")
     return _count_exposure(items.ids, items.is_unknown, num_items, discount_fn)

@@ -252,16 +252,14 @@ def run(
                 weights = None if all_weights is None else all_weights[indices]
                 of_batch = of_batch.counted(undefined, weights, len(bounds))
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
-    lists, items, shown = {}, np.zeros((0, options.k), np.int32), {}
+    lists, items, rows = {}, np.zeros((0, options.k), np.int32), None
     if values is not None:
         items = values.items  # also those of queries that count in no mean
         values = values.counted(undefined, all_weights, len(bounds))
         sums = Sums.of(values, kinds, None)
         lists = dict(zip(names, values.lists, strict=True))
-        shown["shown_rows"] = values.items
+        rows = values.items
     assert sums is not None  # there is a query
-    if sums.exposure is not None:
-        shown["total_exposure"] = jax.tree.map(jnp.asarray, sums.exposure)
     states = [of_mean.state() for of_mean in sums.of_means]
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
@@ -280,7 +278,7 @@ def run(
         num_queries=num_queries,
         signature=signatures_of(job, undefined),
     )
-    return evaluation, shown, has_inf
+    return evaluation, {"shown_rows": rows, "total_exposure": sums.exposure}, has_inf
 
 
 def signatures_of(

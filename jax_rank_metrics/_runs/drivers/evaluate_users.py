@@ -62,12 +62,11 @@ class UserEvaluation(Evaluation):
 
     @functools.cached_property
     def exposure(self) -> Exposure:
-        """How often each item was recommended, by row; see `Exposure`."""
+        """Counts how often each item was recommended, by row; see `Exposure`."""
         if self.total_exposure is not None:
             return self.total_exposure
         assert self.shown_rows is not None
-        counted = engine.exposure_of(self.shown_rows, self.num_items)
-        return jax.tree.map(jnp.asarray, counted)
+        return engine.exposure_of(self.shown_rows, self.num_items)
 
     @property
     def list_ids(self) -> np.ndarray:
@@ -292,11 +291,11 @@ def evaluate_users(
     )
     if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
         texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
-    evaluation, shown, _ = engine.run(
+    evaluation, fields, _ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )
     return UserEvaluation(
-        **vars(evaluation), users=names_of_users, num_items=num_items, **shown
+        **vars(evaluation), users=names_of_users, num_items=num_items, **fields
     )
 
 

@@ -1,7 +1,6 @@
 """Results as pandas frames, a row for each list or record."""
 
 import dataclasses
-import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -161,17 +160,12 @@ def _of_tasks(
 
 
 def _share_no_list(records: Sequence[Record]) -> bool:
-    """Whether there are several systems in each task, whose ids say that none is shared."""
-    tasks: dict[Hashable, dict[Hashable, Any]] = {}
-    for record in records:
-        tasks.setdefault(record.task, {})[record.system] = record.lists.ids
-    for of_systems in tasks.values():
-        if len(of_systems) < 2 or None in of_systems.values():
-            return False
-        ids = [*itertools.chain(*of_systems.values())]
-        if len(set(ids)) < len(ids):
-            return False
-    return True
+    """Whether several systems have no list in common, as their ids say, task by task."""
+    ids = {(record.task, record.system): record.lists.ids for record in records}
+    if None in ids.values() or len(ids) == len({task for task, _ in ids}):
+        return False
+    lists = [(task, name) for (task, _), names in ids.items() for name in names or ()]
+    return len(set(lists)) == len(lists)
 
 
 def _columns(
