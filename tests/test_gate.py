@@ -145,6 +145,33 @@ def of_margins(differences):
     return bounds
 
 
+def test_tables_of_scored_items(folder):
+    """Verdicts and numbers are those of runs, also of a saved table and of a floor."""
+    scores = {"1": (3, 2, 1), "2": (2, 3, 1), "-": (1, 3, 2)}  # of a, b and c
+    for name, ranks in RUNS.items():
+        rows = [
+            f"q{i},{item},{int(item == 'a')},{score}\n"
+            for i, x in enumerate(ranks)
+            for item, score in zip("abc", scores[x], strict=True)
+        ]
+        (folder / f"{name}.csv").write_text("qid,doc,label,score\n" + "".join(rows))
+
+    def gate(words):
+        done = CliRunner().invoke(cli.app(), ["gate", "--scored", *words.split()])
+        assert not done.stderr, done.output
+        return done.exit_code, done.stdout
+
+    words = "-m recall@1,2 --margin .02 --format json"
+    _, text = invoke("old.txt bad.txt", words)
+    expected = [pytest.approx(metric) for metric in json.loads(text)["metrics"]]
+    gate(f"hits.csv old.csv {words} --item doc --save old.json")
+    for tables in ("old.csv bad.csv", "old.json bad.csv --item doc"):
+        code, text = gate(f"{tables} {words}")
+        assert code == WORSE
+        assert json.loads(text)["metrics"] == expected
+    assert gate("bad.csv -m recall@1 --at-least .8")[0] == WORSE
+
+
 def test_error_rates(rng):
     """Verdicts keep the promises of the page, over 160 queries."""
     noise = rng.laplace(scale=0.5**0.5, size=(160, 1000))
