@@ -75,6 +75,9 @@ def app() -> "typer.Typer":
             write_out(f"jax-rank-metrics {__version__}\n")
             raise typer.Exit
 
+    def column(content: str) -> Any:
+        return typer.Option(help=f"Of --scored: the column of {content}.")
+
     class Command(typer.core.TyperCommand):
         """A command whose options, also without a value, list their choices."""
 
@@ -107,7 +110,12 @@ def app() -> "typer.Typer":
     def evaluate(
         qrels: Annotated[Path, typer.Argument(help="Judgements; - is stdin.")],
         runs: Annotated[
-            list[Path], typer.Argument(help="One or several runs; - is stdin.")
+            list[Path],
+            typer.Argument(
+                help="One or several runs; - is stdin.",
+                default_factory=list,
+                show_default=False,
+            ),
         ],
         metric: Annotated[
             list[str] | None,
@@ -237,21 +245,10 @@ def app() -> "typer.Typer":
                 "its own; one suffices.",
             ),
         ] = False,
-        list: Annotated[
-            str | None, typer.Option(help="Of --scored: the column of lists.")
-        ] = None,
-        label: Annotated[
-            str | None, typer.Option(help="Of --scored: the column of labels.")
-        ] = None,
-        score: Annotated[
-            str | None, typer.Option(help="Of --scored: the column of scores.")
-        ] = None,
-        item: Annotated[
-            str | None,
-            typer.Option(
-                help="Of --scored: the column of ids of items, if there are any."
-            ),
-        ] = None,
+        list: Annotated[str | None, column("lists")] = None,
+        label: Annotated[str | None, column("labels")] = None,
+        score: Annotated[str | None, column("scores")] = None,
+        item: Annotated[str | None, column("ids of items, if there are any")] = None,
         per_query: Annotated[
             bool,
             typer.Option(

@@ -22,6 +22,7 @@ _PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
 _COMPARISON_FORMATS = tuple(name for name in get_args(Format) if name != "trec")
 
 STDIN = Path("-")
+COLUMNS = ("list", "label", "score", "item")  # of tables, named by options
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 
@@ -33,7 +34,7 @@ class CommandOptions(NamedTuple):
     """The arguments and options of the command, as `cli` declares them."""
 
     qrels: Path
-    runs: list[Path] | None  # None where one table suffices
+    runs: list[Path]
     metric: list[str] | None
     trec: bool
     complete: bool
@@ -88,19 +89,20 @@ class CommandOptions(NamedTuple):
         return match[1]
 
     @property
+    def columns(self) -> dict[str, str | None]:
+        """The columns of scored tables that options name, by argument."""
+        return {name: self._asdict()[name] for name in COLUMNS}
+
+    @property
     def files(self) -> Sequence[Path]:
         """All files that are read."""
-        return [
-            path
-            for path in (self.qrels, *(self.runs or ()), self.weights)
-            if path is not None
-        ]
+        paths = self.qrels, *self.runs, self.weights
+        return [path for path in paths if path is not None]
 
     @property
     def paths(self) -> dict[str, Path]:
         """The path of each run, or scored table, by its name in the results."""
-        runs = [*(self.runs or ())]
-        runs = [self.qrels, *runs] if self.scored else runs
+        runs = [self.qrels, *self.runs] if self.scored else self.runs
         names = run_names([Path("stdin") if path == STDIN else path for path in runs])
         return dict(zip(names, runs, strict=True))
 
@@ -147,6 +149,8 @@ OPTIONS = {
     "test": "--compare",
     "level": "--confidence",
 }
+# As words of messages, these are columns. Where one is to be passed, it is an option.
+_PASSED = OPTIONS | {name: f"--{name}" for name in COLUMNS}
 ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"
 _ELLIPSIS = "\0"  # stands for what only Python has
 _WORDS = re.compile(
@@ -155,7 +159,7 @@ _WORDS = re.compile(
     # The names of metrics, and what messages quote, stay as they are.
     | [\w.@-]+ \( (?: [^()] | \([^()]*\) )* \)
     | (?<!\w) '(?: \\. | [^'\\] )*' | "(?: \\. | [^"\\] )*"
-    | `? (?<![\w-]) (?P<argument> {"|".join((*OPTIONS, *ONLY_PYTHON))} ) =
+    | `? (?<![\w-]) (?P<argument> {"|".join((*_PASSED, *ONLY_PYTHON))} ) =
       (?P<value> '[^']*' | "[^"]*" | True | \d+(?![\w.]) | (?=[\s`;:,.)]|$) ) `?
     | (?<![\w-]) (?P<option> exclude_self | list_weights | document(?=:[ ]plain)
       | (?: (?<=and[ ]) | (?<=lower[ ]) ) relevance_threshold
@@ -181,7 +185,7 @@ def in_options(text: str, **options: str) -> str:
 
     def spelled(match: re.Match[str]) -> str:
         name = match["argument"] or match["option"]
-        if option := (OPTIONS | options).get(name):
+        if option := (_PASSED | options).get(name):
             value = (match["value"] or "").strip("'\"").removesuffix("True")
             return f"{option} {value}".rstrip()
         return _ELLIPSIS if match["python"] or name else match[0]
@@ -289,10 +293,9 @@ def _check_choices(options: CommandOptions) -> None:
         raise ValueError("--compare needs two runs or more")
     if options.scored and options.trec:
         raise ValueError("--trec is of judgements and runs; leave it or --scored out")
-    columns = {"list": options.list, "label": options.label, "score": options.score}
-    for name, column in (columns | {"item": options.item}).items():
-        if column is not None and not options.scored:
-            raise ValueError(f"--{name} names a column of tables; pass --scored, too")
+    named = [name for name, column in options.columns.items() if column is not None]
+    if named and not options.scored:
+        raise ValueError(f"--{named[0]} names a column of tables; pass --scored, too")
     if options.complete and options.missing not in (None, "zero"):
         raise ValueError(
             f"--complete and --missing {options.missing}; pass one of them"

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -184,13 +183,10 @@ def _scored(
     Raises:
         ValueError: if the table cannot be read; if an item has another label in the first.
     """
-    roles = {"list": options.list, "label": options.label, "score": options.score}
-    roles |= {} if options.item is None else {"item": options.item}
-    try:
-        table = pl.concat(tables.parts(path, roles, True), how="vertical_relaxed")
-    except ValueError as error:
-        cure = re.sub(r"\b(list|label|score|item)= ?", r"--\1 ", str(error))
-        raise ValueError(cure) from error
+    roles = options.columns
+    if options.item is None:
+        del roles["item"]
+    table = pl.concat(tables.parts(path, roles, True), how="vertical_relaxed")
     table = table.drop_nulls("label").rename({"list": "query_id", "label": "relevance"})
     if options.item is None:  # items are rows of their list
         table = table.with_columns(item=pl.int_range(pl.len()).over("query_id"))
