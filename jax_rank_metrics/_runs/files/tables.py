@@ -4,6 +4,7 @@ import collections
 import contextlib
 import glob
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -19,12 +20,9 @@ from jax_rank_metrics._runs.files.frames import pl
 
 # The columns that are read where a call names none.
 _NAMES = {
-    "list": (
-        *("query", "query_id", "qid", "session", "session_id"),
-        *("user", "user_id", "group", "list"),
-    ),
-    "label": ("label", "relevance", "rel", "grade", "click", "clicked", "target"),
-    "score": ("score", "scores", "prediction", "pred"),
+    "list": "query query_id qid session session_id user user_id group list".split(),
+    "label": "label relevance rel grade click clicked target".split(),
+    "score": "score scores prediction pred".split(),
 }
 _SCANS: dict[str, Callable[[Path], "pl.LazyFrame"]] = {
     "parquet": lambda path: pl.scan_parquet(path),
@@ -33,6 +31,7 @@ _SCANS: dict[str, Callable[[Path], "pl.LazyFrame"]] = {
     "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
     "jsonl": lambda path: pl.scan_ndjson(path),
 }
+_FLAG_ROLES = ("mask", "retrieved", "columns['judged']", "columns['pooled']")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 MAX_WHOLE = 20_000_000  # rows of files that are read at once
 PART = 2**20  # rows of a part, or more
@@ -47,7 +46,8 @@ class _Rows(NamedTuple):
 
     frame: "pl.DataFrame"
     names: dict[str, str]  # of the columns in the table, by argument
-    location: Callable[[int], str]  # of a row, for messages
+    where: str  # the table, for messages
+    first: int = 0  # the number of the first row
 
 
 def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataFrame"]:
@@ -67,12 +67,12 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
             stream comes again.
     """
     rows, max_rows = _rows_of(source, roles, is_sorted_here)
-    checked_rows = (_checked(part) for part in rows)
+    checked_rows = map(_checked, rows)
     pending, height = collections.deque[pl.DataFrame](), 0
     for frame in checked_rows:
         pending.append(frame)
         height += frame.height
-        if max_rows is not None and height > max_rows:
+        if height > max_rows:
             popped = (pending.popleft() for _ in range(len(pending)))
             yield from _whole_lists(itertools.chain(popped, checked_rows))
             return
@@ -83,14 +83,14 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
 
 def _rows_of(
     source: Any, roles: Roles, is_sorted_here: bool
-) -> tuple[Iterable[_Rows], int | None]:
-    """Returns the rows of a source, and how many are read at once; None for any number."""
+) -> tuple[Iterable[_Rows], float]:
+    """Returns the rows of a source, and how many are read at once."""
     entries = source if isinstance(source, (list, tuple)) and source else [source]
     if all(isinstance(path, (str, PathLike)) for path in entries):
         paths = [path for entry in entries for path in _paths(entry)]
         return _rows_of_files(paths, roles, is_sorted_here), MAX_WHOLE
     if isinstance(source, Mapping) or inputs.is_frame(source):
-        return [_rows_of_frame("source", source, roles)], None
+        return [_rows_of_frame("source", source, roles)], math.inf
     if not isinstance(source, Iterable) or inputs.is_series(source):
         raise TypeError(
             f"source: got {inputs.kind_of(source)}; pass a frame, a path of a table, or an "
@@ -100,7 +100,7 @@ def _rows_of(
         _rows_of_frame(f"batch {number} of source", batch, roles)
         for number, batch in enumerate(source)
     )
-    return batches, None if is_sorted_here else 0
+    return batches, math.inf if is_sorted_here else 0
 
 
 def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
@@ -126,7 +126,7 @@ def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
         frame = pl.DataFrame([frames.series(where, *pair) for pair in columns.items()])
     except pl.exceptions.ShapeError as error:
         raise ValueError(f"{where}: columns differ in length ({error})") from error
-    return _Rows(frame, names, lambda row: f"row {row} of {where}")
+    return _Rows(frame, names, where)
 
 
 def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
@@ -137,11 +137,12 @@ def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
             raise TypeError(
                 f"{role}: got {inputs.kind_of(name)}; pass the name of a column of source"
             )
-        known = (str(name),)
-        matches = [column for column in columns if column == name]
-        if name is None:
-            known = _NAMES[role]
-            matches = [column for column in columns if str(column).lower() in known]
+        known = _NAMES[role] if name is None else [name]
+        matches = [
+            column
+            for column in columns
+            if column == name or (name is None and str(column).lower() in known)
+        ]
         if len(matches) != 1:
             problem = f"has no column {' or '.join(known[:2])}"
             if matches:
@@ -177,37 +178,32 @@ def _rows_of_files(
     paths: Sequence[Path], roles: Roles, is_sorted_here: bool
 ) -> Iterator[_Rows]:
     """Yields the rows of files, by list if asked: polars sorts, out of core if it can."""
-    scans, of_files = [], []
+    scans = []
     for path in paths:
         if (scan := _SCANS.get(str(_format_of(path)))) is None:
             raise ValueError(
                 f"{path}: no extension of a table; pass a file called .parquet, .csv, "
                 ".tsv, .jsonl or .arrow, or a frame"
             )
-        with _readable(path):
+        with _readable(str(path)):
             columns = scan(path).collect_schema().names()
-        of_files.append(_names(str(path), columns, roles))
-        chosen = {role: pl.col(name) for role, name in of_files[-1].items()}
-        scans.append(scan(path).select(**chosen))
+        names = _names(str(path), columns, roles)
+        chosen = {role: pl.col(name) for role, name in names.items()}
+        scans.append((str(path), scan(path).select(**chosen), names))
     if is_sorted_here:
-        tables = pl.concat(scans, how="vertical_relaxed")
-        scans, paths = (
-            [order_on_host.by_columns(tables, ["list"], [False])],
-            [Path("source")],
-        )
-    for path, scan, names in zip(paths, scans, of_files, strict=False):
+        table = pl.concat([scan for _, scan, _ in scans], how="vertical_relaxed")
+        table = order_on_host.by_columns(table, ["list"], [False])
+        scans = [("source", table, scans[0][-1])]
+    for where, scan, names in scans:
         first = 0
-        with _readable(path):
+        with _readable(where):
             for frame in scan.collect_batches(chunk_size=PART, maintain_order=True):
-                start = f"{path}, row "
-                yield _Rows(
-                    frame, names, lambda row, at=first, to=start: f"{to}{at + row}"
-                )
+                yield _Rows(frame, names, where, first)
                 first += frame.height
 
 
 @contextlib.contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: str) -> Iterator[None]:
     """Names the file in errors of polars."""
     try:
         yield
@@ -217,62 +213,52 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _checked(rows: _Rows) -> "pl.DataFrame":
     """Returns checked columns; see `parts`."""
-    frame, names, location = rows
+    frame, names, where, first = rows
 
     def fail(row: int, reason: str) -> NoReturn:
         list_id = frame["list"][row]
-        raise ValueError(f"{location(row)} (of list {list_id!r}): {reason}")
+        raise ValueError(f"{where}, row {first + row} (of list {list_id!r}): {reason}")
 
-    def column(role: str) -> "pl.Series":
-        return frame[role].alias(names[role])
-
-    def filled(role: str, is_read: "pl.Series") -> "pl.Series":
-        values = column(role)
+    def numbers(
+        values: "pl.Series", kind: frames.ValueColumn, is_read: "pl.Series"
+    ) -> "pl.Series":
+        """Returns numbers, which are null in rows that are not read."""
         if is_read.all():
-            return values
+            return frames.numbers_of(values, kind, fail)
         zero = pl.lit(0).cast(values.dtype)
-        return pl.select(pl.when(is_read).then(values).otherwise(zero)).to_series()
+        filled = pl.select(pl.when(is_read).then(values).otherwise(zero)).to_series()
+        return frames.numbers_of(filled, kind, fail).set(~is_read, None)
 
-    columns = {"list": frames.ids_of(column("list"), fail)}
-    labels = column("label")
-    exists = labels.is_not_null()
-    if labels.dtype.is_float():
-        exists &= labels.is_not_nan()
-    if "mask" in names:
-        exists &= _flags(column("mask"), fail)
-    labels = frames.numbers_of(filled("label", exists), "relevance", fail)
-    exists &= labels >= 0
-    row = frames.first_true(labels.cast(pl.Float64) > np.finfo(np.float32).max)
-    if row is not None:
-        fail(row, f"{labels.name} is {labels[row]}, beyond float32")
-    columns["label"] = labels if exists.all() else labels.set(~exists, None)
-    has_rank = exists
-    if "retrieved" in names:
-        columns["retrieved"] = _flags(column("retrieved"), fail)
-        has_rank = exists & columns["retrieved"]
-    scores = frames.numbers_of(filled("score", has_rank), "score", fail)
-    columns["score"] = scores if has_rank.all() else scores.set(~has_rank, None)
-    for role in names:
-        values = column(role)
-        if role == "item":
-            columns[role] = frames.ids_of(values, fail)
+    columns: dict[str, pl.Series] = {}
+    for role, name in names.items():
+        values = frame[role].alias(name)
+        if role in ("list", "item"):
+            values = frames.ids_of(values, fail)
         elif role in ("weight", "list_weight"):
-            weights = frames.numbers_of(values, "relevance", fail).cast(pl.Float64)
-            row = frames.first_true(weights < 0)
+            values = frames.numbers_of(values, "relevance", fail).cast(pl.Float64)
+            row = frames.first_true(values < 0)
             if row is not None:
-                fail(row, f"{weights.name} is {weights[row]}; pass at least 0")
-            columns[role] = weights
-        elif role in ("columns['judged']", "columns['pooled']"):
-            columns[role] = _flags(values, fail)
+                fail(row, f"{name} is {values[row]}; pass at least 0")
+        elif role in _FLAG_ROLES:
+            values = _flags(values, fail)
         elif role.startswith("columns["):
             if values.dtype == pl.List:  # such as the memberships in groups
                 values = values.list.to_array(len(values[0]))
-            is_number = not isinstance(values.dtype, pl.Array)
-            columns[role] = (
-                frames.numbers_of(values, "relevance", fail) if is_number else values
-            )
-        elif role.startswith("list_columns["):
-            columns[role] = values
+            if not isinstance(values.dtype, pl.Array):
+                values = frames.numbers_of(values, "relevance", fail)
+        columns[role] = values
+    labels = columns["label"]
+    exists = labels.is_not_null() & columns.pop("mask", True)
+    if labels.dtype.is_float():
+        exists &= labels.is_not_nan()
+    labels = numbers(labels, "relevance", exists)
+    row = frames.first_true(labels.cast(pl.Float64) > np.finfo(np.float32).max)
+    if row is not None:
+        fail(row, f"{labels.name} is {labels[row]}, beyond float32")
+    exists &= (labels >= 0).fill_null(False)
+    columns["label"] = labels.set(~exists, None)
+    has_rank = exists & columns.get("retrieved", True)
+    columns["score"] = numbers(columns["score"], "score", has_rank)
     return pl.DataFrame([values.alias(role) for role, values in columns.items()])
 
 
