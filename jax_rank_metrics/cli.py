@@ -75,7 +75,7 @@ def app() -> "typer.Typer":
             write_out(f"jax-rank-metrics {__version__}\n")
             raise typer.Exit
 
-    def column(content: str) -> Any:
+    def column(content: str) -> object:
         return typer.Option(help=f"Of --scored: the column of {content}.")
 
     class Command(typer.core.TyperCommand):

@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -229,3 +229,8 @@ class Bound(NamedTuple):
         if callable(is_share):
             is_share = is_share(dict(self.options))
         return dataclasses.replace(values, is_share=is_share)
+
+
+def threshold_of(bounds: Iterable[Bound]) -> types.Number:
+    """Returns the largest threshold of relevance of metrics; 0 if none has one."""
+    return max((dict(bound.options).get(THRESHOLD) or 0 for bound in bounds), default=0)

@@ -336,9 +336,7 @@ def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
     labels = job.judgements.relevant.data
-    name = "relevance_threshold"
-    thresholds = [dict(bound.options).get(name) or 0 for bound in bounds]
-    largest, threshold = labels.max(initial=0), max(thresholds)
+    largest, threshold = labels.max(initial=0), spec.threshold_of(bounds)
     if remarks := remark_on_grades(labels.size, largest, threshold):
         return remarks[0]
     return _WHY_UNDEFINED[job.unit].format(labels.size, largest)

@@ -120,10 +120,10 @@ def evaluate_scored(
         "item": item, "weight": weight, "list_weight": list_weight,
         "mask": mask, "retrieved": retrieved,
     }  # fmt: skip
-    optional |= {scored_lists.role("columns", name): columns[name] for name in columns}
-    kept = {name: scored_lists.role("list_columns", name) for name in list_columns}
     roles: dict[str, str | None] = {"list": list, "label": label, "score": score}
     roles |= {name: column for name, column in optional.items() if column is not None}
+    roles |= {scored_lists.role("columns", name): columns[name] for name in columns}
+    kept = {name: scored_lists.role("list_columns", name) for name in list_columns}
     roles |= {kept[name]: name for name in kept}
     choice = signatures.chosen(weights=list_weight, items=mask)
     choice |= {"ties": ties or "expected", "undefined": undefined, "nan": "error"}
@@ -135,18 +135,22 @@ def evaluate_scored(
             scored = scored_lists.ScoredLists.of(table)
             measured = scored.measure(bounds, ties, notes)
             states, lists = joined.means_of(measured, bounds, undefined)
-            ids = scored.ids if keep_lists else scored.ids[:0]
-            of_lists = {name: scored.of_lists[kept[name]].to_numpy() for name in kept}
             evaluation = Evaluation(
                 states,
-                lists if keep_lists else {},
-                np.zeros((len(ids), 0), np.int32),
+                lists,
+                np.zeros((len(scored.ids), 0), np.int32),
                 undefined,
-                query_ids=ids.to_numpy() if keep_lists else None,
-                num_queries=len(scored.ids),
+                query_ids=scored.ids.to_numpy(),
                 signature=signature,
-                list_columns=of_lists if keep_lists else {},
+                list_columns={
+                    name: scored.of_lists[kept[name]].to_numpy() for name in kept
+                },
             )
+            if not keep_lists:
+                evaluation = dataclasses.replace(
+                    evaluation, lists={}, retrieved_ids=np.zeros((0, 0), np.int32),
+                    query_ids=None, list_columns={},
+                )  # fmt: skip
             evaluations.append(evaluation)
             num_done += len(scored.ids)
             report(num_done, num_done)

@@ -1,13 +1,14 @@
 """Metrics of whole lists of scored items: from places that the host counts, or all rows."""
 
 import collections
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._engine.metrics import run
+from jax_rank_metrics._engine.metrics import run, spec
 from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import data_of
@@ -26,36 +27,29 @@ def role(argument: str, name: str) -> str:
     return f"{argument}[{name!r}]"
 
 
+@dataclasses.dataclass
 class Notes:
     """Counts, over all parts of a table, of what was probably not intended."""
 
-    def __init__(self) -> None:
-        """Counts nothing."""
-        self._counts, self._largest = collections.Counter[str](), 0.0
-        self._examples: dict[str, object] = {}
-
-    def add_labels(self, labels: "pl.Series", num_lists: int) -> None:
-        """Counts labels, of which some are null."""
-        self._counts.update(
-            lists=num_lists, rows=len(labels), left_out=labels.null_count(),
-            relevant=int((labels > 0).sum()),
-        )  # fmt: skip
-        largest = labels.cast(pl.Float64).max() or 0.0
-        self._largest = max(self._largest, float(largest))  # type: ignore[arg-type]
+    counts: collections.Counter[str] = dataclasses.field(
+        default_factory=collections.Counter
+    )
+    examples: dict[str, object] = dataclasses.field(default_factory=dict)
+    largest: float = 0.0  # of the labels
 
     def add(self, kind: str, flags: np.ndarray, ids: "pl.Series") -> None:
         """Counts lists of a kind, and keeps the id of the first."""
         if flags.any():
-            self._counts[kind] += int(flags.sum())
-            self._examples.setdefault(kind, ids[int(np.argmax(flags))])
+            self.counts[kind] += int(flags.sum())
+            self.examples.setdefault(kind, ids[int(np.argmax(flags))])
 
     def remarks(self, bounds: Sequence[Bound]) -> list[str]:
         """Returns the remarks on all lists."""
-        counts, texts = self._counts, []
+        counts, texts = self.counts, []
         items = counts["rows"] - counts["left_out"]
 
         def where(kind: str, number: int) -> str:
-            return f"{counts[kind]} of {number} lists, such as {self._examples[kind]!r}"
+            return f"{counts[kind]} of {number} lists, such as {self.examples[kind]!r}"
 
         if counts["left_out"]:
             texts.append(
@@ -67,10 +61,8 @@ class Notes:
                 f"none of {items} items of {counts['lists']} lists is relevant: no label "
                 "is above 0; pass label= the column that says what is relevant"
             )
-        levels = [
-            dict(bound.options).get("relevance_threshold") or 0 for bound in bounds
-        ]
-        texts += remarks.remark_on_grades(items, self._largest, max(levels, default=0))
+        threshold = spec.threshold_of(bounds)
+        texts += remarks.remark_on_grades(items, self.largest, threshold)
         if counts["lists"] == 1:
             cure = "was the column of lists forgotten? pass list= its name"
             texts += remarks.remark_on_one_list(items, counts["relevant"], cure)
@@ -133,8 +125,13 @@ class ScoredLists(NamedTuple):
         self, bounds: Sequence[Bound], ties: str | None, notes: Notes
     ) -> dict[str, PerList]:
         """Returns the values of each metric, and adds to the notes what the lists show."""
-        notes.add_labels(self.rows["label"], len(self.ids))
         rows = self.rows.filter(pl.col("label").is_not_null())
+        labels, num_rows = rows["label"].to_numpy(), len(self.rows)
+        notes.largest = max(notes.largest, float(labels.max(initial=0)))
+        notes.counts.update(
+            lists=len(self.ids), rows=num_rows, left_out=num_rows - len(rows),
+            relevant=np.count_nonzero(labels > 0),
+        )  # fmt: skip
         weights = None
         if "list_weight" in rows.columns:
             weights = self.of_lists["list_weight"].to_numpy().astype(np.float32)
@@ -170,38 +167,35 @@ class ScoredLists(NamedTuple):
         descending = [False, ties == "trec"][: len(keys)]
         rows = order_on_host.by_columns(rows, keys, descending)
         number, scores = rows["number"].to_numpy(), rows["score"].rank("dense")
-        arrays: dict[str, Any] = {
+
+        def column(name: str) -> np.ndarray | None:
+            return rows[name].to_numpy() if name in rows.columns else None
+
+        read = sorted({name for bound in bounds for name in bound.spec.all_columns})
+        columns = {name: column(role(OF_ROWS, name)) for name in read}
+        items: dict[str, Any] = {
             "labels": judged_run.labels_of(rows["label"].to_numpy()),
             "scores": scores.fill_null(0).to_numpy().astype(np.int32),
-        }
-        arrays |= {
-            name + "s" * (name == "weight"): rows[name].to_numpy()
-            for name in ("weight", "retrieved")
-            if name in rows.columns
-        }
-        columns = {
-            name: rows[role(OF_ROWS, name)].to_numpy()
-            for bound in bounds
-            for name in bound.spec.all_columns
-            if role(OF_ROWS, name) in rows.columns
+            "weights": column("weight"),
+            "retrieved": column("retrieved"),
+            "columns": {
+                name: columns[name] for name in read if columns[name] is not None
+            },
         }
         if ties is None and any(bound.tie_reading == "order" for bound in bounds):
-            labels = arrays["labels"]
-            tied = remarks.collides(
-                number, arrays["scores"], labels, labels, len(self.ids)
-            )
+            values = items["scores"], items["labels"], items["labels"]
+            tied = remarks.collides(number, *values, len(self.ids))
             notes.add("tied", tied, self.ids)
         readings, indices = [], []
         counts = np.bincount(number, minlength=len(self.ids))
         for block in padding.padded_blocks(np.append(0, np.cumsum(counts))):
-            options: dict[str, Any] = {
-                "ties": "stable" if ties == "trec" else ties,
-                "columns": {name: block.items(columns[name]) for name in columns},
-            }
-            if list_weights is not None:
-                options["list_weights"] = block.per_list(list_weights)
-            options |= {name: block.items(arrays[name]) for name in arrays}
-            ranking = rank(mask=block.exists, **options)
+            weights = None if list_weights is None else block.per_list(list_weights)
+            ranking = rank(
+                mask=block.exists,
+                ties="stable" if ties == "trec" else ties,
+                list_weights=weights,
+                **jax.tree.map(block.items, items),
+            )
             readings.append(jax.device_get(run.read_ranking(bounds, data_of(ranking))))
             indices.append(block.indices)
         return joined.values_of(joined.in_lists(readings, indices), bounds, self.ids)
@@ -224,25 +218,24 @@ def _places(rows: "pl.DataFrame", num_lists: int) -> joined.Places:
     rows = order_on_host.by_columns(rows, ["number", "score"], [False, True], False)
     number, labels = rows["number"].to_numpy(), rows["label"].to_numpy()
     is_ranked = rows["score"].is_not_null().to_numpy()
-    score = pl.col("score")
-    begins = rows.select(score.ne_missing(score.shift(1))).to_series().to_numpy().copy()
-    begins[1:] |= number[1:] != number[:-1]
-    begins[:1] = True
-    group_starts = np.flatnonzero(begins)
+    keys = pl.col("number", "score")
+    begins = rows.select(pl.any_horizontal(keys.ne_missing(keys.shift(1)))).to_series()
+    group_starts = np.flatnonzero(begins.to_numpy())
     sizes = np.diff(group_starts, append=len(rows))
     counts = np.bincount(number, minlength=num_lists)
     kept = np.flatnonzero((labels > 0) | ~is_ranked)
     groups = group_starts.searchsorted(kept, "right") - 1
     above = group_starts[groups] - (np.cumsum(counts) - counts)[number[kept]]
-    tied = sizes[groups]
+    tied, num_retrieved = (
+        sizes[groups],
+        np.bincount(number[is_ranked], minlength=num_lists),
+    )
     return joined.Places(
         starts=np.append(0, np.cumsum(np.bincount(number[kept], minlength=num_lists))),
         relevance=labels[kept],
         retrieved=is_ranked[kept],
         above=above.astype(np.int32),
         tied=tied.astype(np.int32),
-        num_retrieved=np.bincount(number[is_ranked], minlength=num_lists).astype(
-            np.int32
-        ),
+        num_retrieved=num_retrieved.astype(np.int32),
         middle=above + (tied - 1) / 2,
     )

@@ -23,7 +23,7 @@ from jax_rank_metrics._engine.metrics.run import (
     read,
     read_ranking,
 )
-from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.metrics.spec import Bound, threshold_of
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import UnknownPlaceError, data_of
 from jax_rank_metrics._engine.sources.places import MAX_RANKS, rank_at_places
@@ -285,9 +285,7 @@ class Joined:
         """
         bounds = bind_all(metrics)
         states, lists = self._evaluate(bounds, undefined, list_weights)
-        # Of no metric with a threshold, 0: nothing lies below it.
-        levels = [dict(bound.options).get("relevance_threshold") for bound in bounds]
-        threshold = max((level or 0 for level in levels), default=0)
+        threshold = threshold_of(bounds)
         remarks = self.remarks_at(threshold)
         if any(map(self.reads_hash, bounds)):
             documents: Any = lists_of_joined(self, threshold, bounds)

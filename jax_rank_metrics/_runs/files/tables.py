@@ -133,7 +133,7 @@ def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
     """Returns the column of each argument, all of which a table has to have."""
     names = {}
     for role, name in roles.items():
-        if not isinstance(name, str | None):
+        if not isinstance(name, str) and (name is not None or role not in _NAMES):
             raise TypeError(
                 f"{role}: got {inputs.kind_of(name)}; pass the name of a column of source"
             )
