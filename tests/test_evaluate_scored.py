@@ -63,6 +63,10 @@ def test_every_metric_has_the_values_of_flat_arrays(rng, ties):
     table = table.with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
+    exists = rng.random(len(table)) < 0.9  # the labels of others are missing
+    held = table.with_columns(label=pl.when(pl.Series(exists)).then("label"))
+    table = table.filter(pl.Series(exists))
+    columns = {name: values[exists] for name, values in columns.items()}
     for has_columns in {bool(case.columns) for case in cases.values()}:
         chosen = {n: c for n, c in cases.items() if bool(c.columns) == has_columns}
         names = metrics((3,), ties, chosen)
@@ -71,7 +75,7 @@ def test_every_metric_has_the_values_of_flat_arrays(rng, ties):
             names, table, ties, columns={name: columns[name] for name in read}
         )
         evaluation = jrm.evaluate_scored(
-            names, table, ties=ties, columns={name: name for name in read}
+            names, held, ties=ties, columns={name: name for name in read}
         )
         check_same(evaluation, *expected)
 
@@ -165,6 +169,42 @@ def test_parts_merge(table, whole):
     check_same(merged, whole.lists, ids)
     with pytest.raises(ValueError, match="is among the queries of two evaluations"):
         jrm.Evaluation.merge(*parts, parts[0])
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("num_parts", [2, 7])
+def test_cuts_of_four_ways_have_the_values_of_the_whole(rng, tmp_path, num_parts):
+    """Rows in order, lists by a hash or at random, and files, with metrics of all rows."""
+    table = draw(rng, 40).with_columns(item=pl.int_range(pl.len()).over("qid"))
+    size = -(-len(table) // num_parts)
+    in_order = [table[i : i + size] for i in range(0, len(table), size)]
+    for number, part in enumerate(in_order):
+        part.write_parquet(tmp_path / f"{number}.parquet")
+    drawn = {query: rng.integers(num_parts) for query in table["qid"].unique()}
+    by_hash = table["qid"].hash() % num_parts
+    at_random = table["qid"].replace_strict(drawn)
+
+    def evaluate(source, keep_lists):
+        names = ("ndcg@3", "mrr", "tau", "ap(denominator=hits)")
+        return jrm.evaluate_scored(names, source, item="item", keep_lists=keep_lists)
+
+    expected = evaluate(table, True)
+    for keep_lists in (True, False):
+        evaluations = [evaluate(iter(in_order), keep_lists)]
+        evaluations.append(evaluate(tmp_path, keep_lists))
+        for of_rows in (by_hash, at_random):
+            parts = [table.filter(of_rows == part) for part in range(num_parts)]
+            parts = [evaluate(part, keep_lists) for part in parts if len(part)]
+            evaluations.append(jrm.Evaluation.merge(*parts))
+        for evaluation in evaluations:
+            for name, state in expected.items():
+                assert (evaluation[name].counts == state.counts).all()
+                np.testing.assert_allclose(
+                    evaluation[name].compute(), state.compute(), rtol=1e-6
+                )
+            if keep_lists:
+                check_same(evaluation, expected.lists, expected.query_ids.tolist())
 
 
 def test_a_list_that_comes_again_is_named(table, monkeypatch):

@@ -1,7 +1,6 @@
 """Tables of scored items, of any library or format, as frames of checked columns."""
 
 import collections
-import contextlib
 import glob
 import itertools
 import math
@@ -139,9 +138,7 @@ def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
             )
         known = _NAMES[role] if name is None else [name]
         matches = [
-            column
-            for column in columns
-            if column == name or (name is None and str(column).lower() in known)
+            x for x in columns if (str(x).lower() if name is None else x) in known
         ]
         if len(matches) != 1:
             problem = f"has no column {' or '.join(known[:2])}"
@@ -178,37 +175,29 @@ def _rows_of_files(
     paths: Sequence[Path], roles: Roles, is_sorted_here: bool
 ) -> Iterator[_Rows]:
     """Yields the rows of files, by list if asked: polars sorts, out of core if it can."""
-    scans = []
-    for path in paths:
-        if (scan := _SCANS.get(str(_format_of(path)))) is None:
-            raise ValueError(
-                f"{path}: no extension of a table; pass a file called .parquet, .csv, "
-                ".tsv, .jsonl or .arrow, or a frame"
-            )
-        with _readable(str(path)):
-            columns = scan(path).collect_schema().names()
-        names = _names(str(path), columns, roles)
-        chosen = {role: pl.col(name) for role, name in names.items()}
-        scans.append((str(path), scan(path).select(**chosen), names))
-    if is_sorted_here:
-        table = pl.concat([scan for _, scan, _ in scans], how="vertical_relaxed")
-        table = order_on_host.by_columns(table, ["list"], [False])
-        scans = [("source", table, scans[0][-1])]
-    for where, scan, names in scans:
-        first = 0
-        with _readable(where):
+    scans, where = [], ""
+    try:
+        for path in paths:
+            where = str(path)
+            if (scan := _SCANS.get(str(_format_of(path)))) is None:
+                raise ValueError(
+                    f"{path}: no extension of a table; pass a file called .parquet, .csv, "
+                    ".tsv, .jsonl or .arrow, or a frame"
+                )
+            names = _names(where, scan(path).collect_schema().names(), roles)
+            chosen = {role: pl.col(name) for role, name in names.items()}
+            scans.append((where, scan(path).select(**chosen), names))
+        if is_sorted_here:
+            table = pl.concat([scan for _, scan, _ in scans], how="vertical_relaxed")
+            table = order_on_host.by_columns(table, ["list"], [False])
+            scans = [("source", table, scans[0][-1])]
+        for where, scan, names in scans:
+            first = 0
             for frame in scan.collect_batches(chunk_size=PART, maintain_order=True):
                 yield _Rows(frame, names, where, first)
                 first += frame.height
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Names the file in errors of polars."""
-    try:
-        yield
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{path}: cannot be read as a table ({error})") from error
+        raise ValueError(f"{where}: cannot be read as a table ({error})") from error
 
 
 def _checked(rows: _Rows) -> "pl.DataFrame":
