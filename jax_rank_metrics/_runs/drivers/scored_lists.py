@@ -13,6 +13,7 @@ from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import data_of
 from jax_rank_metrics._engine.sources.rank import rank
+from jax_rank_metrics._ground import choices
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._runs.files import frames, joined, judged_run
 from jax_rank_metrics._runs.files.frames import pl
@@ -122,7 +123,7 @@ class ScoredLists(NamedTuple):
         return cls(rows, ids, of_lists)
 
     def measure(
-        self, bounds: Sequence[Bound], ties: str | None, notes: Notes
+        self, bounds: Sequence[Bound], ties: choices.TiesOfTables | None, notes: Notes
     ) -> dict[str, PerList]:
         """Returns the values of each metric, and adds to the notes what the lists show."""
         rows = self.rows.filter(pl.col("label").is_not_null())
@@ -130,7 +131,7 @@ class ScoredLists(NamedTuple):
         notes.largest = max(notes.largest, float(labels.max(initial=0)))
         notes.counts.update(
             lists=len(self.ids), rows=num_rows, left_out=num_rows - len(rows),
-            relevant=np.count_nonzero(labels > 0),
+            relevant=int(np.count_nonzero(labels > 0)),
         )  # fmt: skip
         weights = None
         if "list_weight" in rows.columns:
@@ -154,7 +155,7 @@ class ScoredLists(NamedTuple):
         self,
         bounds: tuple[Bound, ...],
         rows: "pl.DataFrame",
-        ties: str | None,
+        ties: choices.TiesOfTables | None,
         list_weights: np.ndarray | None,
         notes: Notes,
     ) -> dict[str, PerList]:
@@ -201,7 +202,9 @@ class ScoredLists(NamedTuple):
         return joined.values_of(joined.in_lists(readings, indices), bounds, self.ids)
 
 
-def _reads_places(bound: Bound, rows: "pl.DataFrame", ties: str | None) -> bool:
+def _reads_places(
+    bound: Bound, rows: "pl.DataFrame", ties: choices.TiesOfTables | None
+) -> bool:
     """Whether a metric may ask for no more than the places of relevant items."""
     if ties not in (None, "expected") or "weight" in rows.columns:
         return False
