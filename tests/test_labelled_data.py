@@ -346,3 +346,13 @@ def test_a_boolean_series_selects_lists_by_label(dtype):
         lists[some]
     assert lists[named.to_numpy(bool)].values.tolist() == [0.5, 1]
     assert lists[pandas.Series([2, 0], index=[7, 8])].values.tolist() == [1, 0.5]
+    with pytest.raises(TypeError, match="lacks a value"):
+        lists[pandas.Series([True, None, False], dtype="boolean")]
+
+
+@pytest.mark.parametrize("kept", [[True, False, True], [2, 0], []])
+def test_a_series_of_polars_selects_lists(kept):
+    """As a list of the same bools or numbers does."""
+    lists = lists_of([0.5, 0.25, 1.0])
+    selected = lists[pl.Series(kept, dtype=None if kept else pl.Int64)]
+    assert selected.values.tolist() == lists[kept].values.tolist()

@@ -94,14 +94,20 @@ class ListArrays:
 
 
 def _read_index(index: Any, count: int) -> Any:
-    """Returns a list as an array, and a Boolean Series in the order of `count` lists."""
-    if isinstance(index, list):
-        return np.asarray(index or np.arange(0))
+    """Returns what lists, Series and the like select: a Boolean Series by its labels."""
     # pandas holds bools as objects if some are missing.
     if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
-        selected = inputs.by_ids("index", index, range(count), "lists")
-        return np.array(selected.tolist())
-    return index
+        index = inputs.by_ids("index", index, range(count), "lists").tolist()
+    is_ours = isinstance(index, jax.Array | np.ndarray | np.generic)
+    if is_ours or not (isinstance(index, list) or hasattr(index, "__array__")):
+        return index
+    array = np.asarray(index) if len(index) else np.arange(0)
+    if array.dtype.kind not in "biu":
+        raise TypeError(
+            f"index holds {array.dtype}, or lacks a value; pass a bool for each list, or "
+            "numbers of lists"
+        )
+    return array
 
 
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:

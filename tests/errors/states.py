@@ -114,6 +114,7 @@ CASES = {
     "groups of other lists": (ValueError, "groups has shape", lambda: LISTS.by(np.zeros(2, int), 2), traced(lambda: LISTS.by(np.zeros(4, int), 2))),
     "no cluster of a list": (ValueError, "ids is None at 1; pass an id there", lambda: LISTS.cluster([1, None, 2, 1]), lambda: LISTS.cluster([1, "missing", 2, 1])),
     "a list as a cluster": (TypeError, "ids holds [1] at 0, which cannot be the", lambda: LISTS.cluster([[1]] * 4), lambda: LISTS.cluster(["1", "1", "2", "2"])),
+    "an index with a gap": (TypeError, "index holds object, or lacks a value; pass a bool for each list", lambda: LISTS[[True, None, False, True]], lambda: LISTS[[True, False, False, True]]),
     "no cutoffs": (ValueError, "values have shape (4, 0), without a cutoff; pass at least one", lambda: jrm.PerList(np.zeros((4, 0)), LISTS.weights, LISTS.defined), lambda: jrm.PerList(np.zeros((4, 1)), LISTS.weights, LISTS.defined)),
     "no groups": (ValueError, "num_groups is 0", lambda: LISTS.by(IDS, 0), traced(lambda: LISTS.by(np.zeros(4, int), 1))),
     "groups of a number on a device": (TypeError, "num_groups is a JAX array", lambda: LISTS.by(IDS, jnp.array(2)), lambda: jax.eval_shape(functools.partial(LISTS.by, num_groups=int(jnp.array(4))), IDS)),
