@@ -330,6 +330,7 @@ CASES = {
     "a weight below 0": (ValueError, "list_weights is -1.0 at 1", lambda: users(list_weights=[1.0, -1.0]), lambda: users(list_weights=[1.0, 0.0])),
     "a weight beyond float32": (ValueError, "list_weights holds 1e+39, beyond 1e-12 to 1e+12.*; pass 0 for those far below the largest, 1e+39, and divide them by their mean", lambda: users(list_weights=[1.0, 1e39]), lambda: users(list_weights=np.array([0, 1e39]) / np.mean([0, 1e39]))),
     "small weights": (ValueError, "list_weights holds 1e-38, beyond .*; divide them by their mean", lambda: users(list_weights=[1e-38, 1e-38]), lambda: users(list_weights=np.array([1e-38, 1e-38]) / 1e-38)),
+    "an infinite weight": (ValueError, "list_weights holds inf, beyond .*; pass finite numbers", lambda: jrm.evaluate("mrr", [[1, 0]] * 2, [[2, 1]] * 2, list_weights=[1, np.inf]), lambda: jrm.evaluate("mrr", [[1, 0]] * 2, [[2, 1]] * 2, list_weights=[1, 2])),
     "a score beyond float32": (ValueError, "model: float64 values beyond ±3.4e38", lambda: users(model=np.where(MATRIX == 0, -1e39, 0)), lambda: [users(model=np.where(MATRIX == 0, -1e38, 0)), in_64_bits(lambda: users(model=np.where(MATRIX == 0, -1e39, 0)))]),
     "a weight without a user": (ValueError, "list_weights", lambda: users(list_weights={0: 1.0, 7: 2.0}), lambda: users(list_weights={0: 1.0, 1: 2.0})),
     "weights of words": (ValueError, "pass one number for each of 2 queries", lambda: queries(list_weights=["a", "b"]), lambda: queries(list_weights=[1, 2])),

@@ -369,12 +369,14 @@ _LARGEST_WEIGHT = 1e12
 
 def check_weights(name: str, weights: np.ndarray) -> None:
     """Raises if sums of positive weights of lists might overflow or vanish in float32."""
-    positive = weights[(weights > 0) & np.isfinite(weights)].astype(np.float64)
+    positive = weights[weights > 0].astype(np.float64)
     is_wrong = (positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)
     if not is_wrong.any():
         return
     cure = "divide them by their mean"
-    if (positive / positive.max()).min() * _LARGEST_WEIGHT < 1:
+    if not np.isfinite(positive).all():
+        cure = "pass finite numbers"
+    elif (positive / positive.max()).min() * _LARGEST_WEIGHT < 1:
         cure = f"pass 0 for those far below the largest, {positive.max():g}, and {cure}"
     raise ValueError(
         f"{name} holds {positive[is_wrong][0]:g}, beyond "
