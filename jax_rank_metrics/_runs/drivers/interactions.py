@@ -326,7 +326,13 @@ class Interactions:
             rows = [row for row, _ in read]
             if any(grades is not None for _, grades in read):
                 parts = ([1] * len(row) if x is None else x for row, x in read)
-                labels = _labels(f"{name}: a row of labels", [*itertools.chain(*parts)])
+                try:
+                    labels = _labels(name, [*itertools.chain(*parts)])
+                except (TypeError, ValueError):  # again, to name the row that is wrong
+                    for user, (_, grades) in zip(names, read, strict=True):
+                        if grades is not None:
+                            _labels(f"{name} of {unit[0]} {user}: labels", grades)
+                    raise
             ids = np.concatenate([*rows, np.zeros(0, np.int64)])
             sizes = np.array([row.size for row in rows], np.int64)
         ids = ids.astype(np.int64)
