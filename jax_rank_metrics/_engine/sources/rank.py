@@ -93,7 +93,7 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         size = size * lax.axis_size(items_axis)
     # A depth that reaches the end of the lists cuts nothing off.
     cut = ranks if ranks and ranks < size else None
-    items_held = length = None
+    items_held = length = list_exists = None
     if ranks == 0:
         nan_found = has_nan(pool.scores, raw_items.retrieved_items().exists, layout)
     else:
@@ -112,13 +112,15 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = arithmetic.count(items_held.items.exists)
         nan_found = keys.is_nan(Rows().first(best.keys), best.dtype)
+        # Keys are read for NaN anyway, and labels in rank order need not stay for this.
+        # Those of integers may not tell what is missing.
+        exists = best.items.exists if nan_found is None else keys.exists(best.keys)
+        list_exists = Rows().first(exists)
     # The pool is counted only where the ranks do not already say how large it is.
-    if items_held is not None and raw_items.retrieved is None:
-        list_exists = Rows().first(items_held.items.exists)
-    else:
+    if items_held is None or raw_items.retrieved is not None:
         pool_size = layout.sum(raw_items.read().exists)
         list_exists, length = pool_size > 0, pool_size if length is None else length
-    assert length is not None
+    assert length is not None and list_exists is not None
     return ranking_data.RankingData(
         items_held=items_held,
         pool=pool,
