@@ -264,7 +264,8 @@ def _expected_by_ranks(
     )
     # At the latest, the first stop follows all items of the group that do not stop.
     num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
-    num_ranks = jnp.max(num_ranks, initial=0)
+    # Of integers, since XLA:CPU vectorises no maximum of floats.
+    num_ranks = jnp.max(num_ranks.astype(jnp.int32), initial=0)
     limits = [k for k in ks if isinstance(k, int)]
     if len(limits) == len(ks):
         num_ranks = jnp.minimum(num_ranks, max(limits))
