@@ -246,10 +246,11 @@ def along_runs(
         before = jnp.where(grows, delayed(offset, step, axis), 0)
         return 2 * step, offset + before, absorb(grows, step, arrays)
 
-    # Written so that each array has the shape that it will have after a step, and, inside
-    # shard_map, the type.
-    no_item = continues & ~continues
-    arrays = [jnp.where(widen(no_item, x), jnp.zeros_like(x), x) for x in arrays]
+    # Each array has the shape that it will have after a step, and, inside shard_map, the
+    # type.
+    shape = continues.shape
+    arrays = [jnp.broadcast_to(x, (*shape, *x.shape[axis + 1 :])) for x in arrays]
+    arrays = meshes.match_varying(arrays, continues)
 
     @jax.custom_jvp
     def combined(offset: jax.Array, *arrays: jax.Array) -> tuple[jax.Array, list]:

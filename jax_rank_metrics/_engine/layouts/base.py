@@ -105,7 +105,7 @@ class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the first integer of each list, `[*lists]`; 0 where there is none."""
+        """Returns the first integer of each list, `[*lists]`; 0 or less without any."""
         ...
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:

@@ -52,12 +52,8 @@ class Rows(base.RankedLayout):
         return ideal.largest(x, exists, depth), self
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the integer in the first slot of each row."""
-        return (
-            arithmetic.at_slot(x, 0)
-            if x.shape[-1]
-            else jnp.zeros(x.shape[:-1], x.dtype)
-        )
+        """Returns the integer in the first slot of each row; the least one without any."""
+        return arithmetic.at_slot(x, 0) if x.shape[-1] else self.max(x)
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """Numbers the slots 0, 1, …, `[1, …, items]`."""

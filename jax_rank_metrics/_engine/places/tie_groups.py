@@ -198,7 +198,8 @@ def of_runs(
 
     counts = num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
     place = Place.of_counts(counts, place_sum, values.dtype)
-    is_last = arithmetic.widen(~arithmetic.shifted(continues, -1), values)
+    # Keys, of which `continues` may be computed anew, need not stay while runs are scanned.
+    is_last = arithmetic.widen(arithmetic.shifted(offset, -1) == 0, values)
     return place, jnp.where(is_last, values, 0)
 
 

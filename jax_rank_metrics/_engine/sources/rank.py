@@ -111,11 +111,16 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         index = jnp.where(best.items.exists, best.ids, -1)
         items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = arithmetic.count(items_held.items.exists)
-        nan_found = keys.is_nan(Rows().first(best.keys), best.dtype)
-        # Keys are read for NaN anyway, and labels in rank order need not stay for this.
-        # Those of integers may not tell what is missing.
-        exists = best.items.exists if nan_found is None else keys.exists(best.keys)
-        list_exists = Rows().first(exists)
+        # XLA:CPU reads a slot at the end of a program, and keeps the array until then; but
+        # it looks for a maximum at once.
+        first_key = lax.platform_dependent(
+            best.keys, cpu=Rows().max, default=Rows().first
+        )
+        nan_found = keys.is_nan(first_key, best.dtype)
+        if nan_found is None:  # the least integer may be the key of missing items too
+            list_exists = Rows().first(best.items.exists)
+        else:
+            list_exists = keys.exists(first_key)
     # The pool is counted only where the ranks do not already say how large it is.
     if items_held is None or raw_items.retrieved is not None:
         pool_size = layout.sum(raw_items.read().exists)
