@@ -15,6 +15,9 @@ from jax_rank_metrics._ground import arithmetic, pytrees
 # anybody has judged it or not.
 GROUPS = "groups"
 
+# The column of how often each item was seen, which drivers know.
+COUNTS = "counts"
+
 
 class ItemArrays(NamedTuple):
     """Items of lists, in arrays that are 0 wherever no item exists.

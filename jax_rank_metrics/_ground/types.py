@@ -76,7 +76,8 @@ RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
 PerItem = Shaped[_Arrays, "num_items"] | _Numbers
 ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
-ItemGroups = Shaped[_Arrays, "num_items groups"] | _Numbers | _Bools
+# By name, `[num_items, …]` each: an array, or a Series, a frame or a dict by id.
+ItemColumns = Mapping[str, Any]
 Embeddings = Shaped[_Arrays, "num_items features"] | _Numbers
 ItemGenres = Shaped[_Arrays, "num_items genres"] | _Numbers
 ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers

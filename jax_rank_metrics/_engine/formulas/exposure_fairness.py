@@ -26,8 +26,7 @@ from jax_rank_metrics._values import per_list
 
 @metric(
     names=("awrf",),
-    columns=("groups",),
-    linear_in=("groups",),
+    item_columns=("groups",),
     ties="own",
     is_share=True,
 )
@@ -52,7 +51,7 @@ def attention_weighted_rank_fairness(
     is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
     0 or more, perhaps in fractions. NaN is unknown and counts as 0, and more than 2^32 as
-    2^32. Where items are known by id, `item_groups` has them.
+    2^32. Where items are known by id, `item_columns` has them.
 
     Args:
         k: Cutoff or cutoffs.
@@ -91,8 +90,7 @@ def attention_weighted_rank_fairness(
         "ee_d": {"part": "disparity"},
         "ee_r": {"part": "relevance"},
     },
-    columns=("groups",),
-    linear_in=("groups",),
+    item_columns=("groups",),
     ties="own",
     lower_is_better=lambda options: options["part"] != "relevance",
 )
@@ -157,7 +155,7 @@ def expected_exposure(
     return per_list_where(ranking, total(first * second), total(sizes) > 0, k)
 
 
-@metric(columns=("groups",), linear_in=("groups",), ties="order", lower_is_better=True)
+@metric(item_columns=("groups",), ties="order", lower_is_better=True)
 def ndkl(
     ranking: Ranking,
     *,

@@ -18,8 +18,7 @@ from jax_rank_metrics._values import per_list
 
 
 @metric(
-    columns=("groups",),
-    linear_in=("groups",),
+    item_columns=("groups",),
     ties="own",
     lower_is_better=lambda options: options["comparison"] == "difference",
     is_share=lambda options: options["comparison"] == "ratio",
@@ -68,8 +67,7 @@ def exposure_parity(
 
 @metric(
     names=("dtr",),
-    columns=("groups",),
-    linear_in=("groups",),
+    item_columns=("groups",),
     ties="own",
     is_share=True,
 )
@@ -113,8 +111,7 @@ def disparate_treatment_ratio(
 
 @metric(
     names=("dir",),
-    columns=("groups",),
-    linear_in=("groups",),
+    item_columns=("groups",),
     ties="own",
     is_share=True,
 )

@@ -89,5 +89,5 @@ _AMOUNTS_OF_LISTS = spec.Spec(
     optional_columns=(),
     order_free=False,
     at="k",
-    linear_in=("groups",),
+    item_columns=("groups",),
 )

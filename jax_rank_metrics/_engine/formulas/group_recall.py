@@ -13,7 +13,7 @@ from jax_rank_metrics._ground.types import Cutoffs, Number
 from jax_rank_metrics._values import per_list
 
 
-@metric(columns=("groups",), linear_in=("groups",), is_share=True)
+@metric(item_columns=("groups",), is_share=True)
 def group_recall(
     ranking: Ranking,
     *,
@@ -31,7 +31,7 @@ def group_recall(
 
     Undefined (nothing relevant in the pool belongs to the group): 0. Also accepts the
     arguments of `rank`. Reads the column `groups`, `[*lists, items, groups]`: how much
-    each item belongs to each group. Where items are known by id, `item_groups` has them.
+    each item belongs to each group. Where items are known by id, `item_columns` has them.
 
     Args:
         k: Cutoff or cutoffs.

@@ -34,8 +34,7 @@ def memberships(items: Items) -> jax.Array:
             f"columns: 'groups' has shape {column.shape} for items of shape {lists}; "
             "pass one membership for each item and group, [*lists, items, groups]"
         )
-    amounts = inputs.group_memberships(column.astype(items.labels.dtype))
-    return jnp.where(items.exists[..., None], amounts, 0)
+    return jnp.where(items.exists[..., None], column, 0)
 
 
 def membership_total(items: Items) -> jax.Array:

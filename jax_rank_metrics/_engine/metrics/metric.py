@@ -11,6 +11,7 @@ from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics._engine.metrics.spec import Bound, Spec
 from jax_rank_metrics._engine.places import soft_places
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources import item_columns as item_columns_
 from jax_rank_metrics._engine.sources import list_arguments
 from jax_rank_metrics._ground import inputs, messages, shares, types
 from jax_rank_metrics._names import facts, grammar, trec
@@ -273,7 +274,8 @@ def metric(
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
     is_share: bool | Callable[[dict[str, Any]], bool] = False,
     linear: bool = False,
-    linear_in: Sequence[str] = (),
+    item_columns: Sequence[str] | Mapping[str, item_columns_.Prepare | None] = (),
+    reads_labels: bool = True,
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Makes a metric of a formula, and registers its names.
 
@@ -314,10 +316,16 @@ def metric(
         linear: True if the value of a list is a sum over its items: each adds a function
             of its label times what its place is worth, and what divides the sum depends
             on no label. `residual` takes such metrics.
-        linear_in: Columns in which every function of items that the formula passes is
-            linear, for items with the label 0; only "groups" has a meaning. Such a
-            metric also reads catalogues, which know the groups of unlisted items by
-            their total: half a member of a group counts half of what a member does.
+        item_columns: Columns that it reads too, of what is known of an item by its id, such
+            as its price: calls pass them in `item_columns=` where items are known by id,
+            and else in `columns=`. A catalogue knows the columns of unlisted items by
+            their total, so functions of items must be linear in them; that is tested, and
+            one that is not raises. A dict maps names to functions that prepare a whole
+            column, `[num_items, …]`, once: with `{"price": jnp.log}` the formula reads
+            the logarithm of the price, in which it is linear. None prepares nothing. Rows
+            in `columns=` are read as they are, and so are passed prepared.
+        reads_labels: False if the formula reads no labels. It then measures lists for
+            which nothing relevant is known.
 
     Raises:
         ValueError: if another metric has one of the names, or a linear metric needs
@@ -340,22 +348,34 @@ def metric(
     def register(formula: Callable[Concatenate[Ranking, P], PerList]) -> Metric[P]:
         _, *parameters = inspect.signature(formula).parameters.values()
         name = formula.__name__
-        if linear and columns:
+        if linear and (columns or item_columns):
             raise ValueError(
                 f"{name}: a metric with linear=True reads labels alone; leave out columns"
             )
+        functions = (
+            item_columns
+            if isinstance(item_columns, Mapping)
+            else dict.fromkeys(item_columns)
+        )
+        prepared = [
+            (column, item_columns_.register(column, function, name))
+            for column, function in functions.items()
+            if function is not None
+        ]
         spec = Spec(
             name=name,
             formula=formula,
             options={parameter.name: parameter.default for parameter in parameters},
             tie_reading=ties,
-            columns=tuple(columns),
+            columns=(*columns, *functions),
             optional_columns=tuple(optional_columns),
             order_free=order_free,
             at=at,
             is_share=is_share,
             linear=linear,
-            linear_in=tuple(linear_in),
+            item_columns=(*functions,),
+            prepared=(*prepared,),
+            reads_labels=reads_labels,
             order_columns=tuple(order_columns),
         )
         registered: Metric[P] = Metric(spec)

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._engine import items
 from jax_rank_metrics._engine.layouts import packed
 from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._engine.ordering import policies
@@ -92,14 +91,14 @@ def check_columns(
     bounds: Sequence[Bound], columns: Collection[str], *, allow_unread: bool
 ) -> None:
     """Raises if a metric lacks a column, or if no metric reads one that was passed."""
-    readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
-    for name, metric in readers.items():
+    readers = {name: bound for bound in bounds for name in bound.spec.columns}
+    for name, bound in readers.items():
         if name not in columns:
             cure = f"columns={{{name!r}: …}}"
-            if name == items.GROUPS:
-                cure += ", or item_groups where items are known by id"
+            if name in bound.spec.item_columns:
+                cure = f"item_{cure}, or columns= where items are not known by id"
             raise ValueError(
-                f"{metric} reads the column {name!r}, which was not passed; pass {cure}"
+                f"{bound.name} reads the column {name!r}, which was not passed; pass {cure}"
             )
     known = {name for bound in bounds for name in bound.spec.all_columns}
     for name in columns:

@@ -41,7 +41,10 @@ class Spec:
     order_free: bool | Callable[[dict[str, Any]], bool]
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
-    linear_in: tuple[str, ...] = ()  # columns; see `metric`
+    item_columns: tuple[str, ...] = ()  # those of `columns` that are known by id
+    # By the name of such a column, the key of what is made of it: see `metric`.
+    prepared: tuple[tuple[str, str], ...] = ()
+    reads_labels: bool = True  # see `metric`
     order_columns: tuple[str, ...] = ()  # beside these, it reads one order
     # Whether values lie in [0, 1]; or a function of the options.
     is_share: bool | Callable[[dict[str, Any]], bool] = False
@@ -209,7 +212,8 @@ class Bound(NamedTuple):
         """
         try:
             tie_reading = self.tie_reading_with(data.column_names)
-            ranking = Ranking(data.under(tie_reading, cache, self.spec.linear_in))
+            prepared = dict(self.spec.prepared)
+            ranking = Ranking(data.under(tie_reading, cache, prepared))
             options = dict(self.options)
             if THRESHOLD in options:
                 dtype = data.label_dtype

@@ -15,9 +15,10 @@ from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Adds up items: from candidates `[*lists, items]` and which of them to add up, bool, to a
-# pytree of totals `[*lists, …]`, such as how many have each label.
-CountFn = Callable[[Candidates, jax.Array], Any]
+# Adds up items: from candidates `[*lists, items]`, which of them to add up, bool, and the id
+# of the first one where ids are consecutive, or None, to a pytree of totals `[*lists, …]`,
+# such as how many have each label.
+CountFn = Callable[[Candidates, jax.Array, jax.Array | None], Any]
 
 
 class BestSoFar(NamedTuple):
@@ -62,8 +63,9 @@ class BestSoFar(NamedTuple):
 
         # Only where a tie was cut off, its size is counted over the whole block.
         def count_dropped() -> jax.Array:
-            parts = (self.best, block.read(), best)
-            so_far, added, kept = (_count(part, last_key, count_fn) for part in parts)
+            so_far, kept = (_count(x, last_key, count_fn) for x in (self.best, best))
+            first_id = jnp.asarray(block.first_id)
+            added = _count(block.read(), last_key, count_fn, first_id)
             return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
 
         # x − x: zeros that vary over the mesh axes of x.
@@ -200,9 +202,14 @@ def _last_key(candidates: Candidates) -> jax.Array:
     return jnp.min(candidates.keys, axis=-1, keepdims=True)
 
 
-def _count(candidates: Candidates, key: jax.Array, count_fn: CountFn | None) -> Any:
+def _count(
+    candidates: Candidates,
+    key: jax.Array,
+    count_fn: CountFn | None,
+    first_id: jax.Array | None = None,
+) -> Any:
     """Counts the items of each list that have a key `[*lists, 1]`, or adds them up."""
     has_key = (candidates.keys == key) & candidates.items.exists
     if count_fn is None:
         return arithmetic.count(has_key)
-    return count_fn(candidates, has_key)
+    return count_fn(candidates, has_key, first_id)

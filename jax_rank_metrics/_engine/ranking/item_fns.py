@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._engine.by_options import by_options
-from jax_rank_metrics._engine.items import ItemArrays
-from jax_rank_metrics._ground import types
+from jax_rank_metrics._engine.items import GROUPS, ItemArrays
+from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._ground.arithmetic import as_real, widen
 
 
@@ -34,9 +34,16 @@ class Items:
     columns: Mapping[str, jax.Array]
 
     @classmethod
-    def of(cls, arrays: ItemArrays) -> "Items":
-        """Takes the arrays that a formula may read; `integer_labels` are left out."""
-        return cls(arrays.labels, arrays.exists, arrays.weights, arrays.columns)
+    def of(cls, arrays: ItemArrays, is_clean: bool = False) -> "Items":
+        """Takes the arrays that a formula may read; `integer_labels` are left out.
+
+        Groups that are unknown count 0, unless the arrays are clean already.
+        """
+        columns = arrays.columns
+        if GROUPS in columns and not is_clean:
+            groups = columns[GROUPS].astype(arrays.labels.dtype)
+            columns = {**columns, GROUPS: inputs.group_memberships(groups)}
+        return cls(arrays.labels, arrays.exists, arrays.weights, columns)
 
     def relevant(self, threshold: types.Number) -> jax.Array:
         """Whether each item exists and its label reaches the threshold, bool.
@@ -64,13 +71,15 @@ def item_values(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Ar
     return values.astype(dtype) if values.dtype == jnp.bool_ else values
 
 
-def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
-    """Evaluates `item_fn` in bools, which are to be counted, or in floats.
+def item_amounts(
+    item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike, is_clean: bool = False
+) -> jax.Array:
+    """Evaluates `item_fn` in bools, which are to be counted, or in floats; see `Items.of`.
 
     Returns `[*lists, items, …]`, False or 0 where no item exists; a constant is repeated
     for every item.
     """
-    values = jnp.asarray(item_fn(Items.of(arrays)))
+    values = jnp.asarray(item_fn(Items.of(arrays, is_clean)))
     if values.dtype not in (dtype, jnp.bool_):
         values = as_real(values, dtype)
     if values.ndim < arrays.exists.ndim:  # a constant

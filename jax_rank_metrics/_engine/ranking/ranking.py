@@ -284,6 +284,19 @@ class Ranking:
         """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
         return totals.pool_sum(self._traced, self._traced.labelled(item_fn))
 
+    def profile_sum(self, item_fn: item_fns.ItemFn) -> jax.Array:
+        """Sums `item_fn(items)` over the items of each profile, `[*lists, …]` floats.
+
+        A profile holds the items that a user had to do with before, such as those of
+        training: `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or `seen`
+        of `evaluate_users`. Each counts by its `profile_weights`, if there are any, and a
+        repeated one counts again. Labels are 0; `item_fn` reads what is known by id.
+
+        Raises:
+            ValueError: if the ranking was made without profiles.
+        """
+        return totals.profile_sum(self._traced, item_fn)
+
     def pool_max(self, item_fn: item_fns.ItemFn) -> jax.Array:
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         return totals.pool_max(self._traced, self._traced.labelled(item_fn))

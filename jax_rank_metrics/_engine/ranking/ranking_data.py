@@ -1,13 +1,14 @@
 """The data of lists in rank order, as sources make it and every formula reads it."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.items import RawItems
+from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.layouts import base, packed
 from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ranking import pools, ranked_items
@@ -35,7 +36,7 @@ class Dependencies:
 
 @pytrees.pytree(
     *("ties", "cut", "partial_columns", "label_dtype"),
-    of_trace=("tie_reading", "relabel", "linear_in", "call_cache", "depends_on"),
+    of_trace=("tie_reading", "relabel", "renamed", "call_cache", "depends_on"),
 )
 class RankingData:
     """Items with places, and the pool of judged items that they came from.
@@ -55,6 +56,8 @@ class RankingData:
         label_dtype: The dtype in which labels were passed, if these are widened floats.
         has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
             number; None where scores are integers, or where there were none.
+        profile: `[*lists, profile]`, the items that each user had to do with before; None
+            where they were not passed.
 
     While a metric is traced, how it reads the data:
         tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
@@ -62,7 +65,8 @@ class RankingData:
             "own" tie groups under every policy.
         relabel: Makes a function of items read other labels, as `residual` lets a metric
             do; None for the labels as passed.
-        linear_in: The columns in which the metric declares that it is linear.
+        renamed: The columns that the metric reads under other names: pairs of the name
+            that it reads, and the name that they have here.
         call_cache: The results that metrics traced together share.
         depends_on: What the metric has read so far.
     """
@@ -78,9 +82,10 @@ class RankingData:
     partial_columns: tuple[str, ...] = ()
     has_nan: jax.Array | None = None
     label_dtype: str | None = None
+    profile: ItemArrays | None = None
     tie_reading: TieReading = "expected"
     relabel: Callable[[ItemFn], ItemFn] | None = None
-    linear_in: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
     call_cache: Cache | None = dataclasses.field(default=None, repr=False)
     depends_on: Dependencies | None = dataclasses.field(default=None, repr=False)
 
@@ -178,9 +183,9 @@ class RankingData:
         return self.tie_reading == "own"
 
     @property
-    def reading(self) -> tuple[bool, tuple[str, ...]]:
+    def reading(self) -> tuple[bool, tuple[tuple[str, str], ...]]:
         """Tells results apart in the cache that metrics read or may read differently."""
-        return self.in_groups, self.linear_in
+        return self.in_groups, self.renamed
 
     @property
     def cache(self) -> Cache:
@@ -195,7 +200,10 @@ class RankingData:
         return self.depends_on
 
     def under(
-        self, tie_reading: TieReading, cache: Cache, linear_in: tuple[str, ...] = ()
+        self,
+        tie_reading: TieReading,
+        cache: Cache,
+        prepared: Mapping[str, str] | None = None,
     ) -> "RankingData":
         """Returns the data as a metric with these `ties` reads it while it is traced.
 
@@ -203,7 +211,8 @@ class RankingData:
             tie_reading: The `ties` of the metric.
             cache: What metrics traced together share. It may hold arrays of the trace,
                 which the data must therefore not leave.
-            linear_in: The columns in which the metric declares that it is linear.
+            prepared: By the name of a column that the metric reads, that of the column
+                to be read in its place, if the items have it.
 
         Raises:
             ValueError: if the metric needs an order, but the caller passed
@@ -214,12 +223,28 @@ class RankingData:
         policy = policies.Policy(self.ties)
         if tie_reading == "order" and policy.forbids_order:
             raise ranked_items.UnknownPlaceError(policy.order_error)
+        names = self.column_names
+        pairs = (prepared or {}).items()
+        renamed = tuple((name, key) for name, key in pairs if key in names)
         return dataclasses.replace(
-            self,
+            self.with_names(renamed) if renamed else self,
             tie_reading=tie_reading,
-            linear_in=linear_in,
+            renamed=renamed,
             call_cache=cache,
             depends_on=Dependencies(),
+        )
+
+    def with_names(self, renamed: Sequence[tuple[str, str]]) -> "RankingData":
+        """Returns the data with columns of items under other names too."""
+
+        def with_columns(items: Any) -> Any:
+            if not isinstance(items, ItemArrays):
+                return items
+            known = {name: items.columns[key] for name, key in renamed}
+            return items._replace(columns={**items.columns, **known})
+
+        return jax.tree.map(
+            with_columns, self, is_leaf=lambda x: isinstance(x, ItemArrays)
         )
 
     def of_places(self) -> "RankingData":
@@ -308,7 +333,9 @@ class RankingData:
         distinct = tuple(dict.fromkeys(item_fns))
         find = partial(ranked.group_totals, self.judged_pool(), distinct, self.dtype)
         # Without cutoffs: every metric reads the one rank at which the ranking was cut.
-        tied, totals = self.cache.get_or_compute(("straddling", distinct), find)
+        tied, totals = self.cache.get_or_compute(
+            ("straddling", distinct, self.renamed), find
+        )
         totals = dict(zip(distinct, totals, strict=True))
         # As they were asked for, with the repeats.
         return tied, [totals[item_fn] for item_fn in item_fns]

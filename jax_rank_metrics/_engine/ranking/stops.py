@@ -101,6 +101,8 @@ def _by_chance(
         key = ("stop chances", *item_fns, data.reading)
         return data.cache.get_or_compute(key, partial(find, *item_fns))
 
+    # A mean over items says nothing of the chance that none of them stops the user.
+    unlisted.check_alike(data, item_fns[0])
     chances, worth = at_ranks(item_fns[0]), at_ranks(*item_fns)
     rank_means = ranks.rank_means(data.cache, data.dtype)
     return cascade.expected(worth, chances, rank_means, position_fn, ks, ranks.layout)

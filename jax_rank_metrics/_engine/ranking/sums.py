@@ -53,7 +53,9 @@ def expected(
         before = None
         if items_held.reads_prefix_sums:
             find = partial(_sum_before, layout, items, of_items)
-            before = data.cache.get_or_compute(("sums before", item_fn), find)
+            before = data.cache.get_or_compute(
+                ("sums before", item_fn, data.renamed), find
+            )
         return Amount(of_items, before, of_group, of_unlisted)
 
     values = Amount(item_values(item_fn, items, dtype), of_group=totals[0])

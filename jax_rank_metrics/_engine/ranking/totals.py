@@ -14,6 +14,7 @@ from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays
 from jax_rank_metrics._engine.layouts import base
+from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ranking import cache, item_fns, unlisted
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, gains, inputs, types
@@ -39,6 +40,21 @@ def pool_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
 
     totals = [total(*part) for part in pool.layout.parts(pool.items.read())]
     return functools.reduce(jnp.add, totals)
+
+
+def profile_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
+    """Computes `Ranking.profile_sum`."""
+    items = data.profile
+    if items is None:
+        raise ValueError(
+            "this metric reads the items that a user had to do with before, of which "
+            "nothing was passed; pass profile_ids to rank_ids, rank_scores or "
+            "rank_catalog, or seen to evaluate_users"
+        )
+    values = item_fns.item_values(item_fn, items, data.dtype)
+    if items.weights is not None:
+        values = values * arithmetic.widen(items.weights, values)
+    return Rows().sum(values, values.ndim - items.exists.ndim)
 
 
 def pool_max(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:

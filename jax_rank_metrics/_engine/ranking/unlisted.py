@@ -3,11 +3,12 @@
 Such an item has the label 0, and 0 or False in every column. Its value is computed while
 tracing, by one small program for each function of items.
 
-Only groups are a matter of fact for unlisted items too. Where they were passed for all
-items, a slot of the pool stands for the average item; where they were not, they are
-unknown. In both cases a metric that reads them declares that it is linear in them: an
-item that is one half of a group is worth the mean of a member and of no member. So the
-value without any group and those of a member of each group say all there is to know.
+Only what is known of an item by its id is a matter of fact for unlisted items too. Where
+it was passed for all items, a slot of the pool stands for the average item; groups that
+were passed of listed items alone are unknown. In both cases a function that reads them must
+be linear in them: an item that is one half of a group is worth the mean of a member and of
+no member. So the values of an item with 1 in one entry and of an item with 0 in all say all
+there is to know. That a function is linear is tested while tracing.
 """
 
 import math
@@ -37,12 +38,12 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
         return
     values = _member_values(data, item_fn)
     if values is not None:
-        # A linear function that is 0 for a member of each group and of none is always 0.
+        # A linear function that is 0 for each entry of the columns is always 0.
         if values.any():
             raise UnknownPlaceError(
-                "items with the label 0 are worth something by their groups, but this "
-                "ranking holds only the places of items that are listed; ask for cutoffs "
-                f"that are numbers, as in awrf@10, and {RANK_MORE}"
+                "items with the label 0 are worth something by a column of theirs, but "
+                "this ranking holds only the places of items that are listed; ask for "
+                f"cutoffs that are numbers, as in awrf@10, and {RANK_MORE}"
             )
         return
     value = unlisted_value(data, item_fn)
@@ -76,16 +77,16 @@ def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array
 def check_known(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if the value of unlisted items depends on groups that were not passed.
 
-    Also raises if it depends on groups at all, and no metric declares how.
+    Also raises if it depends on columns of average items, and is not linear in them.
     """
     values = _member_values(data, item_fn)
     is_partial = GROUPS in data.partial_columns
     if is_partial and values is not None and values.any():
         raise UnknownPlaceError(
-            "columns holds 'groups' of the listed items alone, and items with the label 0 "
-            "are worth something by their groups; rank all items, or pass item_groups, "
-            "which has those of every item, to rank_ids, or to rank_scores(k=…) or "
-            "rank_catalog(k=…) with the k of the metric"
+            "relevant_columns holds 'groups' of the listed items alone, and items with the "
+            "label 0 are worth something by their groups; rank all items, or pass "
+            "item_columns={'groups': …}, which has those of every item, to rank_ids, or to "
+            "rank_scores(k=…) or rank_catalog(k=…) with the k of the metric"
         )
 
 
@@ -93,46 +94,104 @@ def check_alike(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if unlisted items may have different values, where one stands for all."""
     values = _member_values(data, item_fn)
     if values is not None and (values != values[:1]).any():
+        names = ", ".join(map(repr, _names_read(data, item_fn)))
         raise UnknownPlaceError(
-            "the groups of items with the label 0 are read one by one, but this ranking "
-            f"holds only the items that are listed; {RANK_MORE}"
+            f"the column {names} of items with the label 0 is read one by one, but this "
+            f"ranking holds only the items that are listed; {RANK_MORE}"
         )
+
+
+# Up to this many entries of a column, the value of an item with 1 in each is computed.
+_MANY_ENTRIES = 512
+
+# Values of columns between which a function that is not linear is found to bend.
+_LOW, _HIGH = -1e-3, 1e6
+
+
+def _names_read(data: RankingData, item_fn: ItemFn) -> list[str]:
+    """Returns the columns of unlisted items, in which these may differ, that are read."""
+    names = [*data.averaged_columns]
+    if GROUPS in data.partial_columns:
+        names.append(GROUPS)
+    if not names:
+        return []
+    was_read = _columns_read(data, item_fn)
+    return [name for name in names if name in was_read]
 
 
 def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
-    """Returns the values of unlisted items: of a member of each group, and of none.
+    """Returns the values of unlisted items: of one with 0 in every column, and of others.
+
+    The others have 1 in one entry of the columns that the function reads; or, of columns of
+    many entries, different numbers in all of them.
 
     Returns:
-        `[groups + 1, …]`; None where the groups of every item are at hand, or where the
-        function does not read them.
+        `[items, …]`; None where the function does not read columns that may differ.
 
     Raises:
-        ValueError: if the metric does not declare that it is linear in groups; or if the
-            values are traced.
+        ValueError: if the function is not linear in these columns; or if its values are
+            traced.
     """
-    differing = (*data.averaged_columns, *data.partial_columns)
-    if GROUPS not in differing or not _reads_groups(data, item_fn):
+    names = _names_read(data, item_fn)
+    if not names:
         return None
-    if GROUPS not in data.linear_in:
-        raise ValueError(
-            "a function of items reads the groups of items that are not listed, of which "
-            "this ranking knows only the total; where it is linear in them, declare so by "
-            "@jrm.metric(linear_in=('groups',)), or pass all items to rank, with their "
-            "groups as a column"
-        )
-    column = _columns(data, 1)[GROUPS]
-    num_groups = math.prod(column.shape[1:])
-    # For two groups 1 0, 0 1 and 0 0: a member of each, and of none.
-    members = np.eye(num_groups + 1, num_groups, dtype=column.dtype)
-    members = members.reshape(-1, *column.shape[1:])
-    values = _values_of(data, item_fn, {GROUPS: members})
+    shapes = {name: column.shape[1:] for name, column in _columns(data, 1).items()}
+    sizes = [math.prod(shapes[name]) for name in names]
+    total = sum(sizes)
+    few = total <= _MANY_ENTRIES
+    rng = np.random.default_rng(0)
+    low = np.full(total, _LOW)
+    high = rng.uniform(0.5, 1, total) * _HIGH
+    # The values at the last three are compared; one in all entries of many says enough.
+    units = np.eye(total) if few else rng.uniform(0.5, 1, (1, total))
+    rows = np.concatenate([np.zeros((1, total)), units, [low, high, (low + high) / 2]])
+    parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+    columns = _columns(data, 1)
+    probes = {
+        name: part.reshape(len(rows), *shapes[name]).astype(columns[name].dtype)
+        for name, part in zip(names, parts, strict=True)
+    }
+    values = _values_of(data, item_fn, probes)
     if isinstance(values, jax.Array):
         raise ValueError(
-            "a function of items reads groups and also traced values, so that it is not "
-            "known what items with the label 0 are worth; pass these values as per_list, "
-            "or pass all items to rank, with their groups as a column"
+            f"a function of items reads the column {names[0]!r} and also traced values, so "
+            "that it is not known what items with the label 0 are worth; pass these "
+            "values as per_list, or pass all items to rank, with the column of each"
         )
-    return values
+    members, (at_low, at_high, between) = values[:-3], values[-3:].astype(np.float64)
+    scale = np.maximum(np.abs(at_low), np.abs(at_high)).max(initial=0)
+    bends = np.abs(at_low + at_high - 2 * between) > 1e-4 * scale
+    if bends.any() or not _is_transposable(data, item_fn, probes):
+        raise ValueError(
+            f"a function of items is not linear in the column {names[0]!r}, of which this "
+            "ranking knows only the total over items that are not listed; prepare the "
+            f"column by @jrm.metric(item_columns={{{names[0]!r}: function}}), or pass all "
+            "items to rank, with the column of each"
+        )
+    return members
+
+
+def _is_transposable(
+    data: RankingData, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
+) -> bool:
+    """Whether JAX finds the function to be linear in these columns, up to a constant."""
+    dtype, known = data.dtype, _columns(data, 1)
+
+    def value_of(columns: dict[str, jax.Array]) -> jax.Array:
+        items = ItemArrays(
+            jnp.zeros(1, dtype), jnp.ones(1, bool), None, {**known, **columns}
+        )
+        values = _amounts(item_fn, items, dtype)
+        return values.astype(dtype)
+
+    columns = {name: jnp.asarray(known[name]) for name in probes}
+    kinds = jax.eval_shape(value_of, columns)
+    try:
+        transposed = jax.linear_transpose(value_of, columns)
+        jax.eval_shape(transposed, kinds)
+    except (NotImplementedError, TypeError, AssertionError, ValueError):
+        return False
+    return True
 
 
 class _ColumnReads(Mapping[str, jax.Array]):
@@ -154,18 +213,23 @@ class _ColumnReads(Mapping[str, jax.Array]):
         return len(self._columns)
 
 
-def _reads_groups(data: RankingData, item_fn: ItemFn) -> bool:
-    """Whether a function of items reads the column of groups."""
+def _columns_read(data: RankingData, item_fn: ItemFn) -> set[str]:
+    """Returns the columns that a function of items reads."""
     columns = _ColumnReads(jax.tree.map(jnp.asarray, _columns(data, 1)))
     dtype = data.dtype
 
     def value_of() -> jax.Array:
         items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
-        return item_amounts(item_fn, items, dtype)
+        return _amounts(item_fn, items, dtype)
 
     # Tracing reads every column that computing would, and compiles nothing.
     jax.eval_shape(value_of)
-    return GROUPS in columns.read
+    return columns.read
+
+
+def _amounts(item_fn: ItemFn, items: ItemArrays, dtype: jnp.dtype) -> jax.Array:
+    """Evaluates a function as `item_amounts` does, of columns that are read as they are."""
+    return item_amounts(item_fn, items, dtype, is_clean=True)
 
 
 def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
@@ -207,7 +271,7 @@ def _values_of(
     def value_of(labels: jax.Array, exists: jax.Array, *arrays: jax.Array) -> jax.Array:
         columns = dict(zip(names, arrays, strict=True))
         items = ItemArrays(labels, exists, None, columns)
-        return item_amounts(item_fn, items, dtype)
+        return _amounts(item_fn, items, dtype)
 
     arguments = (np.zeros(num_items, dtype), np.ones(num_items, bool), *arrays)
     value = values.get(key)

@@ -10,7 +10,7 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from jax_rank_metrics._engine.ordering import keys, policies
-from jax_rank_metrics._engine.sources import item_groups, similarities
+from jax_rank_metrics._engine.sources import item_columns, similarities
 from jax_rank_metrics._engine.sources.attributes import by_attributes, labels_of_block
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._ground import arithmetic, meshes, pytrees, shards, types
@@ -29,7 +29,7 @@ class Block(NamedTuple):
     labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
     # [*lists], whether `label_fn` removes an item by a label below 0 or NaN; None if never.
     loses_items: jax.Array | None
-    memberships: jax.Array | None  # [*lists, groups], or [groups] for all lists: totals
+    totals: dict[str, jax.Array]  # of item columns, [*lists, …], or […] for all lists
 
     @property
     def has_rank(self) -> jax.Array:
@@ -229,12 +229,6 @@ class Catalog:
                 retrieved = retrieved & (scores != -jnp.inf)
         masks = (self.item_mask, self.exclude_ids, labels)
         is_masked = any(array is not None for array in masks)
-        memberships = None
-        if self.relevant.item_groups is not None:
-            ids = first_id + lax.iota(jnp.int32, size)
-            memberships = item_groups.memberships_of(self.relevant.item_groups, ids)
-            # `[*lists, block]`, or `[block]` for all lists, times `[block, groups]`.
-            memberships = arithmetic.dot(exists.astype(memberships.dtype), memberships)
         return Block(
             scores=scores,
             exists=exists,
@@ -245,7 +239,9 @@ class Catalog:
             first_new_id=first_new + id_of_first,
             labels=labels,
             loses_items=loses_items,
-            memberships=memberships,
+            totals=item_columns.totals_of_block(
+                self.relevant.item_columns, exists, first_id
+            ),
         )
 
     def loses_items(self) -> jax.Array:
@@ -338,7 +334,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
         "queries": "per_item" if catalog.has_scores else "per_list",
         "items": "items",
         "similarity": "whole",
-        "item_groups": "whole",
+        "item_columns": "whole",
         "item_mask": "items" if is_shared else "per_item",
         "retrieved": "per_item",
         "key": "whole",

@@ -13,6 +13,7 @@ from jaxtyping import Shaped
 from jax_rank_metrics._engine.ordering import outranking
 from jax_rank_metrics._engine.ranking import ranking, ranking_data
 from jax_rank_metrics._engine.sources import blocks, similarities
+from jax_rank_metrics._engine.sources import item_columns as item_columns_
 from jax_rank_metrics._engine.sources.attributes import (
     by_attributes,
     label_dtype,
@@ -80,8 +81,10 @@ def checked_mask(
 def checked_relevance(
     relevant_ids: types.RelevantIds | by_attributes,
     relevant_labels: types.RelevantIds | None,
-    columns: types.Columns | None,
-    item_groups: types.ItemGroups | None,
+    relevant_columns: types.Columns | None,
+    item_columns: types.ItemColumns | None,
+    profile_ids: types.ProfileIds | None,
+    profile_weights: types.ProfileWeights | None,
     catalog: blocks.Catalog,
     items_axis: types.AxisNames | None,
 ) -> tuple[Relevant, by_attributes | None]:
@@ -95,8 +98,9 @@ def checked_relevance(
     if isinstance(relevant_ids, by_attributes):
         arguments = {
             "relevant_labels": relevant_labels,
-            "columns": columns,
-            "item_groups": item_groups,
+            "relevant_columns": relevant_columns,
+            "item_columns": item_columns,
+            "profile_ids": profile_ids,
         }
         for name, value in arguments.items():
             if value is not None:
@@ -109,12 +113,17 @@ def checked_relevance(
         # Called for its checks alone.
         label_dtype(attributes, lists, catalog.block_length)
         return Relevant.empty(lists), attributes
-    if item_groups is not None and items_axis is not None:
-        # Groups are those of the whole catalogue, of which the device has a part.
-        num_items *= axis_size(items_axis)
-    listed = inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of)
-    groups = inputs.item_groups(item_groups, columns, num_items)
-    return Relevant(*listed, item_groups=groups), None
+    listed = inputs.relevant_items(
+        relevant_ids, relevant_labels, relevant_columns, *lists_of
+    )
+    numbers = {num_items}
+    if items_axis is not None:
+        # Those of the whole catalogue, or of the part that the device has.
+        numbers.add(num_items * axis_size(items_axis))
+    known = inputs.item_columns(item_columns, relevant_columns, numbers)
+    profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
+    columns = item_columns_.read(known, items_axis, num_items)
+    return Relevant(*listed, columns, *profiles), None
 
 
 def check_cut(catalog: blocks.Catalog) -> None:
@@ -153,8 +162,10 @@ def rank_catalog(
     items_axis: types.AxisNames | None = None,
     key: types.Key | None = None,
     ties: types.Ties | None = None,
-    columns: types.Columns | None = None,
-    item_groups: types.ItemGroups | None = None,
+    relevant_columns: types.Columns | None = None,
+    item_columns: types.ItemColumns | None = None,
+    profile_ids: types.ProfileIds | None = None,
+    profile_weights: types.ProfileWeights | None = None,
 ) -> ranking.Ranking:
     """Ranks a whole catalogue for every query, by the similarity of their embeddings.
 
@@ -203,11 +214,17 @@ def rank_catalog(
             part of the device, and ids count through all parts.
         key: As for `rank`.
         ties: As for `rank`.
-        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
-        item_groups: `[num_items, groups]` numbers or bools, how much each item of the
-            whole catalogue belongs to each group, perhaps by fractions; the same on every
-            device. They are the column `groups` of every item. With k=None metrics may
-            read those of relevant items alone. Not by attributes.
+        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_columns: By name, `[num_items, …]` numbers, what is known of every item of the
+            whole catalogue, such as its price; an array, or a Series, a frame or a dict by
+            id. `groups`, `[num_items, groups]`, says how much of each item belongs to each
+            group, and NaN is unknown; elsewhere a missing number raises. The same on every
+            device; or with `items_axis` the part of the device. With k=None metrics may
+            read the columns of relevant items alone. Not by attributes.
+        profile_ids: `[*lists, profile]` integers, the items that each user had to do with
+            before, for metrics that compare a list with them; ids below 0 are padding.
+        profile_weights: The same shape, what each of these counts, such as how recently it
+            was played; only weights above 0 do. None is 1 for all.
 
     Returns:
         A `Ranking`. Its `items` are the ids found, in rank order; with k=None places
@@ -240,8 +257,10 @@ def rank_catalog(
         dataclasses.replace(catalog, item_mask=mask),
         relevant_ids,
         relevant_labels,
-        columns,
-        item_groups,
+        relevant_columns,
+        item_columns,
+        profile_ids,
+        profile_weights,
         exclude_ids,
         list_weights,
         items_axis,
@@ -264,8 +283,10 @@ def rank_scores(
     items_axis: types.AxisNames | None = None,
     ties: types.Ties | None = None,
     key: types.Key | None = None,
-    columns: types.Columns | None = None,
-    item_groups: types.ItemGroups | None = None,
+    relevant_columns: types.Columns | None = None,
+    item_columns: types.ItemColumns | None = None,
+    profile_ids: types.ProfileIds | None = None,
+    profile_weights: types.ProfileWeights | None = None,
 ) -> ranking.Ranking:
     """Ranks few relevant items of each list among all scores, without ordering all.
 
@@ -295,8 +316,10 @@ def rank_scores(
             cut into equal parts; ids count through all parts.
         ties: As for `rank`.
         key: As for `rank`.
-        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
-        item_groups: `[num_items, groups]`; see `rank_catalog`.
+        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_columns: By name, `[num_items, …]`; see `rank_catalog`.
+        profile_ids: `[*lists, profile]`; see `rank_catalog`.
+        profile_weights: `[*lists, profile]`; see `rank_catalog`.
 
     Returns:
         A `Ranking`. With k=None and ids it has no order, and so no `items`.
@@ -337,8 +360,10 @@ def rank_scores(
         dataclasses.replace(catalog, item_mask=mask, retrieved=retrieved),
         relevant_ids,
         relevant_labels,
-        columns,
-        item_groups,
+        relevant_columns,
+        item_columns,
+        profile_ids,
+        profile_weights,
         exclude_ids,
         list_weights,
         items_axis,
@@ -352,8 +377,10 @@ def _rank_checked(
     catalog: blocks.Catalog,
     relevant_ids: types.RelevantIds | by_attributes,
     relevant_labels: types.RelevantIds | None,
-    columns: types.Columns | None,
-    item_groups: types.ItemGroups | None,
+    relevant_columns: types.Columns | None,
+    item_columns: types.ItemColumns | None,
+    profile_ids: types.ProfileIds | None,
+    profile_weights: types.ProfileWeights | None,
     exclude_ids: types.ExcludedIds | None,
     list_weights: types.PerListInput | None,
     items_axis: types.AxisNames | None,
@@ -364,7 +391,14 @@ def _rank_checked(
     """Ranks items whose scores and masks are checked, as the other arguments say."""
     items_axis = inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(
-        relevant_ids, relevant_labels, columns, item_groups, catalog, items_axis
+        relevant_ids,
+        relevant_labels,
+        relevant_columns,
+        item_columns,
+        profile_ids,
+        profile_weights,
+        catalog,
+        items_axis,
     )
     if exclude_ids is not None:
         exclude_ids = inputs.ids("exclude_ids", exclude_ids)

@@ -12,7 +12,7 @@ from jax_rank_metrics._engine.items import ItemArrays, RawItems
 from jax_rank_metrics._engine.layouts import base, rows
 from jax_rank_metrics._engine.ordering import matching, order_on_host
 from jax_rank_metrics._engine.ordering.policies import Policy
-from jax_rank_metrics._engine.sources.item_groups import with_groups
+from jax_rank_metrics._engine.sources.item_columns import ItemColumns, with_columns
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
 from jax_rank_metrics._ground.types import Key, Ties
 
@@ -39,7 +39,9 @@ class Relevant(NamedTuple):
     ids: jax.Array  # [*lists, relevant]
     labels: jax.Array | None  # the same shape; None is 1 for all
     columns: dict[str, jax.Array]
-    item_groups: jax.Array | None = None  # [num_items, groups], of all items; or None
+    item_columns: ItemColumns = {}  # of all items
+    profile_ids: jax.Array | None = None  # [*lists, profile]
+    profile_weights: jax.Array | None = None  # the same shape; None is 1 for all
 
     @classmethod
     def empty(cls, lists: tuple[int, ...]) -> "Relevant":
@@ -77,12 +79,24 @@ class Relevant(NamedTuple):
 
     def items(self, *arrays: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
         """Returns the items, in the dtype of values that labels and `arrays` ask for."""
-        dtype = inputs.float_dtype(self.labels, *arrays).name
+        values = [column.values for column in self.item_columns.values()]
+        dtype = inputs.float_dtype(self.labels, *arrays, *values).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
         items = RawItems(labels, dtype, self.ids >= 0, columns=self.columns).read()
-        if self.item_groups is None:
+        return with_columns(items, self.item_columns, self.ids)
+
+    def profile(self, dtype: jnp.dtype) -> ItemArrays | None:
+        """Returns the items of profiles, without labels; None if none were passed."""
+        ids, weights = self.profile_ids, self.profile_weights
+        if ids is None:
+            return None
+        items = ItemArrays(jnp.zeros(ids.shape, dtype), ids >= 0)
+        items = with_columns(items, self.item_columns, ids)
+        if weights is None:
             return items
-        return with_groups(items, self.item_groups, self.ids)
+        # Only weights above 0 count, and NaN is not.
+        weights = jnp.where(weights > 0, weights, 0).astype(dtype)
+        return items._replace(weights=weights).only(weights > 0)
 
     def find(
         self, ids: jax.Array, relevant: ItemArrays
@@ -99,7 +113,7 @@ class Relevant(NamedTuple):
         Returns:
             The items `[*lists, ids]`, and whether each was found, bool. Items that are
             not relevant or repeat an earlier id are not found and have the label 0. All
-            have the groups of their ids.
+            have the item columns of their ids.
         """
         relevant_ids, num_relevant = self.ids, self.ids.shape[-1]
         num_ids, ranked_ids = ids.shape[-1], ids
@@ -115,9 +129,10 @@ class Relevant(NamedTuple):
         first_index = first_index.min(-2, keepdims=True, initial=num_ids)
         slot = jnp.where(index == first_index, arithmetic.iota(is_same), num_relevant)
         slot = jnp.min(slot, axis=-1, initial=num_relevant)  # [*lists, ids]
-        items = relevant.padded(1).at(slot)
-        if self.item_groups is not None:
-            items = with_groups(items, self.item_groups, ranked_ids)
+        # Columns of all items are looked up by id, relevant or not.
+        columns = {name: relevant.columns[name] for name in self.columns}
+        items = relevant._replace(columns=columns).padded(1).at(slot)
+        items = with_columns(items, self.item_columns, ranked_ids)
         return items, slot < num_relevant
 
 

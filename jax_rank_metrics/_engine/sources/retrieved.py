@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._engine.items import GROUPS, ItemArrays, RawItems, label_dtype
+from jax_rank_metrics._engine.items import ItemArrays, RawItems, label_dtype
 from jax_rank_metrics._engine.layouts.rows import Rows
 from jax_rank_metrics._engine.ordering.order_on_host import ascending
 from jax_rank_metrics._engine.ranking import pools, ranking_data
 from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.ranking.ranking import Ranking
+from jax_rank_metrics._engine.sources import item_columns as item_columns_
 from jax_rank_metrics._engine.sources.lists import (
     Relevant,
     check_whole_lists,
@@ -257,8 +258,10 @@ def rank_ids(
     relevant_labels: types.RelevantIds | types.RaggedIds | None = None,
     *,
     list_weights: types.PerListInput | None = None,
-    columns: types.Columns | None = None,
-    item_groups: types.ItemGroups | None = None,
+    relevant_columns: types.Columns | None = None,
+    item_columns: types.ItemColumns | None = None,
+    profile_ids: types.ProfileIds | None = None,
+    profile_weights: types.ProfileWeights | None = None,
     repeats: choices.Repeats = "keep",
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
@@ -281,11 +284,13 @@ def rank_ids(
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
-        columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
+        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
             have 0 or False there. Without `judged` and `pooled`, the relevant ids are
             what was judged, so list judged non-relevant ids with the label 0.
-        item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
-            but inside `jax.jit` it belongs to no group.
+        item_columns: By name, `[num_items, …]`; see `rank_catalog`. An id without a row
+            raises, but inside `jax.jit` the values of its list are NaN.
+        profile_ids: `[*lists, profile]`; see `rank_catalog`.
+        profile_weights: `[*lists, profile]`; see `rank_catalog`.
         repeats: What an id that was retrieved before leaves behind: "keep" its rank, or
             "remove" it, so that later ones move up.
 
@@ -312,9 +317,9 @@ def rank_ids(
     if padded is not None:
         retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
         relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
-        if item_groups is not None and not padded.are_rows:
+        if item_columns is not None and not padded.are_rows:
             raise ValueError(
-                "item_groups is given, whose rows are those of integers, but ids are "
+                "item_columns is given, whose rows are those of integers, but ids are "
                 "hashes or names; pass the rows of all ids, as jrm.pack numbers them"
             )
         if query_ids is not None:
@@ -324,15 +329,19 @@ def rank_ids(
     )
     inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     retrieved_ids = inputs.ids("retrieved_ids", retrieved_ids)
+    lists_of = "retrieved_ids", retrieved_ids
     relevant = Relevant(
         *inputs.relevant_items(
-            relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
+            relevant_ids, relevant_labels, relevant_columns, *lists_of
         ),
-        item_groups=inputs.item_groups(item_groups, columns),
+        item_columns_.read(inputs.item_columns(item_columns, relevant_columns)),
+        *inputs.profiles(profile_ids, profile_weights, *lists_of),
     )
-    if relevant.item_groups is not None:
-        ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
-        inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
+    ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
+    if relevant.profile_ids is not None:
+        ids["profile_ids"] = relevant.profile_ids
+    for name, column in relevant.item_columns.items():
+        inputs.ids_below(len(column.values), f"item_columns[{name!r}]", ids)
     weights = inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
     if repeats == "remove":
@@ -344,13 +353,13 @@ def rank_ids(
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> ranking_data.RankingData:
-    # Groups of items have no axis of lists, and are whole on every device.
-    arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
+    # What is known of items has no axis of lists, and is whole on every device.
+    arrays = (retrieved_ids, relevant._replace(item_columns={}), list_weights)
     return shards.map_list_shards(
         _rank_ids_of_shard,
         retrieved_ids.ndim - 1,
         *arrays,
-        replicated=(relevant.item_groups,),
+        replicated=(relevant.item_columns,),
     )
 
 
@@ -358,9 +367,9 @@ def _rank_ids_of_shard(
     retrieved_ids: jax.Array,
     relevant: Relevant,
     list_weights: jax.Array | None,
-    item_groups: jax.Array | None,
+    columns: item_columns_.ItemColumns,
 ) -> ranking_data.RankingData:
-    relevant = relevant.as_judged()._replace(item_groups=item_groups)
+    relevant = relevant.as_judged()._replace(item_columns=columns)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0
@@ -368,17 +377,21 @@ def _rank_ids_of_shard(
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
     # The slots that follow hold retrieved items that are not relevant: their labels are 0.
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
-    if relevant.item_groups is not None:
-        # Groups are known of every id, relevant or not: padding would be wrong here.
-        parts = (relevant_items.columns[GROUPS], items.columns[GROUPS])
-        groups = jnp.concatenate(parts, axis=exists.ndim - 1)
-        pool = pool._replace(columns={**pool.columns, GROUPS: groups}).only(in_pool)
+    # These are known of every id, relevant or not: padding would be wrong here.
+    known = {
+        name: jnp.concatenate(
+            (relevant_items.columns[name], items.columns[name]), axis=exists.ndim - 1
+        )
+        for name in columns
+    }
+    pool = pool._replace(columns={**pool.columns, **known}).only(in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
     # An id that was not found among the relevant ones has a rank, with the label 0.
     retrieved = items._replace(exists=exists)
     data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
     dtype = label_dtype(relevant.labels, data.dtype)
-    return dataclasses.replace(data, label_dtype=dtype)
+    profile = relevant.profile(data.dtype)
+    return dataclasses.replace(data, label_dtype=dtype, profile=profile)
 
 
 def rank_in_order(

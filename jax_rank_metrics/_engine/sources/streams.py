@@ -18,7 +18,7 @@ from jax_rank_metrics._engine.ordering.outranking import Outranking, outranking
 from jax_rank_metrics._engine.ranking import ranked_items
 from jax_rank_metrics._engine.ranking.pools import Pool
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._engine.sources import item_groups
+from jax_rank_metrics._engine.sources import item_columns
 from jax_rank_metrics._engine.sources.blocks import Block, Catalog
 from jax_rank_metrics._engine.sources.lists import clean_weights, has_nan
 from jax_rank_metrics._ground import arithmetic, meshes, types
@@ -37,7 +37,7 @@ class StreamState(NamedTuple):
         retrieved: Which of the relevant items in `exists` have a rank, and how many of all
             items have one, in the same shapes; None where all of them have.
         hits: `[*lists]` int32, how many items a function labels True; None beside ids.
-        memberships: `[*lists, groups]`, totals of all items; None without groups.
+        totals: By name, `[*lists, …]`, the totals of item columns over all items.
         has_nan: `[*lists]` bool, whether a score that was read is no number; None where the
             first ranks or counted places say so, or scores are integers.
         counts: The items around each relevant one, in a second pass; None in the first.
@@ -49,7 +49,7 @@ class StreamState(NamedTuple):
     length: jax.Array
     retrieved: tuple[jax.Array, jax.Array] | None
     hits: jax.Array | None
-    memberships: jax.Array | None
+    totals: dict[str, jax.Array]
     has_nan: jax.Array | None
     counts: Outranking | None = None
 
@@ -76,15 +76,12 @@ class StreamState(NamedTuple):
         exists, has_rank, keys = block.look_up(ids)
         exists = exists & is_judged
         keys = jnp.where(exists, keys, self.keys)
-        retrieved, hits, memberships = self.retrieved, self.hits, self.memberships
+        retrieved, hits = self.retrieved, self.hits
         if retrieved is not None and has_rank is not None:
             number = retrieved[1] + arithmetic.count(block.has_rank)
             retrieved = retrieved[0] | (has_rank & is_judged), number
         if hits is not None and block.labels is not None:
             hits = hits + arithmetic.count(block.labels & block.exists)
-        if memberships is not None and block.memberships is not None:
-            of_block = jnp.broadcast_to(block.memberships, memberships.shape)
-            memberships = memberships + of_block
         nan_found = self.has_nan
         if nan_found is not None:
             in_block = has_nan(block.scores, block.has_rank, rows.Rows())
@@ -96,7 +93,11 @@ class StreamState(NamedTuple):
             length=self.length + block.length,
             retrieved=retrieved,
             hits=hits,
-            memberships=memberships,
+            totals=jax.tree.map(
+                lambda so_far, added: so_far + jnp.broadcast_to(added, so_far.shape),
+                self.totals,
+                block.totals,
+            ),
             has_nan=nan_found,
         )
 
@@ -119,7 +120,7 @@ class StreamState(NamedTuple):
             length=lax.psum(self.length, items_axis),
             retrieved=retrieved,
             hits=total(self.hits),
-            memberships=total(self.memberships),
+            totals=lax.psum(self.totals, items_axis),
             has_nan=nan_found,
         )
 
@@ -178,12 +179,11 @@ class Stream(NamedTuple):
         # Where there are first ranks, or places are counted, these say whether one is NaN.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
-        memberships, groups = None, catalog.relevant.item_groups
+        totals = item_columns.no_totals(catalog.relevant.item_columns, lists)
         # Zeros of the shape that `_count_fn` returns.
         dropped: Any = length
-        if groups is not None:
-            memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
-            dropped = item_groups.GroupCounts(length, memberships)
+        if totals:
+            dropped = item_columns.Totals(length, totals)
         elif catalog.attributes is not None:
             dropped = jnp.zeros((*lists, 2), jnp.int32)
         best = None
@@ -196,7 +196,7 @@ class Stream(NamedTuple):
             length,
             (exists, length) if some_lack_ranks else None,
             None if catalog.attributes is None else length,
-            memberships,
+            totals,
             jnp.zeros(lists, bool) if looks_for_nan else None,
         )
 
@@ -224,8 +224,8 @@ class Stream(NamedTuple):
     @property
     def _count_fn(self) -> streaming.CountFn | None:
         """The function that adds up items that tie with the last of the first ranks."""
-        if self.catalog.relevant.item_groups is not None:
-            return item_groups.count_fn_of(self.catalog.relevant.item_groups)
+        if self.catalog.relevant.item_columns:
+            return item_columns.count_fn_of(self.catalog.relevant.item_columns)
         return None if self.catalog.attributes is None else _by_label
 
     def counted(self, state: StreamState) -> StreamState:
@@ -279,7 +279,7 @@ class Stream(NamedTuple):
             is_last = exists & (first.keys == last_key)
             if state.hits is None:
                 is_tied = (state.keys == last_key) & state.has_rank
-                straddles, group = item_groups.group_across_cut(
+                straddles, group = item_columns.group_across_cut(
                     judged, is_tied, items, is_last, dropped
                 )
             else:
@@ -342,8 +342,8 @@ class Stream(NamedTuple):
             ranks = None if depth is None else total_items
             # Outside of the pool, relevant items must not be worth anything.
             judged = self.judged.only(state.exists)
-            pool = item_groups.pool_of(
-                judged, is_listed, state.length, state.memberships, ranks
+            pool = item_columns.pool_of(
+                judged, is_listed, state.length, state.totals, ranks
             )
         weights = self.catalog.list_weights
         return RankingData(
@@ -356,6 +356,7 @@ class Stream(NamedTuple):
             ties=self.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
+            profile=self.catalog.relevant.profile(dtype),
             label_dtype=label_dtype(self.catalog.relevant.labels, dtype),
         )
 
@@ -411,8 +412,11 @@ def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Po
     return Pool(items, rows.CountedSlots(counts, ranks))
 
 
-def _by_label(candidates: Candidates, is_counted: jax.Array) -> jax.Array:
+def _by_label(
+    candidates: Candidates, is_counted: jax.Array, first_id: jax.Array | None
+) -> jax.Array:
     """Counts candidates of either label, `[*lists, 2]`; a `CountFn`."""
+    del first_id
     return _count_labels(candidates.items.labels, is_counted)
 
 

@@ -56,7 +56,8 @@ from jax_rank_metrics._ground.inputs.items import group_memberships as group_mem
 from jax_rank_metrics._ground.inputs.items import ids_below as ids_below
 from jax_rank_metrics._ground.inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
-from jax_rank_metrics._ground.inputs.items import item_groups as item_groups
+from jax_rank_metrics._ground.inputs.items import item_columns as item_columns
+from jax_rank_metrics._ground.inputs.items import profiles as profiles
 from jax_rank_metrics._ground.inputs.items import item_mask as item_mask
 from jax_rank_metrics._ground.inputs.items import per_list as per_list
 from jax_rank_metrics._ground.inputs.items import read_segments as read_segments

@@ -3,7 +3,7 @@
 import datetime
 import math
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -191,7 +191,9 @@ def relevant_items(
     None where there is none.
     """
     arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
-    libraries.same_index({**arguments, **libraries.named(relevant_columns)})
+    libraries.same_index(
+        {**arguments, **libraries.named(relevant_columns, "relevant_columns")}
+    )
     id_array = ids("relevant_ids", relevant_ids)
     if reference is not None:
         same_lists("relevant_ids", id_array, reference_name, reference)
@@ -199,7 +201,10 @@ def relevant_items(
     if relevant_labels is not None:
         labels = real("relevant_labels", relevant_labels)
         same_shape("relevant_labels", labels, "relevant_ids", id_array.shape)
-    return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
+    by_name = columns(
+        relevant_columns, "relevant_ids", id_array.shape, "relevant_columns"
+    )
+    return id_array, labels, by_name
 
 
 def check_distinct(name: str, ids: np.ndarray) -> None:
@@ -277,30 +282,77 @@ def item_counts(value: object) -> jax.Array:
     return array
 
 
-def item_groups(
-    value: object, relevant_columns: object = None, num_items: int | None = None
-) -> jax.Array | None:
-    """Converts memberships of items in groups to floats; passes None on.
+@messages.short_errors()
+def item_columns(
+    value: object, relevant_columns: object = None, num_items: Collection[int] = ()
+) -> dict[str, jax.Array]:
+    """Converts a dict of columns `[num_items, …]` to floats; None becomes an empty dict.
 
-    They are `[num_items, groups]`, as `group_memberships` reads them. `num_items` is None
-    where the caller does not know how many items there are.
+    Args:
+        value: The argument. Where an item belongs may be NaN, in the column `groups`.
+        relevant_columns: The argument of this name, which must have other names.
+        num_items: The numbers of rows that a column may have; any where it is empty.
     """
     if value is None:
-        return None
-    if isinstance(relevant_columns, Mapping) and "groups" in relevant_columns:
-        raise ValueError(
-            "item_groups is given and columns holds 'groups'; pass item_groups alone, "
-            "which has those of every item"
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(
+            f"item_columns: got {kind_of(value)}; pass a dict of names to arrays"
         )
-    array = catalog_array("item_groups", value, ("groups",))
-    if not array.shape[1] or num_items not in (None, array.shape[0]):
-        items = "num_items" if num_items is None else num_items
-        raise ValueError(
-            f"item_groups has shape {array.shape}; pass how much of each item belongs to "
-            f"each group, [{items}, groups]"
-        )
-    array = array.astype(float_dtype(array))
-    return group_memberships(array)
+    columns = {}
+    for key, given in value.items():
+        name = f"item_columns[{key!r}]"
+        if isinstance(relevant_columns, Mapping) and key in relevant_columns:
+            raise ValueError(
+                f"item_columns and relevant_columns both hold {key!r}; pass item_columns "
+                "alone, which has every item"
+            )
+        array = real(name, libraries.by_items(name, given))
+        is_missing = 0 in array.shape or (key == "groups" and array.ndim != 2)
+        if not array.ndim or is_missing or (num_items and len(array) not in num_items):
+            rows = " or ".join(map(str, num_items)) or "num_items"
+            axes = "groups" if key == "groups" else "…"
+            raise ValueError(
+                f"{name} has shape {array.shape}; pass a row for each item, [{rows}, {axes}]"
+            )
+        array = array.astype(float_dtype(array))
+        if key == "groups":
+            array = group_memberships(array)
+        elif is_readable(array):
+            cells = np.asarray(array)
+            if (is_wrong := ~np.isfinite(cells)).any():
+                index = first_index(is_wrong)
+                raise ValueError(
+                    f"{name} holds {cells[index]} for item {index[0]}; pass a finite number "
+                    "for every item"
+                )
+        columns[key] = array
+    return columns
+
+
+def profiles(
+    profile_ids: object,
+    profile_weights: object,
+    reference_name: str,
+    reference: jax.Array | jax.ShapeDtypeStruct,
+) -> tuple[jax.Array | None, jax.Array | None]:
+    """Converts the ids and the weights of the items of profiles; passes None on.
+
+    `reference` is the argument `reference_name`, whose leading axes they share.
+    """
+    if profile_ids is None:
+        if profile_weights is not None:
+            raise ValueError(
+                "profile_weights is given but profile_ids is None; pass both"
+            )
+        return None, None
+    id_array = ids("profile_ids", profile_ids)
+    same_lists("profile_ids", id_array, reference_name, reference)
+    if profile_weights is None:
+        return id_array, None
+    weights = real("profile_weights", profile_weights)
+    same_shape("profile_weights", weights, "profile_ids", id_array.shape)
+    return id_array, weights
 
 
 def item_mask(value: object, num_items: int) -> jax.Array | None:

@@ -85,6 +85,8 @@ class QueryBatch(NamedTuple):
             alone have a rank; padded with −1. None with `label_fn`.
         labels: The same shape, the relevance of each.
         excluded_ids: `[queries, excluded]`, padded with −1; or None.
+        profile_ids: `[queries, profile]`, padded with −1, the items that each had to do
+            with before; or None.
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
         items: `[queries, listed, …]`, the rows of listed items; None where all items have
             a rank.
@@ -99,6 +101,7 @@ class QueryBatch(NamedTuple):
     listed_ids: Array | None = None
     labels: Array | None = None
     excluded_ids: Array | None = None
+    profile_ids: Array | None = None
     attributes: types.Arrays = None
     items: Array | None = None
     membership: Array | None = None

@@ -59,7 +59,7 @@ class Values(NamedTuple):
     """The values of queries, in arrays of NumPy.
 
     Attributes:
-        lists: The values of each metric, then of what is measured beside them.
+        lists: The values of each metric.
         items: `[queries, k]`, the ids of the first items; −1 where there are no more.
     """
 
@@ -84,19 +84,22 @@ class Values(NamedTuple):
         jax.tree.map(write, self, values)
 
     def counted(
-        self, undefined: types.Undefined, weights: np.ndarray | None, num_metrics: int
+        self,
+        undefined: types.Undefined,
+        weights: np.ndarray | None,
+        reads_labels: Sequence[bool],
     ) -> "Values":
         """Returns values as they enter means: with weights, without those left out.
 
-        Where undefined values are skipped, a query counts if any of the metrics is defined
-        for it: a user without a relevant item that may be found does not. Ratios of sums
-        say so for each cutoff; one of them is enough. Nothing else that is measured of
-        such a query counts then.
+        Where undefined values are skipped, a query counts if any of the metrics that read
+        labels is defined for it: a user without a relevant item that may be found does not.
+        Ratios of sums say so for each cutoff; one of them is enough. Nothing else that is
+        measured of such a query counts then.
 
         Args:
             undefined: What undefined values count for.
             weights: `[queries]`, what each weighs; None if all weigh the same.
-            num_metrics: How many of the lists are those of metrics.
+            reads_labels: Which of the lists are of metrics that read labels.
         """
         # The values keep `undefined`, so that `compare` counts such queries as means do.
         lists = [
@@ -105,15 +108,16 @@ class Values(NamedTuple):
         if weights is not None:
             weights = weights.astype(np.float32)
             lists = [per_list.weighed_by(values, weights) for values in lists]
-        if undefined != "skip":
+        if undefined != "skip" or not any(reads_labels):
             return Values(lists, self.items)
-        defined = [values.defined for values in lists[:num_metrics]]
+        judged = itertools.compress(lists, reads_labels)
+        defined = [values.defined for values in judged]
         # Of ratios [queries, cutoffs] become [queries], as all others are.
         defined = [array.any(tuple(range(1, array.ndim))) for array in defined]
         is_counted = functools.reduce(operator.or_, defined)
-        lists[num_metrics:] = [
-            per_list.undefined_unless(values, is_counted)
-            for values in lists[num_metrics:]
+        lists = [
+            values if is_judged else per_list.undefined_unless(values, is_counted)
+            for values, is_judged in zip(lists, reads_labels, strict=True)
         ]
         return Values(lists, arithmetic.where_kept(is_counted, self.items, -1))
 
@@ -208,19 +212,13 @@ def run(
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
-            cannot read its relevant items; if a metric has the name of a mean that is
-            measured beside it.
+            cannot read its relevant items.
     """
     options = job.options
-    bounds, added = options.bounds, [*programs.measures_of_ids(options, catalog)]
-    names = [*(bound.name for bound in bounds), *added]
-    if shared := [name for name in added if names.count(name) > 1]:
-        raise ValueError(
-            f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
-            "yours another name"
-        )
-    # A geometric mean has another state than a mean; what is added are means.
-    kinds = [bound.state for bound in bounds] + [Mean] * len(added)
+    bounds, names = options.bounds, [bound.name for bound in options.bounds]
+    # A geometric mean has another state than a mean.
+    kinds = [bound.state for bound in bounds]
+    reads_labels = [bound.spec.reads_labels for bound in bounds]
     names_of_queries, num_queries = job.ids[0].of_rows(job.rows), job.rows.size
     all_weights = inputs.weights_of_lists(list_weights, names_of_queries, job.unit[1])
     num_counted = job.scorer.num_items if job.unit == USER else None
@@ -250,12 +248,12 @@ def run(
                 values.write(indices, of_batch)
             else:
                 weights = None if all_weights is None else all_weights[indices]
-                of_batch = of_batch.counted(undefined, weights, len(bounds))
+                of_batch = of_batch.counted(undefined, weights, reads_labels)
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
     lists, items, rows = {}, np.zeros((0, options.k), np.int32), None
     if values is not None:
         items = values.items  # also those of queries that count in no mean
-        values = values.counted(undefined, all_weights, len(bounds))
+        values = values.counted(undefined, all_weights, reads_labels)
         sums = Sums.of(values, kinds, None)
         lists = dict(zip(names, values.lists, strict=True))
         rows = values.items
@@ -305,7 +303,6 @@ def _remarks(
     is_defined: np.ndarray,
 ) -> list[str]:
     """Returns what was probably not intended, as the states of all queries show."""
-    # Metrics come first in all states, and added measures after them.
     bounds = job.options.bounds
     known = [bound.name for bound in itertools.compress(bounds, is_defined)]
     unknown, remarks = [bound for bound in bounds if bound.name not in known], []

@@ -43,7 +43,7 @@ def evaluate_embeddings(
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: types.ItemMask | None = None,
-    item_groups: types.ItemGroups | None = None,
+    item_columns: types.ItemColumns | None = None,
     ties: types.Ties | None = None,
     key: types.Key | None = None,
     list_weights: types.ListWeights | None = None,
@@ -216,14 +216,13 @@ def evaluate_embeddings(
     options, key = jobs.make_options(metrics, k, block_size, ties, key)
     of_items = Vocabulary.of("item_ids", item_ids, unknown_items)
     ids = Vocabulary.of("query_ids", query_ids), of_items
-    item_mask, item_groups = ids[1].ordered(
-        item_mask=item_mask, item_groups=item_groups
-    )
+    (item_mask,) = ids[1].ordered(item_mask=item_mask)
+    columns = ids[1].ordered_columns(item_columns)
     # What says how it is sharded decides on the devices, before anything is read.
     arguments = global_arguments(queries, items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     gallery, has_candidates = queries if exclude_self else None, candidates is not None
-    per_item = gallery, item_mask, item_groups, *attributes_of_items(relevant)
+    per_item = gallery, item_mask, *columns.values(), *attributes_of_items(relevant)
     scorer = scorers.read_scorer(
         queries, items, similarity, devices, ids, per_item, has_candidates, block_size
     )
@@ -246,7 +245,7 @@ def evaluate_embeddings(
         item_mask=inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,
         similarity=scorer.similarity,
-        groups=jobs.read_groups(item_groups, options, num_items),
+        **jobs.read_item_columns(columns, options, scorer.num_items),
     )
     scorer.check(block_size, catalog.item_mask)
     rows = np.arange(num_queries)

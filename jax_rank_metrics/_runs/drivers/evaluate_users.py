@@ -5,12 +5,11 @@ import functools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics._engine.calls import binding, signatures
+from jax_rank_metrics._engine.items import COUNTS
 from jax_rank_metrics._engine.states.exposure import Exposure
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import engine, programs, remarks
@@ -22,7 +21,11 @@ from jax_rank_metrics._runs.drivers.interactions import (
     read_interactions,
     read_users,
 )
-from jax_rank_metrics._runs.drivers.jobs import EvaluationJob, make_options, read_groups
+from jax_rank_metrics._runs.drivers.jobs import (
+    EvaluationJob,
+    make_options,
+    read_item_columns,
+)
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.scorers import model_arguments, read_model
 from jax_rank_metrics._runs.evaluation import Evaluation
@@ -101,8 +104,7 @@ def evaluate_users(
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: types.ItemMask | None = None,
-    embeddings: types.Embeddings | None = None,
-    item_groups: types.ItemGroups | None = None,
+    item_columns: types.ItemColumns | None = None,
     ties: types.Ties | None = None,
     key: types.Key | None = None,
     list_weights: types.ListWeights | None = None,
@@ -141,7 +143,7 @@ def evaluate_users(
 
     Args:
         metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
-            sparse `relevant`. Of columns, `groups` are supported, as `item_groups`.
+            sparse `relevant`.
         model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
             and `[items, dims]`, scored by their product. Scores `[users, items]`, an
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
@@ -183,10 +185,11 @@ def evaluate_users(
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that may be recommended, and found. As all
             that describes users or items, it may be a Series, a frame or a dict by id.
-        embeddings: `[items, features]`, in which the diversity of the recommended items
-            is measured.
-        item_groups: `[items, groups]`, how much each item belongs to each group, for
-            metrics that read groups; see `rank_catalog`. Every device has all of them.
+        item_columns: By name, `[items, …]`, what is known of every item, for metrics that
+            read it, such as `groups` or `embeddings`; see `rank_catalog`. Every device has
+            all columns of up to 32 numbers an item, and its part of wider ones. `counts`
+            are how many users have seen each item (all users of `seen`), unless they are
+            passed.
         ties: See `rank`. Where no key orders items that tie, those of a user stand in the
             order of a hash of the user's row and of the item. Users are so shown different
             ones, the same in batches of any size, and a constant scorer exposes all items.
@@ -210,9 +213,7 @@ def evaluate_users(
             of users done and the number of all users.
 
     Returns:
-        A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
-        "popularity@k" and "novelty@k" by how many users have seen each item (all users
-        of `seen`), and with `embeddings` "intra_list_diversity@k".
+        A `UserEvaluation`.
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
@@ -277,17 +278,16 @@ def evaluate_users(
     for name, pairs in interactions.items():
         pairs.check_items(num_items, name == "candidates", of_items.num_unknown)
         texts += pairs.remarks()
-    item_mask, embeddings, item_groups = ids[1].ordered(
-        item_mask=item_mask, embeddings=embeddings, item_groups=item_groups
-    )
-    # Popularity is that among all users of `seen`, evaluated or not.
-    counts = None if seen is None else interactions["seen"].item_counts(num_items)
+    (item_mask,) = ids[1].ordered(item_mask=item_mask)
+    columns = ids[1].ordered_columns(item_columns)
+    reads_counts = any(COUNTS in bound.spec.item_columns for bound in options.bounds)
+    if seen is not None and reads_counts and COUNTS not in columns:
+        # Among all users of `seen`, evaluated or not.
+        columns[COUNTS] = interactions["seen"].item_counts(num_items)
     catalog = programs.CatalogArrays(
         item_mask=inputs.item_mask(item_mask, num_items),
-        counts=None if counts is None else jnp.asarray(counts, jnp.int32),
-        features=_read_features(embeddings, num_items),
         similarity=scorer.similarity,
-        groups=read_groups(item_groups, options, num_items),
+        **read_item_columns(columns, options, num_items),
     )
     if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
         texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
@@ -297,18 +297,3 @@ def evaluate_users(
     return UserEvaluation(
         **vars(evaluation), users=names_of_users, num_items=num_items, **fields
     )
-
-
-def _read_features(
-    features: types.Embeddings | None, num_items: int
-) -> jax.Array | None:
-    """Returns what diversity is measured in, a row for each item."""
-    if features is None:
-        return None
-    features = inputs.catalog_array("embeddings", features, ("features",))
-    if len(features) != num_items:
-        raise ValueError(
-            f"embeddings has shape {features.shape}, but the model has {num_items} "
-            "items; pass one row for each"
-        )
-    return features

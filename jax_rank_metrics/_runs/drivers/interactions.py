@@ -162,6 +162,18 @@ class Vocabulary:
         unit = _UNITS[self.name]
         return [inputs.by_ids(*named, self.ids, unit) for named in per_row.items()]
 
+    def ordered_columns(self, columns: Any) -> dict[str, Any]:
+        """Returns `item_columns` as `ordered` does."""
+        if columns is None:
+            return {}
+        if not isinstance(columns, Mapping):
+            raise TypeError(
+                f"item_columns: got {inputs.kind_of(columns)}; pass a dict of names to "
+                "arrays"
+            )
+        named = {f"item_columns[{key!r}]": column for key, column in columns.items()}
+        return dict(zip(columns, self.ordered(**named), strict=True))
+
     def check_size(self, num_rows: int) -> None:
         """Raises unless there is an id for each row, or none has one."""
         if self.ids is not None and len(self.ids) != num_rows:

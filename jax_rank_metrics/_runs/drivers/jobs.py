@@ -10,7 +10,7 @@ import numpy as np
 from jax_rank_metrics._engine.calls import binding
 from jax_rank_metrics._engine.items import GROUPS
 from jax_rank_metrics._engine.metrics import run, spec
-from jax_rank_metrics._engine.sources import attributes, lists
+from jax_rank_metrics._engine.sources import attributes, item_columns, lists
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import batching
 from jax_rank_metrics._runs.drivers.devices import Devices
@@ -219,48 +219,63 @@ class EvaluationJob(NamedTuple):
         if judged.exclude is not None:
             ids, _ = batching.pad_rows(judged.exclude, indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)
+            if self.unit == USER:  # what users have seen
+                arrays = arrays._replace(profile_ids=ids)
         if judged.shared_candidates is not None:
             masks = judged.shared_candidates.masks(indices)
             arrays = arrays._replace(candidates=masks)
         return arrays
 
 
-def read_groups(
-    item_groups: types.ItemGroups | jax.Array | None,
-    options: Options,
-    num_items: int | None,
-) -> jax.Array | None:
-    """Checks the memberships of items in groups, and that a metric reads them if any does.
+# Columns of more numbers an item than these are cut over devices as the items are.
+_MAX_WHOLE = 32
+
+
+def read_item_columns(
+    columns: Mapping[str, Any], options: Options, num_items: int | None
+) -> dict[str, dict[str, jax.Array]]:
+    """Checks what is known of items, and that metrics read all of it, and prepares it.
 
     Args:
-        item_groups: `[num_items, groups]`, or None.
-        options: The options; groups do not go with attributes.
+        columns: By name, `[num_items, …]`.
+        options: The options; columns do not go with attributes.
         num_items: How many items there are; None if that is not known yet.
+
+    Returns:
+        The fields of `CatalogArrays` that hold columns.
     """
-    if item_groups is not None and options.label_fn is not None:
+    if columns and options.label_fn is not None:
         raise ValueError(
-            "item_groups is given, and relevant is by attributes; pass the ids of relevant "
-            "items beside item_groups"
+            "item_columns is given, and relevant is by attributes; pass the ids of "
+            "relevant items beside item_columns"
         )
-    groups = inputs.item_groups(item_groups, None, num_items)
-    if groups is not None:
+    arrays = inputs.item_columns(
+        columns, None, () if num_items is None else {num_items}
+    )
+    if GROUPS in arrays:
         # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
-        of_items = inputs.by_items("item_groups", item_groups)
+        of_items = inputs.by_items("item_columns['groups']", columns[GROUPS])
         lowest = np.nanmin(np.asarray(of_items), initial=0)
-        if lowest < 0 or not groups.any():
+        if lowest < 0 or not arrays[GROUPS].any():
             raise ValueError(
-                f"item_groups holds {lowest if lowest < 0 else 'no number above 0'}; pass "
-                "how much of each item belongs to each group, and 0 or nan where that is "
-                "not known"
+                "item_columns['groups'] holds "
+                f"{lowest if lowest < 0 else 'no number above 0'}; pass how much of each "
+                "item belongs to each group, and 0 or nan where that is not known"
             )
-    columns = () if groups is None else (GROUPS,)
-    run.check_columns(options.bounds, columns, allow_unread=True)
-    reads_groups = any(GROUPS in bound.spec.columns for bound in options.bounds)
-    if groups is not None and not reads_groups:
+    run.check_columns(options.bounds, arrays, allow_unread=True)
+    read = {name for bound in options.bounds for name in bound.spec.all_columns}
+    if unread := sorted(arrays.keys() - read):
         raise ValueError(
-            "item_groups is given, but no metric of this call reads groups; leave it out"
+            f"item_columns holds {unread[0]!r}, which no metric of this call reads; leave "
+            "it out"
         )
-    return groups
+    pairs = [pair for bound in options.bounds for pair in bound.spec.prepared]
+    made = item_columns.made_of(arrays, dict.fromkeys(pairs))
+    fields: dict[str, dict[str, jax.Array]] = {"columns": {}, "wide_columns": {}}
+    for name, values in made.items():
+        is_wide = values[0].size > _MAX_WHOLE
+        fields["wide_columns" if is_wide else "columns"][name] = values
+    return fields
 
 
 def make_options(

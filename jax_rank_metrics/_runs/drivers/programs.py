@@ -27,16 +27,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.formulas.diversity import intra_list_diversity
-from jax_rank_metrics._engine.formulas.popularity import novelty, popularity
-from jax_rank_metrics._engine.items import GROUPS
 from jax_rank_metrics._engine.metrics import run, spec
 from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ordering.keys import seeds_of
 from jax_rank_metrics._engine.ranking import RankingData, data_of
-from jax_rank_metrics._engine.sources import blocks, item_groups, labelled_catalog, rank
+from jax_rank_metrics._engine.sources import blocks, labelled_catalog, rank
 from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
 from jax_rank_metrics._engine.sources.list_arguments import checked
+from jax_rank_metrics._engine.sources.item_columns import ItemColumn
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._engine.sources.similarities import Similarity, products
 from jax_rank_metrics._engine.sources.streams import Stream, StreamState
@@ -65,21 +63,19 @@ class CatalogArrays(NamedTuple):
     Attributes:
         items: `[items, …]`, such as embeddings; None where batches bring scores.
         item_mask: `[items]` bool, the items that may be found.
-        counts: `[items]` int32, how many users have seen each item.
-        features: `[items, features]`, in which diversity is measured.
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
         similarity: What scores queries and items.
-        groups: `[items, groups]`, memberships of all items, on every device.
+        columns: By name, `[items, …]`, what is known of all items, on every device.
+        wide_columns: The columns that are cut as the items are.
         first_id: `[]` int32, the id of the first item, if these are a part of the items.
     """
 
     items: Array | None = None
     item_mask: jax.Array | None = None
-    counts: jax.Array | None = None
-    features: jax.Array | None = None
     attributes: types.Arrays = None
     similarity: Similarity = Similarity(products)
-    groups: jax.Array | None = None
+    columns: dict[str, jax.Array] = {}
+    wide_columns: dict[str, jax.Array] = {}
     first_id: Array | None = None
 
 
@@ -101,23 +97,14 @@ def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
     return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
 
 
-def measures_of_ids(
-    options: Options, catalog: CatalogArrays
-) -> dict[str, Callable[[jax.Array], per_list.PerList]]:
-    """Returns what is measured beside the metrics, of the ids of the first items.
-
-    "popularity@k" and "novelty@k" if the catalogue has counts, and
-    "intra_list_diversity@k" if it has features, with the k of the options.
-    """
-    counts, features = catalog.counts, catalog.features
-    measures: dict[str, Callable[[jax.Array], per_list.PerList]] = {}
-    if counts is not None:
-        measures["popularity"] = lambda ids: popularity(ids, counts)
-        measures["novelty"] = lambda ids: novelty(ids, counts)
-    if features is not None:
-        axis = options.items_axis
-        measures["intra_list_diversity"] = lambda ids: _diversity(ids, features, axis)
-    return {f"{name}@{options.k}": measure for name, measure in measures.items()}
+def item_columns_of(options: Options, catalog: CatalogArrays) -> dict[str, ItemColumn]:
+    """Returns what is known of all items, of which a device may have only a part."""
+    parts = (catalog.columns, None), (catalog.wide_columns, options.items_axis)
+    return {
+        name: ItemColumn(values, axis, knows_all=True)
+        for columns, axis in parts
+        for name, values in columns.items()
+    }
 
 
 def catalog_of(
@@ -144,8 +131,8 @@ def catalog_of(
     else:
         ids, labels = map(as_array, (queries.listed_ids, queries.labels))
         assert ids is not None
-        # The memberships of all items, of which a device may have only a part.
-        relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
+        columns, profile_ids = item_columns_of(options, catalog), queries.profile_ids
+        relevant = Relevant(ids, labels, {}, columns, as_array(profile_ids))
     item_mask, candidates = catalog.item_mask, as_array(queries.candidates)
     if candidates is not None:
         # A relevant item that is no candidate is in the pool, and has no rank.
@@ -172,7 +159,7 @@ class BatchResult(NamedTuple):
     """The values of a batch, the same on every process.
 
     Attributes:
-        lists: The values of each metric, then of `measures_of_ids`, `[queries]` each.
+        lists: The values of each metric, `[queries]` each.
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
@@ -190,7 +177,6 @@ class BatchResult(NamedTuple):
 
 def read_by_metrics(
     options: Options,
-    catalog: CatalogArrays,
     readings: Iterable[tuple[tuple[spec.Bound, ...], RankingData]],
     ids: jax.Array,
 ) -> BatchResult:
@@ -198,7 +184,6 @@ def read_by_metrics(
 
     Args:
         options: The options.
-        catalog: The arrays over the items.
         readings: Rankings, each after the metrics that read it.
         ids: `[queries, k]`, the ids of the first items.
     """
@@ -220,7 +205,6 @@ def read_by_metrics(
         values |= dict(zip(names, reading.values, strict=True))
         faults = jnp.maximum(faults, of_data)
     lists = [values[bound.name] for bound in options.bounds]
-    lists += [measure(ids) for measure in measures_of_ids(options, catalog).values()]
     return BatchResult(lists, ids, faults, None, has_ties)
 
 
@@ -240,7 +224,7 @@ def measure_catalog(
         rankings = labelled_catalog.rank_labelled_twice(source, options.ties_of_places)
     else:
         rankings = labelled_catalog.rank_labelled(source), None
-    result = _read_rankings(options, catalog, queries, rankings)
+    result = _read_rankings(options, queries, rankings)
     if options.finds_inf:
         result = result._replace(has_inf=source.has_inf())
     if options.label_fn is not None:
@@ -281,7 +265,7 @@ def finish(
     stream = Stream.of(catalog_of(options, catalog, queries))
     assert options.num_items is not None
     rankings = _rankings_of(options, stream, state, options.num_items)
-    return _read_rankings(options, catalog, queries, rankings)
+    return _read_rankings(options, queries, rankings)
 
 
 def _rankings_of(
@@ -305,7 +289,7 @@ def _rankings_of(
 
 
 def _read_rankings(
-    options: Options, catalog: CatalogArrays, queries: QueryBatch, rankings: Rankings
+    options: Options, queries: QueryBatch, rankings: Rankings
 ) -> BatchResult:
     """Returns what each metric reads of its ranking: the first ranks, or places."""
     ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
@@ -315,7 +299,7 @@ def _read_rankings(
     readers = options.top_k_metrics, options.whole_list_metrics
     readings = zip(readers, rankings, strict=True)
     readings = [(bounds, data) for bounds, data in readings if data is not None]
-    return read_by_metrics(options, catalog, readings, ids)
+    return read_by_metrics(options, readings, ids)
 
 
 def measure_candidates(
@@ -339,8 +323,8 @@ def measure_candidates(
     if options.skips_inf:
         retrieved &= ~jnp.isneginf(scores)  # integers have none
     columns = {"judged": is_judged, "pooled": is_judged}
-    if catalog.groups is not None:
-        columns |= {GROUPS: item_groups.memberships_of(catalog.groups, listed_ids)}
+    known = item_columns_of(options, catalog)
+    columns |= {name: column.of(listed_ids) for name, column in known.items()}
     lists = checked(
         jnp.asarray(queries.labels),
         scores,
@@ -359,7 +343,14 @@ def measure_candidates(
     slots = ranking.items[..., : options.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    return read_by_metrics(options, catalog, [(options.bounds, data_of(ranking))], ids)
+    data = data_of(ranking)
+    if queries.profile_ids is not None:
+        profile_ids = jnp.asarray(queries.profile_ids)
+        of_users = Relevant.empty(ids.shape[:1])._replace(
+            item_columns=known, profile_ids=profile_ids
+        )
+        data = dataclasses.replace(data, profile=of_users.profile(data.dtype))
+    return read_by_metrics(options, [(options.bounds, data)], ids)
 
 
 def put_catalog(
@@ -380,7 +371,7 @@ def _catalog_specs(devices: Devices) -> Specs:
     items = devices.of_items
     specs: Any = CatalogArrays._make(EVERYWHERE for _ in CatalogArrays._fields)
     return specs._replace(
-        items=items, item_mask=items, features=items, attributes=items
+        items=items, item_mask=items, wide_columns=items, attributes=items
     )
 
 
@@ -449,15 +440,3 @@ _STATIC = "devices", "program", "options"
 # Programs that run once for each batch, or part of the items, are worth some optimisation.
 compiled = one_off.one_off_jit(_run, _STATIC, level=1)
 quickly_compiled = one_off.one_off_jit(_run, _STATIC)
-
-
-def _diversity(
-    ids: jax.Array, features: jax.Array, items_axis: types.AxisNames | None
-) -> per_list.PerList:
-    """Measures the diversity of items; of features that are cut, only theirs travel."""
-    # Ids [[9, 4], [4, −1]] become rows [[0, 1], [2, −1]] of the features that travelled.
-    if items_axis is not None:
-        features = meshes.rows_over(features, ids, items_axis)
-        features = features.reshape(ids.size, -1)
-        ids = jnp.where(ids >= 0, jnp.arange(ids.size).reshape(ids.shape), -1)
-    return intra_list_diversity(ids, features)

@@ -1,0 +1,278 @@
+"""Columns of the items of a catalogue, looked up by id, and their totals over some items.
+
+Of the items that no list of relevant ones names, a ranking holds only their number. With
+the totals of their columns it also knows the columns of their average item, which stands
+for all of them: sums of a function that is linear in the columns are then exact.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.layouts.rows import CatalogSlots, Rows, with_unlisted
+from jax_rank_metrics._engine.ordering import streaming
+from jax_rank_metrics._engine.ordering.candidates import Candidates
+from jax_rank_metrics._engine.ranking import pools
+from jax_rank_metrics._ground import arithmetic, meshes, pytrees, types
+
+# From the column as it was passed, `[num_items, …]`, an array that a metric reads in its
+# place, with a row for each item too.
+Prepare = Callable[[jax.Array], jax.Array]
+
+# By the name of a column, what metrics make of it, by the key of what is made.
+_prepared: dict[str, dict[str, Prepare]] = {}
+
+
+def register(name: str, prepare: Prepare, metric: str) -> str:
+    """Returns the key of what a metric makes of the column `name`."""
+    known = _prepared.setdefault(name, {})
+    for key, function in known.items():
+        if function == prepare:
+            return key
+    key = f"{name} of {metric}"
+    known[key] = prepare
+    return key
+
+
+@pytrees.pytree("axis", "knows_all")
+class ItemColumn:
+    """A column of the items of a catalogue.
+
+    Attributes:
+        values: `[num_items, …]` floats; or the part of this device.
+        axis: The mesh axes over which `values` are cut; None where they are whole.
+        knows_all: Whether ids have been checked, so that one without a row is of an item
+            that the catalogue lacks on purpose, of which nothing is known: it counts 0.
+    """
+
+    values: jax.Array
+    axis: types.AxisNames | None = None
+    knows_all: bool = False
+
+    @property
+    def trailing(self) -> tuple[int, ...]:
+        """The shape of what is known of one item."""
+        return self.values.shape[1:]
+
+    def of(self, ids: jax.Array) -> jax.Array:
+        """Returns the rows of items, `[*ids.shape, …]`.
+
+        They are 0 for ids below 0. Of ids that have no row they are NaN, or 0 if the column
+        knows all items.
+        """
+        if self.axis is not None:
+            return meshes.rows_over(self.values, ids, self.axis)
+        filler = 0 if self.knows_all else jnp.nan
+        rows = self.values.at[jnp.maximum(ids, 0)].get(mode="fill", fill_value=filler)
+        return jnp.where(arithmetic.widen(ids >= 0, rows), rows, 0)
+
+    def total(self, is_counted: jax.Array, first_id: jax.Array) -> jax.Array:
+        """Adds up the rows of items with consecutive ids, `[*lists, …]`.
+
+        Args:
+            is_counted: `[*lists, items]` bool; or `[items]` for all lists.
+            first_id: The id of the first of the items. All are on this device.
+        """
+        size = is_counted.shape[-1]
+        if self.axis is not None:
+            first_id = first_id - lax.axis_index(self.axis) * len(self.values)
+        rows = lax.dynamic_slice_in_dim(self.values, first_id, size)
+        # As a product: a gather would write out the rows of every list.
+        totals = arithmetic.dot(
+            is_counted.astype(rows.dtype), rows.reshape(size, math.prod(self.trailing))
+        )
+        return totals.reshape(*is_counted.shape[:-1], *self.trailing)
+
+
+ItemColumns = Mapping[str, ItemColumn]
+
+
+def made_of(
+    columns: Mapping[str, jax.Array],
+    prepared_by: Iterable[tuple[str, str]] | None = None,
+) -> dict[str, jax.Array]:
+    """Returns columns as they were passed, and what metrics make of them.
+
+    Args:
+        columns: By name, `[num_items, …]` each.
+        prepared_by: The names of columns, and the keys of what is made of them; None for
+            those of every metric.
+    """
+    if prepared_by is None:
+        prepared_by = [
+            (name, key) for name in columns for key in _prepared.get(name, ())
+        ]
+    made = {
+        key: _made(_prepared[name][key], columns[name]) for name, key in prepared_by
+    }
+    return {**columns, **made}
+
+
+def read(
+    columns: Mapping[str, jax.Array],
+    items_axis: types.AxisNames | None = None,
+    num_items: int | None = None,
+) -> dict[str, ItemColumn]:
+    """Returns columns, and what metrics make of them, as they lie on devices.
+
+    Args:
+        columns: By name, `[num_items, …]` each.
+        items_axis: The mesh axes over which the items are cut, or None.
+        num_items: How many items this device has, beside `items_axis`.
+    """
+
+    def column(values: jax.Array) -> ItemColumn:
+        is_cut = items_axis is not None and len(values) == num_items
+        return ItemColumn(values, items_axis if is_cut else None)
+
+    return {key: column(values) for key, values in made_of(columns).items()}
+
+
+def _made(prepare: Prepare, column: jax.Array) -> jax.Array:
+    values = jax.jit(prepare)(column)
+    if values.shape[:1] != column.shape[:1]:
+        raise ValueError(
+            f"item_columns: {getattr(prepare, '__name__', prepare)} returned an array of "
+            f"shape {values.shape} for a column of shape {column.shape}; return a row for "
+            "each item"
+        )
+    return values.astype(column.dtype)
+
+
+class Totals(NamedTuple):
+    """The number of some items, and the totals of their columns."""
+
+    number: jax.Array  # [*lists] int32
+    columns: dict[str, jax.Array]  # [*lists, …] floats each
+
+
+def with_columns(items: ItemArrays, columns: ItemColumns, ids: jax.Array) -> ItemArrays:
+    """Adds the columns of items that have these ids."""
+    dtype = items.labels.dtype
+    by_name = {name: column.of(ids).astype(dtype) for name, column in columns.items()}
+    return items._replace(columns={**items.columns, **by_name})
+
+
+def totals_of_block(
+    columns: ItemColumns, is_counted: jax.Array, first_id: jax.Array
+) -> dict[str, jax.Array]:
+    """Adds up the columns of items with consecutive ids; see `ItemColumn.total`."""
+    return {
+        name: column.total(is_counted, first_id) for name, column in columns.items()
+    }
+
+
+def no_totals(columns: ItemColumns, lists: tuple[int, ...]) -> dict[str, jax.Array]:
+    """Returns the totals of no items."""
+    return {
+        name: jnp.zeros((*lists, *column.trailing), column.values.dtype)
+        for name, column in columns.items()
+    }
+
+
+def count_fn_of(columns: ItemColumns) -> streaming.CountFn:
+    """Returns the function that counts items and adds up their columns."""
+
+    def counts(
+        candidates: Candidates, is_counted: jax.Array, first_id: jax.Array | None
+    ) -> Totals:
+        if first_id is not None:
+            totals = totals_of_block(columns, is_counted, first_id)
+        else:
+            rows = {name: column.of(candidates.ids) for name, column in columns.items()}
+            totals = {
+                name: _total(
+                    jnp.where(arithmetic.widen(is_counted, x), x, 0), is_counted
+                )
+                for name, x in rows.items()
+            }
+        return Totals(arithmetic.count(is_counted), totals)
+
+    return counts
+
+
+def _total(rows: jax.Array, of_items: jax.Array) -> jax.Array:
+    """Adds up `[*lists, items, …]` along the axis of items."""
+    return Rows().sum(rows, rows.ndim - of_items.ndim)
+
+
+def pool_of(
+    listed: ItemArrays,
+    is_member: jax.Array,
+    number: jax.Array,
+    totals: Mapping[str, jax.Array],
+    ranks: int | None,
+) -> pools.Pool:
+    """Returns items of a catalogue as a pool: some that are listed, and all others as one.
+
+    Args:
+        listed: `[*lists, listed]`, the items that are known one by one.
+        is_member: `[*lists, listed]` bool, which of them are in the pool.
+        number: `[*lists]` int32, how many items are in the pool.
+        totals: By name, `[*lists, …]`, the total of a column over all of them.
+        ranks: See `with_unlisted`.
+    """
+    exists, layout = with_unlisted(is_member, number, ranks, tuple(sorted(totals)))
+    items = listed.padded(1)._replace(exists=exists)
+    columns = {
+        name: _averaged(items.columns[name], exists, layout, total)
+        for name, total in totals.items()
+    }
+    items = items._replace(columns={**items.columns, **columns})
+    return pools.Pool(items, layout)
+
+
+def _averaged(
+    column: jax.Array, exists: jax.Array, layout: CatalogSlots, total: jax.Array
+) -> jax.Array:
+    """Gives the last slot the mean of a column over the unlisted items.
+
+    Args:
+        column: `[*lists, listed + 1, …]`; the last slot stands for the unlisted items.
+        exists: `[*lists, listed + 1]` bool.
+        layout: The layout of the items.
+        total: `[*lists, …]`, the total of all items.
+    """
+    axis = exists.ndim - 1
+    members = jnp.where(arithmetic.widen(exists, column), column, 0)
+    unlisted = jnp.expand_dims(
+        total.astype(column.dtype) - _total(members, exists), axis
+    )
+    number = layout.counts[..., -1:].astype(column.dtype)
+    mean = arithmetic.ratio(unlisted, arithmetic.widen(number, unlisted))
+    listed = lax.slice_in_dim(column, 0, -1, axis=axis)
+    return jnp.concatenate([listed, mean], axis=axis)
+
+
+def group_across_cut(
+    listed: ItemArrays,
+    is_tied: jax.Array,
+    ranked: ItemArrays,
+    is_last: jax.Array,
+    dropped: Any,
+) -> tuple[jax.Array, pools.Pool]:
+    """Returns whether the tie group of the last rank reaches beyond it, and the group.
+
+    Args:
+        listed: `[*lists, listed]`, the items that are known one by one.
+        is_tied: `[*lists, listed]` bool, which of them are in the group.
+        ranked: `[*lists, ranks]`, the items of the first ranks.
+        is_last: `[*lists, ranks]` bool, which of these are in the group.
+        dropped: How many further items are, `[*lists]` int32, or the `Totals` of them.
+    """
+    totals = {}
+    if isinstance(dropped, Totals):
+        # Both halves of the group: what the first ranks hold of it, and what they dropped.
+        held = ranked.only(is_last).columns
+        totals = {
+            name: _total(held[name], is_last) + total.astype(held[name].dtype)
+            for name, total in dropped.columns.items()
+        }
+        dropped = dropped.number
+    number = arithmetic.count(is_last) + dropped
+    return dropped > 0, pool_of(listed, is_tied, number, totals, None)
