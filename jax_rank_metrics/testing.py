@@ -14,9 +14,9 @@ from jax_rank_metrics._check.conformance import Conformance as Conformance
 from jax_rank_metrics._check.conformance import Failure as Failure
 from jax_rank_metrics._check.conformance import conformance as conformance
 from jax_rank_metrics._engine.metrics.metric import Metric
-from jax_rank_metrics._engine.metrics.spec import Bound
+from jax_rank_metrics._engine.metrics.spec import Bound, Spec
 from jax_rank_metrics._engine.ranking import Cache, Ranking, data_of
-from jax_rank_metrics._engine.sources import catalog, retrieved
+from jax_rank_metrics._engine.sources import catalog, item_columns, retrieved
 from jax_rank_metrics._engine.sources.rank import rank
 from jax_rank_metrics._values import merging
 from jax_rank_metrics._values.per_list import PerList
@@ -40,6 +40,9 @@ COLUMNS: Mapping[str, Draw] = {
     "groups": lambda rng, shape: rng.choice([0, 0, 0.5, 1], (*shape, 3)).astype(
         np.float32
     ),
+    "counts": lambda rng, shape: rng.integers(0, 9, shape),
+    "embeddings": lambda rng, shape: rng.choice([-1, 0, 1, 2], (*shape, 4)),
+    "genres": lambda rng, shape: rng.random((*shape, 3)) < 0.4,
     "propensities": lambda rng, shape: rng.uniform(0.05, 1, shape).astype(np.float32),
     "subtopics": lambda rng, shape: (rng.random((*shape, 3)) < 0.3).astype(np.float32),
 }
@@ -62,6 +65,15 @@ class Lists(NamedTuple):
         columns = {name: fn(column) for name, column in self.columns.items()}
         labels, scores, mask = map(fn, self[:3])
         return Lists(labels, scores, mask, weights, columns)
+
+    def with_tables(self, tables: Mapping[str, ArrayLike]) -> "Lists":
+        """Adds columns `[items, …]` of items that are the same in all lists."""
+        shape = self.labels.shape
+        rows = {
+            name: np.broadcast_to(table, (*shape, *np.shape(table)[1:]))
+            for name, table in tables.items()
+        }
+        return self._replace(columns=self.columns | rows)
 
     def garbled(self) -> "Lists":
         """Fills slots without an item, where the mask is false, with NaN, 1 or True.
@@ -121,7 +133,9 @@ def check_metric(
     rng = np.random.default_rng(seed)
     draws = {name: COLUMNS.get(name, _random_bools) for name in spec.columns}
     draws |= columns or {}
-    lists = _random_lists(rng, draws)
+    drawn = {name: draws.pop(name) for name in spec.item_columns}
+    tables = {name: draw(rng, (_NUM_ITEMS,)) for name, draw in drawn.items()}
+    lists = _random_lists(rng, draws).with_tables(_prepared(spec, tables))
     evaluate = functools.partial(metric.of, **options)
     expected = evaluate(lists.ranked())
     check_same = functools.partial(_check_same, spec.name, expected)
@@ -132,12 +146,13 @@ def check_metric(
     check_same("padding", evaluate(lists.garbled().ranked()))
     bound = spec.bind((), options)
     _check_functions(bound, lists.ranked())
-    tie_reading = bound.tie_reading_with(draws)
+    tie_reading = bound.tie_reading_with([*draws, *tables])
+    few = {name: np.asarray(table)[:5] for name, table in tables.items()}
     if tie_reading == "expected":
         for depth, cuts in _cuts(options):
             check_ties(
                 lambda ranking, cuts=cuts: {spec.name: evaluate(ranking, **cuts)},
-                *(draws, rng, depth),
+                *(draws, rng, depth, _prepared(spec, few)),
             )
     if tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
@@ -159,7 +174,7 @@ def check_metric(
     mean = expected.mean().compute()
     _check_close(f"{spec.name}: merge", merging.merge(*means).compute(), mean)
     _check_rank_order(lists, evaluate, spec.name)
-    _check_ids(lists, evaluate, spec.name)
+    _check_ids(lists, tables, evaluate, spec.name)
 
     def mean_value(scores: jax.Array) -> jax.Array:
         return evaluate(lists._replace(scores=scores).ranked()).mean().compute().sum()
@@ -186,8 +201,7 @@ def _random_lists(
     """Draws lists with tied scores and graded labels.
 
     List 0 has no items, and list 1 has no relevant items. Items from index `_NUM_LISTED`
-    on are unlisted: their labels and columns are 0, except for `groups`, which every item
-    has.
+    on are unlisted: their labels and columns are 0.
     """
     is_listed = np.arange(shape[1]) < _NUM_LISTED
     labels = rng.choice([0, 0, 1, 2], shape) * is_listed
@@ -197,9 +211,6 @@ def _random_lists(
     column_arrays = {}
     for name, draw in columns.items():
         column = np.asarray(draw(rng, shape))
-        if name == "groups":
-            column_arrays[name] = column
-            continue
         listed = is_listed.reshape(-1, *(1,) * (column.ndim - 2))
         column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
@@ -211,6 +222,7 @@ def check_ties(
     columns: Mapping[str, Draw],
     rng: np.random.Generator,
     depth: int | None = None,
+    tables: Mapping[str, ArrayLike] | None = None,
 ) -> None:
     """Checks that values of tied lists are the means over all orders of the tied items.
 
@@ -219,12 +231,13 @@ def check_ties(
         columns: For each column, a function that draws it; see `check_metric`.
         rng: Draws the lists.
         depth: How deep lists are ranked; None ranks them whole.
+        tables: By name, columns `[5, …]` of items that are the same in all lists.
 
     Raises:
         AssertionError: if a value is another one; the message shows the list.
     """
     orders = np.array(list(itertools.permutations(range(5))))
-    lists = _random_lists(rng, columns, (24, 5))
+    lists = _random_lists(rng, columns, (24, 5)).with_tables(tables or {})
     lists = lists._replace(scores=rng.integers(0, 3, (24, 5)).astype(np.float32))
     # Each list is followed by itself in every order of its items that tie.
     tied = 5 * lists.scores[:, None]
@@ -292,16 +305,27 @@ def _closes_over_arrays(function: Callable[..., Any]) -> bool:
     )
 
 
-def _check_ids(lists: Lists, evaluate: Callable[..., PerList], name: str) -> None:
+def _prepared(spec: Spec, tables: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
+    """Returns what a metric reads in the place of columns of items."""
+    arrays = {name: jnp.asarray(table, float) for name, table in tables.items()}
+    made = item_columns.made_of(arrays, spec.prepared)
+    return {**tables, **{name: made[key] for name, key in spec.prepared}}
+
+
+def _check_ids(
+    lists: Lists,
+    tables: Mapping[str, ArrayLike],
+    evaluate: Callable[..., PerList],
+    name: str,
+) -> None:
     """Checks that scores with the ids of listed items have the same values as rows.
 
-    Groups are those of a catalogue: of every item, and the same for all lists.
+    Args:
+        lists: The lists as rows.
+        tables: By name, `[items, …]`, what is known of items by their ids.
+        evaluate: Returns the values of a ranking.
+        name: The name of the metric.
     """
-    groups = lists.columns.get("groups")
-    if groups is not None:
-        groups = groups[0]
-        of_lists = np.broadcast_to(groups, (_NUM_LISTS, *groups.shape))
-        lists = lists._replace(columns=lists.columns | {"groups": of_lists})
     ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))
     listed = lists.map(lambda array: array[:, :_NUM_LISTED])
     rank_with_ids = functools.partial(
@@ -310,10 +334,12 @@ def _check_ids(lists: Lists, evaluate: Callable[..., PerList], name: str) -> Non
         ids,
         listed.labels,
         item_mask=lists.mask,
-        columns={
-            name: column for name, column in listed.columns.items() if name != "groups"
+        relevant_columns={
+            name: column
+            for name, column in listed.columns.items()
+            if name not in tables
         },
-        item_groups=groups,
+        item_columns=tables,
         ties="stable",
     )
     for k in (None, _NUM_ITEMS):

@@ -32,9 +32,9 @@ class Problem:
     relevant_labels: np.ndarray
     exclude_ids: np.ndarray
     item_mask: np.ndarray
-    item_groups: np.ndarray  # [items, groups]
+    item_columns: dict  # [items, ...]
     listed_columns: dict  # [lists, relevant, ...]: those of all other items are 0
-    columns: tuple  # the names of those that are passed, `groups` among them
+    columns: tuple  # the names of those that are passed, of either kind
 
     def rows(self, **changes):
         """Returns the arguments of `rank`."""
@@ -50,8 +50,8 @@ class Problem:
         """Returns the columns of every item, `[lists, items, ...]`."""
         columns = {}
         for name in self.columns:
-            if name == "groups":
-                columns[name] = np.stack([self.item_groups] * LISTS)
+            if name in self.item_columns:
+                columns[name] = np.stack([self.item_columns[name]] * LISTS)
                 continue
             listed = self.listed_columns[name]
             columns[name] = np.zeros((LISTS, ITEMS, *listed.shape[2:]), listed.dtype)
@@ -60,9 +60,12 @@ class Problem:
         return columns
 
     def columns_beside_ids(self):
-        """Returns the columns of listed items, and the groups of all."""
-        columns = {n: self.listed_columns[n] for n in self.columns if n != "groups"}
-        return columns, self.item_groups if "groups" in self.columns else None
+        """Returns the columns of listed items, and those of all items."""
+        known = {
+            n: self.item_columns[n] for n in self.columns if n in self.item_columns
+        }
+        listed = {n: self.listed_columns[n] for n in self.columns if n not in known}
+        return listed, known
 
     def for_source(self, source):
         """Returns the problem with the columns and labels that a source accepts."""
@@ -109,7 +112,7 @@ def draw(rng, *, weigh_items=False, tied=True):
         relevant_labels,
         exclude.astype(np.int32),
         item_mask,
-        groups,
+        {"groups": groups},
         {name: column(rng, relevant.shape) for name, column in COLUMNS.items()},
         tuple(COLUMNS),
     )
@@ -204,9 +207,9 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         "exclude_ids": problem.exclude_ids,
         "list_weights": problem.list_weights,
     }
-    options["columns"], groups = problem.columns_beside_ids()
+    options["relevant_columns"], known = problem.columns_beside_ids()
     key = how.pop("key", None)
-    how |= {"block_size": block_size, "item_groups": groups}
+    how |= {"block_size": block_size, "item_columns": known}
     lists = np.eye(LISTS, dtype=np.float32), problem.relevant_ids, options
     of_items = problem.scores.T, problem.item_mask
 
@@ -222,13 +225,13 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
 
 def scored(problem, then=lambda ranking: ranking, **how):
     """Ranks the items of a matrix of scores, of which few are relevant."""
-    columns, groups = problem.columns_beside_ids()
+    columns, known = problem.columns_beside_ids()
     options = {
         "item_mask": problem.item_mask,
         "exclude_ids": problem.exclude_ids,
         "list_weights": problem.list_weights,
-        "columns": columns,
-        "item_groups": groups,
+        "relevant_columns": columns,
+        "item_columns": known,
     }
     ids, labels = problem.relevant_ids, problem.relevant_labels
     return then(jrm.rank_scores(problem.scores, ids, labels, **options | how))
@@ -286,14 +289,15 @@ def places(problem, then=lambda ranking: ranking, k=None, ties=None):
         order = np.lexsort((signs, -problem.scores, ~exists))
         above, tied = np.take_along_axis(order.argsort(-1), ids, 1), np.ones_like(tied)
     is_listed = problem.relevant_ids >= 0
-    columns, groups = problem.columns_beside_ids()
+    columns, known = problem.columns_beside_ids()
+    columns |= {name: column[ids] for name, column in known.items()}
     return then(
         jrm.rank_places(
             problem.relevant_labels,
             *(above, tied),
             is_listed & np.take_along_axis(problem.mask, ids, 1),
             num_retrieved=problem.mask.sum(-1),
-            columns=columns if groups is None else columns | {"groups": groups[ids]},
+            columns=columns,
             list_weights=problem.list_weights,
         )
     )

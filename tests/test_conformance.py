@@ -647,7 +647,9 @@ def test_subtopics_of_ids(choice, repeats):
     labels = padded(rows, "grades", np.float32)
     compare_topics(
         rows,
-        jrm.rank_ids(retrieved, relevant, labels, columns=columns, repeats=repeats),
+        jrm.rank_ids(
+            retrieved, relevant, labels, relevant_columns=columns, repeats=repeats
+        ),
     )
 
 

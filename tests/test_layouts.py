@@ -205,7 +205,7 @@ def test_what_was_retrieved(source, rng):
         is_there = np.take_along_axis(problem.mask, np.maximum(relevant, 0), axis=-1)
         judged = np.where((relevant >= 0) & is_there, relevant, -1)
         problem = problem.for_source("catalog")
-        how["columns"], how["item_groups"] = problem.columns_beside_ids()
+        how["relevant_columns"], how["item_columns"] = problem.columns_beside_ids()
         retrieved = np.where(kept, ids, -1)
         actual = jrm.rank_ids(retrieved, judged, problem.relevant_labels, **how)
     check(jrm.measure(table(source, None, ks), actual), problem, ks)

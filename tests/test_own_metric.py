@@ -250,10 +250,12 @@ def test_columns_of_relevant_items_alone(metric_names):
         return ranking.per_list(values, True, k, cost)
 
     scores, ids = np.arange(6.0)[None], np.array([[1, 2]])
-    ranking = jrm.rank_scores(scores, ids, columns={"cost": np.array([[1.0, 2]])})
+    ranking = jrm.rank_scores(
+        scores, ids, relevant_columns={"cost": np.array([[1.0, 2]])}
+    )
     with pytest.warns(UserWarning, match="total_cost reads the column 'cost' as 0"):
         total_cost.of(ranking)
-    total_cost.of(jrm.rank_scores(scores, ids, columns={"cost": ids > 1}))
+    total_cost.of(jrm.rank_scores(scores, ids, relevant_columns={"cost": ids > 1}))
     of_all = {"cost": np.ones((1, 6))}
     ranking = jrm.rank(np.eye(1, 6), scores, columns=of_all)
     assert total_cost.of(ranking).values.tolist() == [6]

@@ -8,7 +8,7 @@ MUTANTS = (
         "_runs/drivers/engine.py",
         "where_kept(is_counted, self.items, -1)",
         "self.items",
-        "tests/test_item_groups.py::test_users_that_count",
+        "tests/test_item_columns.py::test_users_that_count",
     ),
     Mutant(
         "padding of a batch of users is an item",

@@ -40,9 +40,9 @@ MUTANTS = (
     ),
     Mutant(
         "items dropped at the cut are in no group",
-        "_engine/sources/item_groups.py",
-        "memberships = memberships + dropped.memberships.astype(memberships.dtype)",
-        "memberships = memberships + 0 * dropped.memberships.astype(memberships.dtype)",
+        "_engine/sources/item_columns.py",
+        "total(held[name], is_last) + total.astype(held[name].dtype)",
+        "total(held[name], is_last) + 0 * total.astype(held[name].dtype)",
         "tests/test_layouts.py::test_every_metric_on_every_source[catalog-None]",
     ),
     Mutant(

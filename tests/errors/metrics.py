@@ -39,7 +39,9 @@ def listed_ids():
     """Returns a ranking of ids that knows the groups of relevant items alone."""
     columns = {"groups": GROUPS[1:3]}
     return jax.eval_shape(
-        lambda: jrm.rank_ids(np.array([2, 0]), np.array([1, 2]), columns=columns)
+        lambda: jrm.rank_ids(
+            np.array([2, 0]), np.array([1, 2]), relevant_columns=columns
+        )
     )
 
 
@@ -47,7 +49,9 @@ def listed_scores():
     """Returns a ranking of the places of relevant items, which knows all groups."""
     scores = np.float32([3, 1, 2, 2])
     return jax.eval_shape(
-        lambda: jrm.rank_scores(scores, np.array([1, 2]), item_groups=GROUPS)
+        lambda: jrm.rank_scores(
+            scores, np.array([1, 2]), item_columns={"groups": GROUPS}
+        )
     )
 
 
@@ -55,7 +59,7 @@ def listed_costs():
     """Returns a cut ranking by scores that knows the costs of relevant items alone."""
     columns = {"costs": ONES[:1]}
     return jax.eval_shape(
-        lambda: jrm.rank_scores(ONES[:2], IDS[0, :1], k=2, columns=columns)
+        lambda: jrm.rank_scores(ONES[:2], IDS[0, :1], k=2, relevant_columns=columns)
     )
 
 
@@ -118,12 +122,12 @@ def grouped():
 
 def all_ids():
     """Ranks ids, and knows the groups of all items."""
-    return jrm.rank_ids(np.array([2, 0]), PAIR, item_groups=GROUPS)
+    return jrm.rank_ids(np.array([2, 0]), PAIR, item_columns={"groups": GROUPS})
 
 
 def more_places():
     """Ranks all items, and the first of them in two ways."""
-    how = {"k": 2, "item_groups": GROUPS}
+    how = {"k": 2, "item_columns": {"groups": GROUPS}}
     catalog = jrm.rank_catalog(TWO[:1], GROUPS, PAIR[None], **how)
     return grouped(), jrm.rank_scores(FOUR, PAIR, **how), catalog
 
@@ -183,7 +187,7 @@ CASES = {
     # fairness of exposure
     "one group": (ValueError, "one membership for each item and group", lambda: VALUE("awrf", groups=ONES), traced(lambda: VALUE("awrf", groups=ONES[:, None]))),
     "no groups": (ValueError, "one membership for each item and group", lambda: VALUE("awrf", groups=TWO[:, :0]), traced(lambda: VALUE("awrf", groups=TWO))),
-    "groups missing": (ValueError, "reads the column 'groups'", lambda: VALUE("dtr"), traced(lambda: [VALUE("dtr", groups=TWO), jrm.disparate_treatment_ratio.of(jrm.rank_scores(FOUR, PAIR, k=2, item_groups=GROUPS), k=2)])),
+    "groups missing": (ValueError, "reads the column 'groups'", lambda: VALUE("dtr"), traced(lambda: [VALUE("dtr", groups=TWO), jrm.disparate_treatment_ratio.of(jrm.rank_scores(FOUR, PAIR, k=2, item_columns={"groups": GROUPS}), k=2)])),
     "target of one share": (ValueError, "a tuple of 2 shares", lambda: VALUE("awrf(target=(1,))", groups=TWO), traced(lambda: VALUE(("awrf(target=(1, 2))", "awrf"), groups=TWO))),
     "target of nothing": (ValueError, "a share above 0 for some group", lambda: VALUE("awrf(target=(0, 0))", groups=TWO), traced(lambda: VALUE("awrf(target=(0, 1))", groups=TWO))),
     "target below 0": (ValueError, "at least 0", lambda: VALUE("ee(target=(1, -1))", groups=TWO), traced(lambda: VALUE("ee(target=(1, 0))", groups=TWO))),
@@ -228,7 +232,7 @@ CASES = {
     "weights of a residual of cg": (ValueError, "weights weighs items, and their mean", lambda: RESIDUAL(weights=ONES, of="cg"), traced(lambda: [RESIDUAL(list_weights=ONES[0], of="cg"), RESIDUAL(weights=ONES, of="rbp")])),
     "linear of a column": (ValueError, "linear=True", lambda: jrm.metric(columns=("judged",), linear=True)(pooled), forgotten(lambda: jrm.metric(linear=True)(pooled))),
     "ideal of other labels": (ValueError, "does not read ideal_sum", lambda: pooled(with_labels(jax.eval_shape(lambda: jrm.rank_retrieved(ONES)), is_relevant)), forgotten(traced(lambda: jrm.metric()(pooled).of(jrm.rank_retrieved(ONES))))),
-    "residual of places": (ValueError, "worth 1.0, but this ranking holds only", lambda: jrm.residual.of(one_place(), k=3), traced(lambda: [jrm.residual.of(x, k=2) for x in (jrm.rank(ONES, RISING, columns=JUDGED), jrm.rank_scores(RISING, PAIR, k=2, columns={"judged": TRUE}))])),
+    "residual of places": (ValueError, "worth 1.0, but this ranking holds only", lambda: jrm.residual.of(one_place(), k=3), traced(lambda: [jrm.residual.of(x, k=2) for x in (jrm.rank(ONES, RISING, columns=JUDGED), jrm.rank_scores(RISING, PAIR, k=2, relevant_columns={"judged": TRUE}))])),
     # propensities
     "counts below 0": (ValueError, "-1.0 at (1,); .* from 0 to num_points", lambda: PROPENSITIES([1.0, -1.0]), lambda: PROPENSITIES([1, 0])),
     "counts nan": (ValueError, "from 0 to num_points", lambda: PROPENSITIES([np.nan]), lambda: PROPENSITIES([0])),

@@ -237,7 +237,7 @@ CASES = {
     "an order of places": (ValueError, "has no order; rank with a k, or by rank_ids", lambda: jax.eval_shape(places).items, lambda: [scores(k=2).items, jrm.rank_ids(IDS, IDS).items]),
     "tied places of an order": (ValueError, "infap: tied is above 1.*break ties first", lambda: jrm.measure(("infap",), places(above=[[0, 3, 3]], tied=[[1, 2, 2]])), traced(lambda: jrm.measure(("infap",), places(above=[[0, 1, 2]])))),
     "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items())), lambda: places(jax.device_get(jax.device_put(LABELS, over_items())))),
-    "parity of places": (ValueError, "pass item_groups.* with the k of the metric", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]}))), traced(lambda: [jrm.exposure_parity.of(jrm.rank_scores(SCORES, IDS, k=2, item_groups=np.eye(3)), k=2), jrm.exposure_parity.of(jrm.rank_catalog(SCORES, np.eye(3), IDS, k=2, item_groups=np.eye(3)), k=2), jrm.exposure_parity.of(jrm.rank_ids(IDS, IDS, item_groups=np.eye(3))), jrm.exposure_parity.of(jrm.rank(LABELS, LABELS, columns={"groups": np.eye(3)[None]}))])),
+    "parity of places": (ValueError, "pass item_columns=.* with the k of the metric", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]}))), traced(lambda: [jrm.exposure_parity.of(jrm.rank_scores(SCORES, IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_catalog(SCORES, np.eye(3), IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_ids(IDS, IDS, item_columns={"groups": np.eye(3)})), jrm.exposure_parity.of(jrm.rank(LABELS, LABELS, columns={"groups": np.eye(3)[None]}))])),
     # relevance by attributes
     "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(columns={"judged": [[1]]}), lambda: [by(), scores(columns={"judged": [[1], [1]]})]),
     "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None), lambda: [by(), by(lambda query, item: by_person(query["x"], item), query={"x": PERSON[:2]})]),
@@ -255,16 +255,16 @@ CASES = {
     "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0), lambda: as_strings_or_float32(1.5, 1.5 + 1e-9, 0.0)),
     "features with ids": (ValueError, "holds 16777217.0.*pass integers", lambda: by_numbers([0.5, 2.0**24 + 1], [1, 2], [3, 4]), lambda: by_numbers([0, 2**24 + 1], [1, 2], [3, 4])),
     # groups
-    "groups of one axis": (ValueError, "num_items, groups", lambda: scores(item_groups=np.ones(3)), lambda: scores(item_groups=np.ones(3)[:, None])),
-    "no group": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((3, 0))), lambda: scores(item_groups=np.ones((3, 1)))),
-    "groups of two items": (ValueError, "3, groups", lambda: scores(item_groups=np.ones((2, 2))), lambda: scores(item_groups=np.ones((3, 2)))),
-    "groups as a column": (ValueError, "item_groups alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_groups=np.ones((3, 2))), lambda: scores(item_groups=np.ones((3, 2)))),
-    "groups beside attributes": (ValueError, "item_groups is given, and relevant_ids are by attributes", lambda: by(item_groups=np.ones((3, 2))), lambda: [by(), scores(item_groups=np.ones((3, 2)))]),
+    "groups of one axis": (ValueError, "num_items, groups", lambda: scores(item_columns={"groups": np.ones(3)}), lambda: scores(item_columns={"groups": np.ones(3)[:, None]})),
+    "no group": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((3, 0))}), lambda: scores(item_columns={"groups": np.ones((3, 1))})),
+    "groups of two items": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((2, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
+    "groups as a column": (ValueError, "item_columns alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_columns={"groups": np.ones((3, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
+    "groups beside attributes": (ValueError, "item_columns is given, and relevant_ids are by attributes", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group), lambda: traced(lambda: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=1))())
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))
     },
-    "parity of a share": (ValueError, "ask for cutoffs that are numbers", lambda: jrm.exposure_parity.of(scores(item_groups=np.ones((3, 1))), k=jrm.share(0.5)), traced(lambda: [jrm.exposure_parity.of(ranking, k=2) for ranking in (jrm.rank(SCORES, SCORES, columns={"groups": np.ones((2, 3, 1))}), jrm.rank_scores(SCORES, IDS, k=2, item_groups=np.ones((3, 1))))])),
+    "parity of a share": (ValueError, "ask for cutoffs that are numbers", lambda: jrm.exposure_parity.of(scores(item_columns={"groups": np.ones((3, 1))}), k=jrm.share(0.5)), traced(lambda: [jrm.exposure_parity.of(ranking, k=2) for ranking in (jrm.rank(SCORES, SCORES, columns={"groups": np.ones((2, 3, 1))}), jrm.rank_scores(SCORES, IDS, k=2, item_columns={"groups": np.ones((3, 1))}))])),
     **{
         f"the target {target}": (ValueError, "pass a tuple of shares above 0", lambda target=target: jrm.ndkl(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, target=target), traced(lambda: [jrm.ndkl(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, target=shares) for shares in ((0.2, 0.8), None)]))
         for target in (0.5, "relevant", (0.0, 1.0))

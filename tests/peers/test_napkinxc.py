@@ -51,7 +51,7 @@ def test_metrics(data, recorded, agree):
     propensities = jrm.label_propensities(counts, 999)
     ids = np.where(is_relevant, np.arange(LABELS, dtype=np.int32), -1)
     columns = {"propensities": np.where(is_relevant, propensities, 0)}
-    ranking = jrm.rank_scores(jnp.asarray(scores), ids, columns=columns)
+    ranking = jrm.rank_scores(jnp.asarray(scores), ids, relevant_columns=columns)
     names = ("precision", "ndcg", "recall")
 
     def by_napkinxc(is_relevant, scores, _):

@@ -15,9 +15,9 @@ from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Adds up items: from candidates `[*lists, items]`, which of them to add up, bool, and the id
-# of the first one where ids are consecutive, or None, to a pytree of totals `[*lists, …]`,
-# such as how many have each label.
+# Adds up items: from candidates `[*lists, items]`, which of them to add up, bool, and the
+# id of the first one where ids are consecutive, or None, to a pytree of totals
+# `[*lists, …]`, such as how many have each label.
 CountFn = Callable[[Candidates, jax.Array, jax.Array | None], Any]
 
 

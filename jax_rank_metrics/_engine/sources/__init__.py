@@ -30,7 +30,7 @@ a caller counted, and `Stream.places` those that a stream counted.
     catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
     attributes.py  `jrm.by_attributes`: labels that a function derives from attributes
     labelled_catalog.py  catalogues with such labels: as rows, or streamed in blocks
-    item_groups.py  memberships of the items of a catalogue, and their totals
+    item_columns.py what is known of the items of a catalogue by id, and their totals
     blocks.py     a catalogue, its scores in blocks, and its parts on devices
     similarities.py  scores by product, cosine, distance, differing bits, late
                   interaction, or a function

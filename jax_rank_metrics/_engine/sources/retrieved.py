@@ -284,9 +284,9 @@ def rank_ids(
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
-        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
-            have 0 or False there. Without `judged` and `pooled`, the relevant ids are
-            what was judged, so list judged non-relevant ids with the label 0.
+        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other
+            items have 0 or False there. Without `judged` and `pooled`, the relevant ids
+            are what was judged, so list judged non-relevant ids with the label 0.
         item_columns: By name, `[num_items, …]`; see `rank_catalog`. An id without a row
             raises, but inside `jax.jit` the values of its list are NaN.
         profile_ids: `[*lists, profile]`; see `rank_catalog`.

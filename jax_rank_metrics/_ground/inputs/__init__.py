@@ -55,11 +55,11 @@ from jax_rank_metrics._ground.inputs.items import columns as columns
 from jax_rank_metrics._ground.inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._ground.inputs.items import ids_below as ids_below
 from jax_rank_metrics._ground.inputs.items import item_arrays as item_arrays
-from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
 from jax_rank_metrics._ground.inputs.items import item_columns as item_columns
-from jax_rank_metrics._ground.inputs.items import profiles as profiles
+from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
 from jax_rank_metrics._ground.inputs.items import item_mask as item_mask
 from jax_rank_metrics._ground.inputs.items import per_list as per_list
+from jax_rank_metrics._ground.inputs.items import profiles as profiles
 from jax_rank_metrics._ground.inputs.items import read_segments as read_segments
 from jax_rank_metrics._ground.inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._ground.inputs.items import repeated as repeated

@@ -313,7 +313,8 @@ def item_columns(
             rows = " or ".join(map(str, num_items)) or "num_items"
             axes = "groups" if key == "groups" else "…"
             raise ValueError(
-                f"{name} has shape {array.shape}; pass a row for each item, [{rows}, {axes}]"
+                f"{name} has shape {array.shape}; pass a row for each item, "
+                f"[{rows}, {axes}]"
             )
         array = array.astype(float_dtype(array))
         if key == "groups":
@@ -323,8 +324,8 @@ def item_columns(
             if (is_wrong := ~np.isfinite(cells)).any():
                 index = first_index(is_wrong)
                 raise ValueError(
-                    f"{name} holds {cells[index]} for item {index[0]}; pass a finite number "
-                    "for every item"
+                    f"{name} holds {cells[index]} for item {index[0]}; pass a finite "
+                    "number for every item"
                 )
         columns[key] = array
     return columns

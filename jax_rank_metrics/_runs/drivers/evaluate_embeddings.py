@@ -85,7 +85,7 @@ def evaluate_embeddings(
     same object again, and not a fresh lambda, to use its program again.
 
     Args:
-        metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
+        metrics: As for `evaluate`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
             function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`. With
@@ -147,8 +147,8 @@ def evaluate_embeddings(
         batch_size: How many queries are evaluated at a time; fewer where they would fill
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that exist.
-        item_groups: `[items, groups]`, how much each item belongs to each group, for
-            metrics that read groups; see `rank_catalog`. Not by attributes.
+        item_columns: By name, `[items, …]`, what is known of every item, for metrics that
+            read it, such as `groups`; see `evaluate_users`. Not by attributes.
         ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
             default counts every order of tied items.
         key: See `rank`.

@@ -33,8 +33,8 @@ from jax_rank_metrics._engine.ordering.keys import seeds_of
 from jax_rank_metrics._engine.ranking import RankingData, data_of
 from jax_rank_metrics._engine.sources import blocks, labelled_catalog, rank
 from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
-from jax_rank_metrics._engine.sources.list_arguments import checked
 from jax_rank_metrics._engine.sources.item_columns import ItemColumn
+from jax_rank_metrics._engine.sources.list_arguments import checked
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._engine.sources.similarities import Similarity, products
 from jax_rank_metrics._engine.sources.streams import Stream, StreamState

@@ -92,10 +92,12 @@ def test_what_a_total_cannot_tell(problem):
 def test_wrong_ids_and_groups(problem):
     """Groups of relevant items alone, and an id without a row."""
     columns = {"groups": np.ones((LISTS, RELEVANT, 2))}
-    partial = jrm.rank_ids(problem.relevant_ids, problem.relevant_ids, columns=columns)
+    partial = jrm.rank_ids(
+        problem.relevant_ids, problem.relevant_ids, relevant_columns=columns
+    )
     assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
-        jrm.rank_ids([5], [1], item_groups=np.ones((5, 2)))
+        jrm.rank_ids([5], [1], item_columns={"groups": np.ones((5, 2))})
 
 
 USERS, DIMS = 9, 3
@@ -128,7 +130,7 @@ METRICS = ("group_recall(group=1)@3", "recall@3")
 def evaluated(users, **options):
     """Evaluates the users, among whom one has seen all that is relevant."""
     lists = users["model"], users["relevant"]
-    options |= {"seen": users["seen"], "item_groups": users["groups"]}
+    options |= {"seen": users["seen"], "item_columns": {"groups": users["groups"]}}
     with pytest.warns(UserWarning, match="every relevant item was seen"):
         return jrm.evaluate_users(METRICS, *lists, **options)
 
@@ -200,7 +202,7 @@ def test_a_ratio_counts_a_query_once():
 def test_embeddings(users, tmp_path):
     """All items, blocks that the host reads, and candidates that are all items."""
     queries, items = users["model"]
-    groups = {"item_groups": users["groups"]}
+    groups = {"item_columns": {"groups": users["groups"]}}
     everything = np.tile(np.arange(14), (USERS, 1))
     metrics = (*METRICS, "exposure_parity@3")
     evaluate = functools.partial(
