@@ -1,19 +1,19 @@
-"""Groups of the items of a catalogue: what needs to be declared, errors, and drivers."""
+"""What is known of the items of a catalogue: exact means, errors, and drivers."""
 
 import dataclasses
 import functools
+import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec as P
 from sources import LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._engine.formulas.groups import memberships
 from jax_rank_metrics._engine.formulas.label_fns import item_exists
-from jax_rank_metrics._engine.metrics import run
-from jax_rank_metrics._engine.metrics.spec import Bound
-from jax_rank_metrics._engine.ranking import Cache, data_of
 from jax_rank_metrics._runs.drivers.engine import Values
 
 
@@ -33,40 +33,10 @@ def problem(rng):
     return dataclasses.replace(draw(rng), columns=("groups",))
 
 
-def linear_in_groups(ranking):
-    """Returns the ranking as a metric with `linear_in=("groups",)` reads it."""
-    data = data_of(ranking)
-    return jrm.Ranking(data.under("expected", Cache(), ("groups",)))
-
-
-@pytest.mark.long
-def test_an_undeclared_metric(problem):
-    """It raises, also where a declared one has read the same functions before it."""
-    lists = catalog(problem, k=3)
-
-    def members(ranking):
-        sums = ranking.expected_sum(memberships, jrm.positions(), (3,))
-        first, _ = ranking.expected_first(is_majority, jnp.sqrt, (3,))
-        values = sums.sum(-1) + first
-        return ranking.per_list(values, True, None, item_exists)
-
-    declared, undeclared = (
-        dataclasses.replace(jrm.ndcg.spec, formula=members, options={}, linear_in=x)
-        for x in (("groups",), ())
-    )
-    bound, other = (Bound(x.name, x, ()) for x in (declared, undeclared))
-    other = other._replace(name="other")
-    assert run.measure_ranking((bound,), lists)["ndcg"].values.shape == (LISTS,)
-    for bounds in ((other,), (bound, other)):
-        with pytest.raises(ValueError, match="other: .* declare so by"):
-            run.measure_ranking(bounds, lists)
-
-
 @pytest.mark.long
 def test_what_a_total_cannot_tell(problem):
-    """Functions that nobody called linear, or that read unlisted items one by one."""
-    undeclared = catalog(problem, k=3)
-    places, first = map(linear_in_groups, (catalog(problem, k=None), undeclared))
+    """Functions that are not linear, or that read unlisted items one by one."""
+    lists, places = (catalog(problem, k=k) for k in (3, None))
     place_fn = jrm.positions()
 
     def of_user(items):
@@ -75,29 +45,180 @@ def test_what_a_total_cannot_tell(problem):
 
     how, counting = (place_fn, (3,)), {"counting": (memberships,)}
     for message, reading, *arguments in (
-        ("declare so by @jrm.metric.linear", undeclared.pool_sum, memberships),
-        ("declare so", undeclared.expected_sum, memberships, *how),
-        ("one by one", first.pool_max, is_majority),
+        ("is not linear in", lists.pool_sum, is_majority),
+        ("is not linear in", lists.pool_max, is_majority),
+        ("is not linear in", lists.expected_first, is_majority, jnp.sqrt, (3,)),
+        ("one by one", lists.pool_max, memberships),
         ("label 0 are worth", places.expected_sum, memberships, *how),
-        ("label 0 are worth", places.expected_first, is_majority, jnp.sqrt, (3,)),
     ):
         with pytest.raises(ValueError, match=message):
             reading(*arguments)
     with pytest.raises(ValueError, match="one by one"):
         places.expected_sum(label_times_groups, *how, **counting)
     taste = jnp.ones((1, 1, 3))
-    assert first.pool_sum(of_user).shape == (LISTS, 3)
+    assert lists.pool_sum(of_user).shape == (LISTS, 3)
 
 
 def test_wrong_ids_and_groups(problem):
     """Groups of relevant items alone, and an id without a row."""
     columns = {"groups": np.ones((LISTS, RELEVANT, 2))}
-    partial = jrm.rank_ids(
-        problem.relevant_ids, problem.relevant_ids, relevant_columns=columns
-    )
+    ids = problem.relevant_ids
+    partial = jrm.rank_ids(ids, ids, relevant_columns=columns)
     assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
         jrm.rank_ids([5], [1], item_columns={"groups": np.ones((5, 2))})
+
+
+def price(items):
+    """What an item costs."""
+    return items.columns["price"]
+
+
+@jrm.metric(item_columns=("price",), reads_labels=False)
+def mean_price(ranking, *, k=None):
+    """The mean price of the first items, undefined for none."""
+    return _mean_of_first(ranking, k)
+
+
+@jrm.metric(item_columns={"price": jnp.log}, reads_labels=False)
+def mean_log_price(ranking, *, k=None):
+    """The mean logarithm of the price of the first items."""
+    return _mean_of_first(ranking, k)
+
+
+@jrm.metric(item_columns=("price",))
+def relevant_price(ranking, *, k=None):
+    """The price of relevant items at the first ranks, over that of all relevant ones."""
+    ks = ranking.cutoffs(k)
+    found = ranking.expected_sum(price_if_relevant, jrm.positions(), ks)
+    total = ranking.pool_sum(price_if_relevant)[..., None]
+    return ranking.per_list(found / jnp.maximum(total, 1), total[..., 0] > 0, k, price)
+
+
+def price_if_relevant(items):
+    """What an item costs, if it is relevant."""
+    return jnp.where(items.relevant(1), items.columns["price"], 0)
+
+
+def _mean_of_first(ranking, k):
+    ks = ranking.cutoffs(k)
+    sums, depth = ranking.expected_sum(price, jrm.positions(), ks), ranking.depth(ks)
+    return ranking.per_list(
+        sums / jnp.maximum(depth, 1), depth[..., 0] > 0, k, item_exists
+    )
+
+
+OWN = (mean_price, mean_log_price, relevant_price)
+CUTS = (2, 3, 4, 6)
+
+
+def means_over_orders(scores, prices, relevant, ks):
+    """Returns the values of `OWN` by a loop over all orders of the items that tie."""
+    orders = [
+        order
+        for order in itertools.permutations(range(len(scores)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    ]
+    values = np.zeros((len(OWN), len(ks)))
+    wanted = prices[relevant].sum()
+    for order in orders:
+        for number, k in enumerate(ks):
+            first = [*order[:k]]
+            found = prices[[i for i in first if i in relevant]].sum() / wanted
+            values[:, number] += (
+                prices[first].mean(),
+                np.log(prices[first]).mean(),
+                found,
+            )
+    return values / len(orders)
+
+
+SCORES = np.float32([[3, 2, 2, 2, 2, 1, 0], [1, 1, 1, 1, 0, 0, 0]])
+PRICES = np.array([5.0, 1, 2.5, 8, 0.5, 3, 40])
+WANTED = np.array([[2, 5], [0, 3]])
+
+
+def all_sources(k):
+    """Yields rankings of the same lists, whose first k items are held."""
+    how = {"k": k, "item_columns": {"price": PRICES}}
+    yield jrm.rank_scores(SCORES, WANTED, **how)
+    for block_size in (7, 3):
+        yield jrm.rank_catalog(
+            np.eye(2, dtype=np.float32), SCORES.T, WANTED, block_size=block_size, **how
+        )
+    if k == max(CUTS):
+        rows = np.broadcast_to(PRICES, SCORES.shape)
+        labels = np.zeros(SCORES.shape)
+        np.put_along_axis(labels, WANTED, 1, 1)
+        yield jrm.rank(labels, SCORES, columns={"price": rows})
+
+
+@pytest.mark.parametrize("k", CUTS)
+def test_own_prices_are_means_over_all_orders(k):
+    """Of a group across the cut, of unlisted items, and of a prepared column."""
+    ks = tuple(n for n in CUTS if n <= k)
+    means = np.stack(
+        [
+            means_over_orders(scores, PRICES, wanted, ks)
+            for scores, wanted in zip(SCORES, WANTED, strict=True)
+        ],
+        axis=1,
+    )
+    for ranking in all_sources(k):
+        is_rows = ranking.items.shape[-1] == SCORES.shape[-1]
+        for number, metric in enumerate(OWN):
+            if is_rows and metric is mean_log_price:  # rows are passed prepared
+                continue
+            values = metric.of(ranking, k=ks).values
+            np.testing.assert_allclose(values, means[number], rtol=2e-5)
+
+
+def test_prices_over_devices_and_in_jit():
+    """Of items that devices share, and of a function that is compiled."""
+    over_items = functools.partial(jrm.rank_scores, items_axis="items", k=3)
+    mesh = make_mesh((2,), ("items",))
+    scores = np.concatenate([SCORES, SCORES[:, :1]], axis=1)  # 8 items, 4 on a device
+    prices = np.append(PRICES, 6)
+
+    def of_part(scores, prices):
+        ranking = over_items(scores, WANTED, item_columns={"price": prices})
+        return mean_price.of(ranking, k=(2, 3)).values
+
+    expected = jax.jit(
+        lambda scores, prices: (
+            mean_price.of(
+                jrm.rank_scores(scores, WANTED, k=3, item_columns={"price": prices}),
+                k=(2, 3),
+            ).values
+        )
+    )(scores, prices)
+    for spec in (P("items"), P()):  # the part of a device, or all prices on each
+        cut = jax.shard_map(
+            of_part, mesh=mesh, in_specs=(P(None, "items"), spec), out_specs=P()
+        )
+        np.testing.assert_allclose(cut(scores, prices), expected, rtol=1e-6)
+
+
+def test_drivers_read_prices(users):
+    """Of all items, of parts, of candidates, and by ids that are no rows."""
+    names, ids = ("mean_price@3", "recall@3"), [f"film {i}" for i in range(14)]
+    prices = np.arange(14) ** 2 + 1.0
+    by_id = dict(zip(reversed(ids), reversed(prices), strict=True))
+    queries, items = users["model"]
+    relevant = [[ids[i] for i in wanted] for wanted in users["relevant"]]
+    how = {"item_ids": ids, "item_columns": {"price": by_id}, "ties": "stable"}
+    evaluate = functools.partial(jrm.evaluate_embeddings, names, queries)
+    for model, options in (
+        (items, {}),
+        ([items[:5], items[5:]], {"block_size": 4}),
+        (items, {"candidates": [ids] * USERS}),
+    ):
+        evaluation = evaluate(model, relevant=relevant, **how, **options)
+        shown = [
+            [prices[ids.index(i)] for i in row] for row in evaluation.retrieved_ids
+        ]
+        values = evaluation.lists["mean_price@3"].values
+        np.testing.assert_allclose(values, np.mean(shown, axis=1), rtol=1e-6)
 
 
 USERS, DIMS = 9, 3
@@ -125,14 +246,16 @@ def users():
 
 
 METRICS = ("group_recall(group=1)@3", "recall@3")
+OF_ITEMS = np.arange(14.0)
 
 
 def evaluated(users, **options):
     """Evaluates the users, among whom one has seen all that is relevant."""
     lists = users["model"], users["relevant"]
-    options |= {"seen": users["seen"], "item_columns": {"groups": users["groups"]}}
+    known = {"groups": users["groups"], "price": OF_ITEMS}
+    options |= {"seen": users["seen"], "item_columns": known}
     with pytest.warns(UserWarning, match="every relevant item was seen"):
-        return jrm.evaluate_users(METRICS, *lists, **options)
+        return jrm.evaluate_users((*METRICS, "mean_price@3"), *lists, **options)
 
 
 def rows_of_users(users, metrics=METRICS):
@@ -165,12 +288,7 @@ def check_users(users, evaluation):
     counts = np.bincount(shown.ravel(), minlength=14)
     np.testing.assert_array_equal(evaluation.exposure.counts, counts)
     assert evaluation.exposure.non_empty == counted.sum()
-    seen_by = np.bincount(np.concatenate(users["seen"]).astype(int), minlength=14)
-    logs = np.log(np.maximum(seen_by, 1))[shown].mean()
-    popularity = evaluation.states["popularity@3"]
-    np.testing.assert_allclose(popularity.compute(), logs, rtol=1e-5)
-    assert (popularity.lists, popularity.undefined) == (counted.sum(), 2)
-    np.testing.assert_array_equal(evaluation.lists["novelty@3"].defined, counted)
+    np.testing.assert_array_equal(evaluation.lists["mean_price@3"].defined, counted)
 
 
 @pytest.mark.long
@@ -183,7 +301,7 @@ def test_users_that_count(users, is_cut):
     evaluation = evaluated(users, undefined="skip", **options)
     check_users(users, evaluation)
     by_kind = evaluation.by([row in (2, 6) for row in range(USERS)])
-    assert by_kind[True]["popularity@3"].lists == 0
+    assert by_kind[True]["mean_price@3"].lists == 0
 
 
 def test_a_ratio_counts_a_query_once():
@@ -194,7 +312,7 @@ def test_a_ratio_counts_a_query_once():
     nowhere = jrm.PerList(np.zeros(2), weights, ~known)
     assert ratio.defined.shape == (2, 2)
     items = np.zeros((2, 1), np.int32)
-    counted = Values([nowhere, ratio], items).counted("skip", None, 2)
+    counted = Values([nowhere, ratio], items).counted("skip", None, [True, True])
     assert counted.items.tolist() == [[0], [-1]]
 
 

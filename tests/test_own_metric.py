@@ -337,7 +337,7 @@ def test_the_shared_arguments_agree():
 def test_a_ranking_shows_what_metrics_may_read():
     """Completion lists the extension interface; every other attribute is private."""
     verbs = "expected_sum expected_first expected_max pairs"
-    totals = "pool_sum pool_max num_relevant depth ideal_sum ideal_first"
+    totals = "pool_sum pool_max profile_sum num_relevant depth ideal_sum ideal_first"
     attributes = "cutoffs per_list items segment_ids"
     visible = {name for name in dir(jrm.Ranking) if not name.startswith("_")}
     assert visible == {*verbs.split(), *totals.split(), *attributes.split()}

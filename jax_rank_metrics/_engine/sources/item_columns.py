@@ -67,6 +67,20 @@ class ItemColumn:
         """
         if self.axis is not None:
             return meshes.rows_over(self.values, ids, self.axis)
+        return self._rows(ids)
+
+    def of_own(self, ids: jax.Array) -> jax.Array:
+        """Returns the rows of items that this device ranks, without a word to others."""
+        return self._rows(ids - self._start)
+
+    @property
+    def _start(self) -> jax.Array | int:
+        """The id of the first row that is held here."""
+        if self.axis is None:
+            return 0
+        return lax.axis_index(self.axis) * len(self.values)
+
+    def _rows(self, ids: jax.Array) -> jax.Array:
         filler = 0 if self.knows_all else jnp.nan
         rows = self.values.at[jnp.maximum(ids, 0)].get(mode="fill", fill_value=filler)
         return jnp.where(arithmetic.widen(ids >= 0, rows), rows, 0)
@@ -79,9 +93,9 @@ class ItemColumn:
             first_id: The id of the first of the items. All are on this device.
         """
         size = is_counted.shape[-1]
-        if self.axis is not None:
-            first_id = first_id - lax.axis_index(self.axis) * len(self.values)
-        rows = lax.dynamic_slice_in_dim(self.values, first_id, size)
+        # The last block of a part may reach beyond the catalogue.
+        ids = first_id - self._start + lax.iota(jnp.int32, size)
+        rows = self.values.at[ids].get(mode="fill", fill_value=0)
         # As a product: a gather would write out the rows of every list.
         totals = arithmetic.dot(
             is_counted.astype(rows.dtype), rows.reshape(size, math.prod(self.trailing))
@@ -175,8 +189,13 @@ def no_totals(columns: ItemColumns, lists: tuple[int, ...]) -> dict[str, jax.Arr
     }
 
 
-def count_fn_of(columns: ItemColumns) -> streaming.CountFn:
-    """Returns the function that counts items and adds up their columns."""
+def count_fn_of(columns: ItemColumns, *, are_own: bool) -> streaming.CountFn:
+    """Returns the function that counts items and adds up their columns.
+
+    Args:
+        columns: The columns.
+        are_own: Whether all items are of this device; else all devices count the same.
+    """
 
     def counts(
         candidates: Candidates, is_counted: jax.Array, first_id: jax.Array | None
@@ -184,13 +203,11 @@ def count_fn_of(columns: ItemColumns) -> streaming.CountFn:
         if first_id is not None:
             totals = totals_of_block(columns, is_counted, first_id)
         else:
-            rows = {name: column.of(candidates.ids) for name, column in columns.items()}
-            totals = {
-                name: _total(
-                    jnp.where(arithmetic.widen(is_counted, x), x, 0), is_counted
-                )
-                for name, x in rows.items()
-            }
+            totals, ids = {}, candidates.ids
+            for name, column in columns.items():
+                rows = column.of_own(ids) if are_own else column.of(ids)
+                rows = jnp.where(arithmetic.widen(is_counted, rows), rows, 0)
+                totals[name] = _total(rows, is_counted)
         return Totals(arithmetic.count(is_counted), totals)
 
     return counts

@@ -210,7 +210,7 @@ class Stream(NamedTuple):
             if state.best is None:
                 return state
             best = state.best.extended(
-                candidates, self.policy, state.num_ranked, self._count_fn
+                candidates, self.policy, state.num_ranked, self._count_fn(are_own=True)
             )
             return state._replace(best=best)
 
@@ -221,11 +221,13 @@ class Stream(NamedTuple):
         axis = self.catalog.items_axis
         return state if axis is None else state.over_devices(axis)
 
-    @property
-    def _count_fn(self) -> streaming.CountFn | None:
-        """The function that adds up items that tie with the last of the first ranks."""
-        if self.catalog.relevant.item_columns:
-            return item_columns.count_fn_of(self.catalog.relevant.item_columns)
+    def _count_fn(self, *, are_own: bool) -> streaming.CountFn | None:
+        """Returns what adds up items that tie with the last of the first ranks.
+
+        `are_own` says whether they are all of this device.
+        """
+        if columns := self.catalog.relevant.item_columns:
+            return item_columns.count_fn_of(columns, are_own=are_own)
         return None if self.catalog.attributes is None else _by_label
 
     def counted(self, state: StreamState) -> StreamState:
@@ -262,7 +264,8 @@ class Stream(NamedTuple):
         """
         assert state.best is not None
         axis, straddles, group = self.catalog.items_axis, None, None
-        first, dropped = state.best.in_order(self.policy, axis, self._count_fn)
+        count_fn = self._count_fn(are_own=False)
+        first, dropped = state.best.in_order(self.policy, axis, count_fn)
         # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
         # have it, and `dropped` is 1.
         depth = first.ids.shape[-1]
