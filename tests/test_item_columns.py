@@ -7,6 +7,7 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas
 import pytest
 from jax.sharding import PartitionSpec as P
 from sources import LISTS, RELEVANT, catalog, draw, make_mesh
@@ -335,3 +336,38 @@ def test_embeddings(users, tmp_path):
         evaluate(queries, items, candidates=everything),
     ):
         check_values(evaluation, rows)
+
+
+@pytest.mark.parametrize("kind", [dict, pandas.Series])
+def test_joined_documents_have_prices(kind):
+    """Of documents that nobody judged too; where they tie, of every order."""
+    names = "abcdefg"
+    prices = kind(dict(zip(names, PRICES, strict=True)))
+    runs = {
+        f"q{row}": dict(zip(names, map(float, scores), strict=True))
+        for row, scores in enumerate(SCORES)
+    }
+    qrels = {
+        f"q{row}": {names[i]: 1 for i in wanted} for row, wanted in enumerate(WANTED)
+    }
+    joined = jrm.join(qrels, runs, item_columns={"price": prices})
+    metrics = {x.__name__: functools.partial(x, k=CUTS) for x in OWN}
+    lists = joined.measure({**metrics, "mrr": jrm.reciprocal_rank})
+    for number, name in enumerate(metrics):
+        for row, wanted in enumerate(WANTED):
+            means = means_over_orders(SCORES[row], PRICES, wanted, CUTS)[number]
+            np.testing.assert_allclose(lists[name].values[row], means, rtol=2e-5)
+    log = {"log": functools.partial(mean_log_price, k=3)}
+    state = jrm.evaluate(log, **joined.arguments(log))["log"]
+    expected = lists["mean_log_price"].values[:, CUTS.index(3)].mean()
+    np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
+
+
+def test_a_document_without_a_price():
+    """It is named, where a metric reads prices."""
+    joined = jrm.join(
+        {"q": {"a": 1}}, {"q": ["a", "b"]}, item_columns={"price": {"a": 1}}
+    )
+    assert joined.evaluate("mrr")["mrr"].compute() == 1
+    with pytest.raises(ValueError, match="lacks document 'b'"):
+        joined.measure({"price": functools.partial(mean_price, k=1)})

@@ -53,6 +53,10 @@ class Spec:
         """Pickles by reference: the name of the formula is that of its metric."""
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
+    def key_of(self, name: str) -> str:
+        """Returns the key of what the metric reads in the place of an item column."""
+        return dict(self.prepared).get(name, name)
+
     @property
     def all_columns(self) -> tuple[str, ...]:
         """The columns that the formula may read, those that calls may omit too."""

@@ -52,6 +52,7 @@ from jax_rank_metrics._ground.inputs.items import attributes as attributes
 from jax_rank_metrics._ground.inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._ground.inputs.items import check_distinct as check_distinct
 from jax_rank_metrics._ground.inputs.items import columns as columns
+from jax_rank_metrics._ground.inputs.items import columns_by_id as columns_by_id
 from jax_rank_metrics._ground.inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._ground.inputs.items import ids_below as ids_below
 from jax_rank_metrics._ground.inputs.items import item_arrays as item_arrays

@@ -331,6 +331,27 @@ def item_columns(
     return columns
 
 
+def columns_by_id(name: str, value: object) -> dict[str, tuple[list[Any], np.ndarray]]:
+    """Returns the ids of items and the values of each of a dict of columns.
+
+    `name` is the argument. Raises TypeError for columns that name no ids.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name}: got {kind_of(value)}; pass a dict of names to columns"
+        )
+    columns = {}
+    for key, column in value.items():
+        labels, values = libraries.labelled_items(f"{name}[{key!r}]", column)
+        if labels is None:
+            raise TypeError(
+                f"{name}[{key!r}]: got {kind_of(column)}, which names no ids; pass a dict, "
+                "a Series or a frame with a row for each id"
+            )
+        columns[key] = labels, values
+    return columns
+
+
 def profiles(
     profile_ids: object,
     profile_weights: object,

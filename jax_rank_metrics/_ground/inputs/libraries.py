@@ -467,6 +467,12 @@ def read_labelled(name: str, value: Any) -> tuple[Any, np.ndarray]:
     return (range(len(values)) if labels is None else labels), values
 
 
+def labelled_items(name: str, value: Any) -> tuple[list[Any] | None, Any]:
+    """Returns the ids of items in labelled data, or None, and the values beside them."""
+    labels, values = _parts(name, value, _ITEMS)
+    return (None if labels is None else list(keys_of(labels))), values
+
+
 def _parts(
     name: str,
     value: Any,

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from jax_rank_metrics._ground import inputs, messages
+from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.choices import (
     DuplicatesOfQrels,
     Missing,
@@ -364,6 +364,7 @@ def join(
     duplicates: DuplicatesOfQrels = "error",
     document: frames.DocumentOf | None = None,
     exclude_self: bool = False,
+    item_columns: types.ItemColumns | None = None,
 ) -> Joined:
     """Joins judgements and a run to lists, one for each query that is judged.
 
@@ -420,6 +421,9 @@ def join(
         exclude_self: Whether a document leaves the list of the query that has its id, as
             where queries are documents of the corpus. It is then neither retrieved nor
             judged, and is left out before `depth` and `condensed`.
+        item_columns: By name, what is known of every document, for metrics that read it,
+            such as its price: a dict, a Series or a frame by document. A document of
+            either side that one lacks raises where a metric reads it.
 
     It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
     match, judgements of which none reaches the `relevance_threshold` 1, and lists that are
@@ -476,6 +480,7 @@ def join(
             depth=depth,
             ties=ties,
             condensed=condensed,
+            item_columns=item_columns,
         )
     for remark in joined.remarks:
         warnings.warn(remark, stacklevel=2)
@@ -557,6 +562,7 @@ def joined_of(
     depth: int | None,
     ties: TiesOfFiles,
     condensed: bool,
+    item_columns: types.ItemColumns | None = None,
 ) -> Joined:
     """Returns what `join` does of judgements and a run in which they have been found."""
     if len(run.unjudged) and unjudged == "error":
@@ -600,7 +606,8 @@ def joined_of(
     choices |= {"ties": ties, "unjudged": "removed" if condensed else "zero"}
     if missing == "skip":  # of which lists may be empty
         choices["queries"] = "both" if choices["duplicates"] == "error" else "listed"
-    return Joined(run, is_counted.astype(np.float32), ties, remarks, choices)
+    weights = is_counted.astype(np.float32)
+    return Joined(run, weights, ties, remarks, choices, item_columns)
 
 
 def _subject(ids: "pl.Series") -> str:

@@ -26,6 +26,7 @@ from jax_rank_metrics._engine.metrics.run import (
 from jax_rank_metrics._engine.metrics.spec import Bound, threshold_of
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._engine.ranking import UnknownPlaceError, data_of
+from jax_rank_metrics._engine.sources import item_columns
 from jax_rank_metrics._engine.sources.places import MAX_RANKS, rank_at_places
 from jax_rank_metrics._engine.sources.rank import rank
 from jax_rank_metrics._ground import gains, inputs, one_off, types
@@ -81,6 +82,7 @@ class Joined:
         ties: str,
         remarks: Sequence[str] = (),
         choices: Mapping[str, str | int | None] | None = None,
+        item_columns: types.ItemColumns | None = None,
     ) -> None:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
@@ -90,6 +92,7 @@ class Joined:
         self._ties = ties
         self._remarks = (*remarks,)
         self._choices = dict(choices or {})  # of signatures
+        self._item_columns = inputs.columns_by_id("item_columns", item_columns or {})
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -150,8 +153,43 @@ class Joined:
         A document of the judgements is pooled; it is judged if its relevance is not below
         0. Judgements of subtopics make `[items, topics]` bool, where the topics of a list
         are those to which anything is relevant, in the order of their first appearance.
+        Beside these, the `item_columns` of `join`.
         """
-        return self._packed.columns
+        return self._packed.columns | {
+            name: self._columns_by_document[name] for name in self._item_columns
+        }
+
+    @functools.cached_property
+    def _columns_by_document(self) -> dict[str, np.ndarray]:
+        """The item columns and what metrics make of them, `[items, …]` float32 each."""
+        doc_ids, columns = self.doc_ids, {}
+        is_text, exists = doc_ids.dtype == pl.String, doc_ids.is_not_null()
+        for name, (labels, values) in self._item_columns.items():
+            array = inputs.item_columns({name: values})[name]
+            keys = [str(label) if is_text else label for label in labels]
+            rows = pl.DataFrame({"id": keys}).with_row_index("row")
+            if rows["id"].is_duplicated().any():
+                first = rows["id"].filter(rows["id"].is_duplicated())[0]
+                raise ValueError(
+                    f"item_columns[{name!r}] names document {first!r} more than once; pass "
+                    "one value for each"
+                )
+            found = pl.DataFrame({"id": doc_ids}).join(
+                rows.cast({"id": doc_ids.dtype}),
+                on="id",
+                how="left",
+                maintain_order="left",
+            )["row"]
+            if (absent := doc_ids.filter(found.is_null() & exists)).len():
+                raise ValueError(
+                    f"item_columns[{name!r}] lacks document {absent[0]!r} and "
+                    f"{absent.n_unique() - 1} others; pass a value for every document of "
+                    "qrels and run"
+                )
+            indices = found.fill_null(0).to_numpy()
+            for key, made in item_columns.made_of({name: array}).items():
+                columns[key] = np.asarray(made)[indices]
+        return columns
 
     @property
     def segment_ids(self) -> np.ndarray:
@@ -168,13 +206,29 @@ class Joined:
 
         Args:
             metrics: The metrics to evaluate: `columns` then holds only what these read, as
-                `evaluate` demands. None returns all columns, for `rank`.
+                `evaluate` demands, item columns prepared. None returns all columns, for
+                `rank`.
+
+        Raises:
+            ValueError: if two of the metrics prepare an item column in two ways.
         """
         columns = self.columns
+        if self._item_columns:
+            columns |= self._columns_by_document
         if metrics is not None:
             specs = [bound.spec for bound in bind_all(metrics)]
             read = {column for spec in specs for column in spec.all_columns}
             columns = {name: columns[name] for name in columns if name in read}
+            for name, key in {pair for spec in specs for pair in spec.prepared}:
+                if (
+                    len({spec.key_of(name) for spec in specs if name in spec.columns})
+                    > 1
+                ):
+                    raise ValueError(
+                        f"these metrics read {name!r} prepared in several ways; pass one "
+                        "of them, or call `evaluate` of the joined lists"
+                    )
+                columns[name] = self._columns_by_document[key]
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
         names += ("segment_ids", "num_segments")
         return {name: getattr(self, name) for name in names} | {"columns": columns}
@@ -203,14 +257,17 @@ class Joined:
         """
         weights = inputs.weights_of_lists(list_weights, self.query_ids, "queries")
         bounds = bind_all(metrics)
-        readers = [
+        of_topics = [
             bound.name for bound in bounds if judged_run.TOPICS in bound.spec.columns
         ]
-        if readers and self._run.subtopics is None:
+        if of_topics and self._run.subtopics is None:
             raise ValueError(
-                f"{readers[0]} reads subtopics, which the judgements do not have; pass "
+                f"{of_topics[0]} reads subtopics, which the judgements do not have; pass "
                 "those of format='subtopics'"
             )
+        # What is known of a document is known of those without a judgement, too.
+        of_items = [bound.name for bound in bounds if bound.spec.item_columns]
+        readers = [*of_topics, *of_items]
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
         lists = {}
         if of_places:
