@@ -239,7 +239,7 @@ CASES = {
     "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items())), lambda: places(jax.device_get(jax.device_put(LABELS, over_items())))),
     "parity of places": (ValueError, "pass item_columns=.* with the k of the metric", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]}))), traced(lambda: [jrm.exposure_parity.of(jrm.rank_scores(SCORES, IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_catalog(SCORES, np.eye(3), IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_ids(IDS, IDS, item_columns={"groups": np.eye(3)})), jrm.exposure_parity.of(jrm.rank(LABELS, LABELS, columns={"groups": np.eye(3)[None]}))])),
     # relevance by attributes
-    "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(columns={"judged": [[1]]}), lambda: [by(), scores(columns={"judged": [[1], [1]]})]),
+    "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(relevant_columns={"judged": [[1]]}), lambda: [by(), scores(relevant_columns={"judged": [[1], [1]]})]),
     "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None), lambda: [by(), by(lambda query, item: by_person(query["x"], item), query={"x": PERSON[:2]})]),
     "no item attributes": (ValueError, "item_attributes is empty", lambda: by(item={}), lambda: [by(), by(lambda query, item: by_person(query, item["x"]), item={"x": PERSON})]),
     "attributes of three queries": (ValueError, "shape (3,); .*queries, (2,)", lambda: by(query=PERSON), lambda: by(query=PERSON[:2])),
@@ -255,10 +255,10 @@ CASES = {
     "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0), lambda: as_strings_or_float32(1.5, 1.5 + 1e-9, 0.0)),
     "features with ids": (ValueError, "holds 16777217.0.*pass integers", lambda: by_numbers([0.5, 2.0**24 + 1], [1, 2], [3, 4]), lambda: by_numbers([0, 2**24 + 1], [1, 2], [3, 4])),
     # groups
-    "groups of one axis": (ValueError, "num_items, groups", lambda: scores(item_columns={"groups": np.ones(3)}), lambda: scores(item_columns={"groups": np.ones(3)[:, None]})),
+    "groups of one axis": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones(3)}), lambda: scores(item_columns={"groups": np.ones(3)[:, None]})),
     "no group": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((3, 0))}), lambda: scores(item_columns={"groups": np.ones((3, 1))})),
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((2, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
-    "groups as a column": (ValueError, "item_columns alone", lambda: scores(columns={"groups": np.ones((2, 1, 2))}, item_columns={"groups": np.ones((3, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
+    "groups as a column": (ValueError, "item_columns alone", lambda: scores(relevant_columns={"groups": np.ones((2, 1, 2))}, item_columns={"groups": np.ones((3, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
     "groups beside attributes": (ValueError, "item_columns is given, and relevant_ids are by attributes", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group), lambda: traced(lambda: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=1))())
@@ -282,7 +282,7 @@ CASES = {
     "a list of columns": (TypeError, "pass a dict", lambda: jrm.rank(SCORES, SCORES, columns=[SCORES]), traced(lambda: jrm.rank(SCORES, SCORES, columns={"judged": SCORES}))),
     "no columns of the pool": (ValueError, "pool_columns are", lambda: jrm.rank_retrieved(SCORES, pool_labels=SCORES, columns={"judged": SCORES > 0}), traced(lambda: jrm.rank_retrieved(SCORES, pool_labels=SCORES, columns={"judged": SCORES > 0}, pool_columns={"judged": SCORES > 0}))),
     "columns of no pool": (ValueError, "pool_labels is None", lambda: jrm.rank_retrieved(SCORES, pool_columns={"judged": SCORES > 0}), traced(lambda: jrm.rank_retrieved(SCORES, pool_labels=SCORES, columns={"judged": SCORES > 0}, pool_columns={"judged": SCORES > 0}))),
-    "a column of all items": (ValueError, "columns['topics']", lambda: scores(columns={"topics": TOPICS}), lambda: scores(columns={"topics": TOPICS[:, :1]})),
+    "a column of all items": (ValueError, "columns['topics']", lambda: scores(relevant_columns={"topics": TOPICS}), lambda: scores(relevant_columns={"topics": TOPICS[:, :1]})),
     "retrieved items of one list": (ValueError, "retrieved has shape", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES[0] > 0), traced(lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES > 0))),
     "retrieved items of floats": (TypeError, "retrieved", lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES), traced(lambda: jrm.rank(SCORES, SCORES, retrieved=SCORES != 0))),
     "another reading of ranks": (ValueError, "rank is 'mean'; pass None or one of realistic", lambda: jrm.hit_rate.of(jax.eval_shape(lambda: jrm.rank(SCORES, SCORES)), rank="mean"), traced(lambda: [jrm.hit_rate.of(jrm.rank(SCORES, SCORES), rank=rank) for rank in (None, "realistic")])),
