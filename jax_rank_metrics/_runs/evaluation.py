@@ -107,9 +107,12 @@ class Evaluation(merging.StatesByName):
             )
         if isinstance(groups, str):
             if groups not in self.list_columns:
+                cure = f"list_columns=[{groups!r}] to evaluate_scored"
+                if self.list_columns:
+                    cure = "one of them"
                 raise ValueError(
                     f"groups is {groups!r}, and list_columns are {[*self.list_columns]}; "
-                    f"pass one of them, or the group of each of {self._units}"
+                    f"pass {cure}, or the group of each of {self._units}"
                 )
             groups = self.list_columns[groups]
         categories = getattr(getattr(groups, "dtype", None), "categories", ())

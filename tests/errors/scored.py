@@ -69,5 +69,5 @@ CASES = {
     "a file that is no table": (ValueError, "run.txt: no extension of a table; pass a file called .parquet", lambda: jrm.evaluate_scored("mrr", "run.txt"), lambda: (of_file("run.csv"), scored())),
     "a folder without tables": (ValueError, "there is no table at", lambda: jrm.evaluate_scored("mrr", "no-such-folder/*.csv"), lambda: of_file("*.csv")),
     "a list that comes again": (ValueError, "the list 'q' comes again after it has ended; sort the rows", lambda: jrm.evaluate_scored("mrr", parts(["q"], ["r", "q"])), lambda: jrm.evaluate_scored("mrr", parts(["q"], ["r", "q"]), sort=True)),
-    "a group of lists that was not kept": (ValueError, "groups is 'city', and list_columns are []; pass one of them", lambda: scored().by("city"), lambda: scored({"list_columns": ["qid"]}).by("qid")),
+    "a group of lists that was not kept": (ValueError, "groups is 'city', and list_columns are []; pass list_columns=['city'] to", lambda: scored().by("city"), lambda: scored({"list_columns": ["qid"]}).by("qid")),
 }
