@@ -3,88 +3,121 @@
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine import ranking
-from jax_rank_metrics._engine.formulas import id_lists
-from jax_rank_metrics._ground import arithmetic, inputs, types
+from jax_rank_metrics._engine.formulas.label_fns import item_exists
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places.place import Place, positions
+from jax_rank_metrics._engine.ranking import Items, Ranking
+from jax_rank_metrics._ground import arithmetic
 from jax_rank_metrics._ground.arithmetic import ratio
+from jax_rank_metrics._ground.types import Cut, Cutoffs
 from jax_rank_metrics._values import per_list
 
+_EMBEDDINGS = "embeddings"
 
-def intra_list_diversity(
-    ids: types.RankedIds | ranking.Ranking,
-    embeddings: types.Embeddings,
-    k: types.RankCutoffs = None,
-) -> per_list.PerList:
+
+def _unit_vectors(embeddings: jax.Array) -> jax.Array:
+    """Returns vectors of length 1, each with its squared length, `[num_items, features + 1]`.
+
+    That is as computed: 0 for a vector of zeros, which stays as it is.
+    """
+    if embeddings.ndim != 2:
+        raise ValueError(
+            f"{_EMBEDDINGS!r} has shape {embeddings.shape}; pass an array [num_items, "
+            "features]"
+        )
+    # Divided by the largest entry first, so that no square overflows.
+    largest = jnp.max(jnp.abs(embeddings), axis=-1, keepdims=True)
+    vectors = ratio(embeddings, largest)
+    lengths = jnp.sqrt(arithmetic.total(vectors * vectors)[..., None])
+    units = ratio(vectors, lengths)
+    return jnp.concatenate([units, arithmetic.total(units * units)[..., None]], axis=-1)
+
+
+@metric(item_columns={_EMBEDDINGS: _unit_vectors}, reads_labels=False)
+def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.PerList:
     """Intra-list diversity: 1 − the mean cosine of all pairs of the first k items.
 
     It is 0 where all items point the same way, 1 where they are orthogonal, and at most
     n/(n − 1) for n items. Work and memory grow with ranks·features, not with the number
     of pairs.
 
-    Undefined (fewer than two items): 0. Every list has the weight 1.
+    Undefined (fewer than two items): 0. Reads the item column `embeddings`, `[num_items,
+    features]`; one of zeros has the cosine 0 with all others. Rows in `columns=` hold unit
+    vectors with their squared lengths, 1 or 0, behind them, `[*lists, items, features + 1]`.
 
     Args:
-        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `popularity`.
-        embeddings: `[num_items, features]`. An embedding of zeros has the cosine 0 with
-            all others. One that holds NaN makes the value of its list NaN.
-        k: Cutoff of at least 2, or a tuple of them; None is all items.
+        k: Cutoff of at least 2, or a tuple of them. A ranking of counted places needs one.
 
     Raises:
-        ValueError: as `popularity`; if k is 1, which leaves no pair.
-        TypeError: if ids are not integers.
+        ValueError: if k is 1, which leaves no pair; if embeddings have another shape.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jax_rank_metrics import rank_ids
+        >>> facts = {"embeddings": jnp.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])}
+        >>> ranking = rank_ids(jnp.array([0, 1, 2]), item_columns=facts)
+        >>> lists = intra_list_diversity.of(ranking, k=(2, 3))
+        >>> [f"{value:.4f}" for value in lists.values]  # one pair of three is parallel
+        ['1.0000', '0.6667']
 
     References:
         Ziegler, McNee, Konstan and Lausen, Improving recommendation lists through topic
         diversification, WWW 2005; Castells, Hurley and Vargas, Novelty and diversity in
         recommender systems, Recommender Systems Handbook, 2015.
-
-    >>> embeddings = jnp.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
-    >>> lists = intra_list_diversity(jnp.array([0, 1, 2]), embeddings, k=(2, 3))
-    >>> [f"{value:.4f}" for value in lists.values]  # one pair of three is parallel
-    ['1.0000', '0.6667']
     """
-    ks = inputs.rank_cutoffs(k)
-    if 1 in ks:
+    ks = ranking.cutoffs(k)
+    if 1 in [cut for cut in ks if isinstance(cut, int)]:
         raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
-    embeddings = inputs.catalog_array("embeddings", embeddings, ("features",))
-    return id_lists.measure(_mean_distance, ids, embeddings, k)
+    # Items i and j are both within k by the product of their chances, unless both are of
+    # the group that k parts: K of its t items have the chances K/t, and pairs of these
+    # K(K − 1)/(t(t − 1)).
+    within = ranking.expected_sum(_vector, positions(), ks)
+    own_squares = ranking.expected_sum(_squared_length, _squared_chance, ks)
+    parted = ranking.expected_sum(_vector, _is_parted, ks)
+    of_pairs = ranking.expected_sum(item_exists, _mean_excess, ks)
+    cosines = _squared_sum(within) - own_squares
+    cosines = cosines + of_pairs * (_squared_sum(parted) - parted[..., -1])
+    sizes = ranking.depth(ks)
+    values = 1 - ratio(cosines, sizes * (sizes - 1))
+    has_pairs = ranking.depth((None,))[..., 0] > 1
+    return ranking.per_list(values, has_pairs, k, item_exists)
 
 
-def _mean_distance(
-    vectors: jax.Array, is_within: jax.Array, table: jax.Array
-) -> tuple[jax.Array, int]:
-    """1 − the mean cosine of all pairs, without forming pairs.
+def _squared_sum(sums: jax.Array) -> jax.Array:
+    """Returns |Σ u|² of sums of unit vectors u and their squared lengths.
 
-    With unit vectors u, |Σ u|² = Σ |u|² + Σ_{i≠j} u_i·u_j: the sum of the cosines of all
-    ordered pairs is what remains of the squared length of the sum of the unit vectors
-    when their own squared lengths are subtracted.
+    It is Σ |u|² + Σ_{i≠j} u_i·u_j, the cosines of all pairs among it.
     """
-    del table
-    is_tied = is_within.dtype != jnp.bool_
-    is_within = is_within.astype(vectors.dtype)
-    # Divided by the largest entry first, so that no square overflows.
-    largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
-    has_nan = arithmetic.dot(is_within, jnp.isnan(largest).astype(vectors.dtype)) > 0
-    vectors = ratio(vectors, largest)
-    squared_lengths = arithmetic.total(vectors * vectors)[..., None]
-    units = ratio(vectors, jnp.sqrt(jnp.where(squared_lengths > 0, squared_lengths, 1)))
-    # As computed: 0 for a vector of zeros, otherwise 1 up to rounding.
-    squared_lengths = arithmetic.total(units * units)[..., None]
+    return arithmetic.total(sums[..., :-1] * sums[..., :-1])
 
-    def total_cosine(worth: jax.Array) -> jax.Array:
-        sum_of_squares = arithmetic.dot(worth * worth, squared_lengths)[..., 0]
-        unit_sums = arithmetic.dot(worth, units)  # [*lists, len(ks), features]
-        return arithmetic.total(unit_sums * unit_sums) - sum_of_squares
 
-    sizes, cosines = arithmetic.total(is_within), total_cosine(is_within)
-    if is_tied:
-        # Items i and j are both within k by the product of their chances, unless both
-        # are of the group that k parts: K of its t items have the chances K/t, and pairs
-        # of these K(K − 1)/(t(t − 1)).
-        is_parted = ((is_within > 0) & (is_within < 1)).astype(is_within.dtype)
-        tied, within = map(arithmetic.total, (is_parted, is_parted * is_within))
-        of_pairs = ratio(within * (within - 1), tied * (tied - 1))
-        of_pairs = of_pairs - ratio(within, tied) ** 2
-        cosines = cosines + of_pairs * total_cosine(is_parted)
-    distances = 1 - ratio(cosines, sizes * (sizes - 1))
-    return jnp.where(has_nan[..., 0], jnp.nan, distances), 2
+def _vector(items: Items) -> jax.Array:
+    """Reads the unit vectors of items, and their squared lengths."""
+    column, lists = items.columns[_EMBEDDINGS], items.exists.shape
+    if column.ndim != len(lists) + 1:
+        raise ValueError(
+            f"columns: {_EMBEDDINGS!r} has shape {column.shape} for items of shape "
+            f"{lists}; pass unit vectors and 1 behind each, [*lists, items, features + 1]"
+        )
+    return column
+
+
+def _squared_length(items: Items) -> jax.Array:
+    return _vector(items)[..., -1]
+
+
+def _squared_chance(place: Place, k: Cut) -> jax.Array:
+    return (place.within(k) / place.tied) ** 2
+
+
+def _is_parted(place: Place, k: Cut) -> jax.Array:
+    """Whether the group of a place is neither wholly within k nor wholly beyond it."""
+    within = place.within(k)
+    return (within > 0) & (within < place.tied)
+
+
+def _mean_excess(place: Place, k: Cut) -> jax.Array:
+    """Returns by how much pairs of a parted group are rarer than chances say, over t."""
+    within, tied = place.within(k), place.tied
+    of_pairs = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2
+    return jnp.where(_is_parted(place, k), of_pairs / tied, 0)

@@ -1,21 +1,45 @@
 """Popularity and novelty: how well known the items of a list are."""
 
+import math
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jax_rank_metrics._engine import ranking
-from jax_rank_metrics._engine.formulas import id_lists
-from jax_rank_metrics._ground import arithmetic, inputs, types
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.formulas.label_fns import item_exists
+from jax_rank_metrics._engine.items import COUNTS
+from jax_rank_metrics._engine.metrics.metric import metric
+from jax_rank_metrics._engine.places import place
+from jax_rank_metrics._engine.ranking import Items, Ranking, item_fns, traced_data
+from jax_rank_metrics._ground import arithmetic, inputs
+from jax_rank_metrics._ground.types import Cutoffs, NoveltyCount
 from jax_rank_metrics._values import per_list
 
+# What is made of counts, for each item: the count, its logarithm, and that of all counts.
+_COUNT, _LOG_COUNT, _LOG_TOTAL = range(3)
 
+
+def _with_logs(counts: jax.Array) -> jax.Array:
+    """Returns each count, its logarithm, and that of their sum, `[num_items, 3]`.
+
+    In them the information of an item is linear. A count of 0 has the logarithm of 1.
+    """
+    if counts.ndim != 1:
+        raise ValueError(
+            f"{COUNTS!r} has shape {counts.shape}; pass an array [num_items]"
+        )
+    logs = jnp.log(_positive_or_one(counts))
+    log_total = jnp.log(_positive_or_one(arithmetic.total(jnp.maximum(counts, 0))))
+    return jnp.stack([counts, logs, jnp.full_like(counts, log_total)], axis=-1)
+
+
+def _positive_or_one(x: jax.Array) -> jax.Array:
+    return jnp.where(x > 0, x, 1)
+
+
+@metric(item_columns={COUNTS: _with_logs}, reads_labels=False, lower_is_better=None)
 def popularity(
-    ids: types.RankedIds | ranking.Ranking,
-    counts: types.PerItem,
-    k: types.RankCutoffs = None,
-    *,
-    log: bool = True,
+    ranking: Ranking, *, k: Cutoffs = None, log: bool = True
 ) -> per_list.PerList:
     """Mean popularity of the first k items of each list.
 
@@ -23,44 +47,43 @@ def popularity(
     items that everybody knows from dominating the mean. Lower values mean that less
     popular items are recommended; neither direction is better in itself.
 
-    Undefined (a list without items): 0. Every list has the weight 1.
+    Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`: how
+    often each item was seen in training; with `log`, an item that was never seen counts as
+    if it had been seen once. `evaluate_users` counts them in `seen`. Rows in `columns=` hold
+    three numbers of each item, `[*lists, items, 3]`: the count, its logarithm, and that of
+    the sum over the catalogue.
 
     Args:
-        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`, whose tied items
-            count by their chance of a rank up to k; see `rank_biased_overlap`. Ids without
-            a count are padding, which leaves the list, so that later ids move up. A
-            repeated id counts again.
-        counts: `[num_items]`, how often each item was seen in training: an array, or a
-            Series or a dict by id, such as `value_counts()`. With `log`, an item that was
-            never seen counts as if it had been seen once.
-        k: Cutoff or cutoffs; None is all items.
+        k: Cutoff or cutoffs. A ranking of counted places needs one, and at most its own.
         log: Whether to take natural logarithms.
 
     Raises:
-        ValueError: as `rank_biased_overlap`; if counts have another shape, or hold NaN or
-            numbers below 0; if a ranking was cut above k.
-        TypeError: if ids are not integers.
+        ValueError: if counts have another shape.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jax_rank_metrics import rank_ids
+        >>> facts = {"counts": jnp.array([4, 1, 16])}
+        >>> ranking = rank_ids(jnp.array([2, 0, 1]), item_columns=facts)
+        >>> popularity.of(ranking, k=(1, 2), log=False).values.tolist()
+        [16.0, 10.0]
+        >>> f"{popularity.of(ranking, k=2).values:.4f}"  # (ln 16 + ln 4) / 2 = ln 8
+        '2.0794'
 
     References:
         Abdollahpouri, Burke and Mobasher, Managing popularity bias in recommender systems
         with personalized re-ranking, FLAIRS 2019 (counts). With `log=False` it agrees
         with RecBole's `averagepopularity` and RecTools' `AvgRecPopularity`.
-
-    >>> ids, counts = jnp.array([2, 0, 1]), jnp.array([4, 1, 16])
-    >>> popularity(ids, counts, k=(1, 2), log=False).values.tolist()
-    [16.0, 10.0]
-    >>> f"{popularity(ids, counts, k=2).values:.4f}"  # (ln 16 + ln 4) / 2 = ln 8
-    '2.0794'
     """
-    counts = inputs.item_counts(counts)
-    return id_lists.measure(_mean_log_count if log else _mean_count, ids, counts, k)
+    return _mean_within(ranking, _number(_LOG_COUNT if log else _COUNT), k)
 
 
+@metric(item_columns={COUNTS: _with_logs}, reads_labels=False, lower_is_better=None)
 def novelty(
-    ids: types.RankedIds | ranking.Ranking,
-    counts: types.PerItem,
-    k: types.RankCutoffs = None,
-    by: types.NoveltyCount = "interactions",
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    by: NoveltyCount = "interactions",
     num_users: int | None = None,
 ) -> per_list.PerList:
     """Novelty: the mean self-information of the first k items, in bits.
@@ -76,24 +99,38 @@ def novelty(
       This is the mean inverse user frequency, which is smaller by the logarithm of the
       number of interactions per user.
 
-    Undefined (a list without items): 0. Every list has the weight 1.
+    Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`, as
+    `popularity` does: how often each item was seen in training; by users, how many users
+    have seen it. An item that was never seen counts as if it had been seen once, and the
+    sum stays as it is: it is as novel as the rarest items, and no list is infinitely novel.
 
     Args:
-        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `popularity`.
-        counts: `[num_items]`, how often each item was seen in training; by users, how many
-            users have seen it. An item that was never seen counts as if it had been seen
-            once, and the sum stays as it is: it is as novel as the rarest items, and no
-            list is infinitely novel.
-        k: Cutoff or cutoffs; None is all items.
+        k: Cutoff or cutoffs; see `popularity`.
         by: What is counted, "interactions" or "users".
-        num_users: How many users there are in training, by users only. Another number
-            does not compile again.
+        num_users: How many users there are in training, by users only.
 
     Raises:
         ValueError: as `popularity`; if `by` is neither of the two; if `num_users` is given
-            by interactions, or not given by users; if a count is above it. Inside
-            `jax.jit`, counts are not compared with it.
-        TypeError: if ids are not integers, or `num_users` is not a Python int.
+            by interactions, or not given by users; if the count of a listed item is above
+            it. Inside `jax.jit`, counts are not compared with it.
+        TypeError: if `num_users` is not a Python int.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jax_rank_metrics import rank_ids
+        >>> facts = {"counts": jnp.array([4, 0, 12])}
+        >>> ranking = rank_ids(jnp.array([2, 0, 1]), item_columns=facts)
+        >>> [f"{value:.4f}" for value in novelty.of(ranking, k=(2, 3)).values]
+        ['1.2075', '2.1383']
+
+        The first is the mean of 0.415 bits, for 3/4, and 2 bits, for 1/4; the second adds
+        4 bits, for 1/16. Of 16 users, three quarters know the one item and a quarter the
+        other, and of 48 users a quarter and a twelfth:
+
+        >>> of_16 = novelty.of(ranking, k=2, by="users", num_users=16)
+        >>> of_48 = novelty.of(ranking, k=2, by="users", num_users=48)
+        >>> f"{of_16.values:.4f} {of_48.values:.4f}"
+        '1.2075 2.7925'
 
     References:
         Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender
@@ -101,67 +138,57 @@ def novelty(
         novelty and diversity metrics for recommender systems, RecSys 2011. By
         interactions it agrees with recommenders' `novelty` for lists of one length of
         items seen in training; by users with RecTools' `MeanInvUserFreq`.
-
-    >>> ids, counts = jnp.array([2, 0, 1]), jnp.array([4, 0, 12])
-    >>> [f"{value:.4f}" for value in novelty(ids, counts, k=(2, 3)).values]
-    ['1.2075', '2.1383']
-
-    The first is the mean of 0.415 bits, for 3/4, and 2 bits, for 1/4; the second adds
-    4 bits, for 1/16. Of 16 users, three quarters know the one item and a quarter the
-    other, and of 48 users a quarter and a twelfth:
-
-    >>> [f"{novelty(ids, counts, 2, 'users', n).values:.4f}" for n in (16, 48)]
-    ['1.2075', '2.7925']
     """
-    counts = inputs.item_counts(counts)
-    inputs.option("by", by, types.NoveltyCount)
+    inputs.option("by", by, NoveltyCount)
     if (by == "users") != (num_users is not None):
         raise ValueError(
-            f"novelty by {by!r} got num_users={num_users}; pass the number of users with "
+            f"by {by!r} got num_users={num_users}; pass the number of users with "
             "by='users', and only there"
         )
-    if num_users is None:
-        return id_lists.measure(_mean_information, ids, counts, k)
-    num_users = inputs.positive_integer("num_users", num_users)
-    if (
-        inputs.is_readable(counts)
-        and (largest := np.max(np.asarray(counts))) > num_users
-    ):
+    if num_users is not None:
+        num_users = inputs.positive_integer("num_users", num_users)
+        _refuse_above(ranking, num_users, k)
+    return _mean_within(ranking, _bits(num_users), k)
+
+
+def _refuse_above(ranking: Ranking, num_users: int, k: Cutoffs) -> None:
+    """Refuses lists that hold an item which more users have seen than there are."""
+    data = traced_data(ranking)
+    held = data.held_through(ranking.cutoffs(k))
+    counts = item_fns.item_values(_number(_COUNT), held.items, data.dtype)
+    data.refuse(
+        held.layout.max(counts) > num_users,
+        f"'counts' holds a number above {num_users}, which is num_users{{}}; pass how many "
+        "users have seen each item, or by='interactions'",
+    )
+
+
+def _mean_within(
+    ranking: Ranking, item_fn: item_fns.ItemFn, k: Cutoffs
+) -> per_list.PerList:
+    """Returns the mean of a function of items up to each cutoff."""
+    ks = ranking.cutoffs(k)
+    sums = ranking.expected_sum(item_fn, place.positions(), ks)
+    values = arithmetic.ratio(sums, ranking.depth(ks))
+    has_items = ranking.depth((None,))[..., 0] > 0
+    return ranking.per_list(values, has_items, k, item_exists)
+
+
+@by_options
+def _number(items: Items, *, index: int) -> jax.Array:
+    """Returns one of the numbers that are made of counts."""
+    column = items.columns[COUNTS]
+    if column.shape != (*items.exists.shape, 3):
         raise ValueError(
-            f"counts holds {largest:g}, but num_users is {num_users}; pass how many users "
-            "have seen each item, or by='interactions'"
+            f"columns: {COUNTS!r} has shape {column.shape} for items of shape "
+            f"{items.exists.shape}; pass the count of each item, its logarithm, and that "
+            "of the sum of all counts, [*lists, items, 3]"
         )
-    return id_lists.measure(_mean_information_of_users, ids, counts, k, (num_users,))
+    return column[..., index]
 
 
-def _mean_count(
-    counts: jax.Array, is_within: jax.Array, table: jax.Array
-) -> tuple[jax.Array, int]:
-    del table
-    return id_lists.mean_within(counts, is_within), 1
-
-
-def _mean_log_count(
-    counts: jax.Array, is_within: jax.Array, table: jax.Array
-) -> tuple[jax.Array, int]:
-    del table
-    return id_lists.mean_within(jnp.log(_positive_or_one(counts)), is_within), 1
-
-
-def _mean_information(
-    counts: jax.Array, is_within: jax.Array, table: jax.Array
-) -> tuple[jax.Array, int]:
-    num_interactions = arithmetic.total(jnp.maximum(table.astype(counts.dtype), 0))
-    return _mean_information_of_users(counts, is_within, table, num_interactions)
-
-
-def _mean_information_of_users(
-    counts: jax.Array, is_within: jax.Array, table: jax.Array, total: jax.Array
-) -> tuple[jax.Array, int]:
-    del table
-    bits = jnp.log2(_positive_or_one(total)) - jnp.log2(_positive_or_one(counts))
-    return id_lists.mean_within(bits, is_within), 1
-
-
-def _positive_or_one(x: jax.Array) -> jax.Array:
-    return jnp.where(x > 0, x, 1)
+@by_options
+def _bits(items: Items, *, num_users: int | None) -> jax.Array:
+    """Returns the information of each item, among users or among all interactions."""
+    log_total = _number(_LOG_TOTAL)(items) if num_users is None else math.log(num_users)
+    return (log_total - _number(_LOG_COUNT)(items)) / math.log(2)

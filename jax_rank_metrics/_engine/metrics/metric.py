@@ -148,6 +148,8 @@ def _bind(
     **arguments: Any,
 ) -> tuple[tuple[Bound], list_arguments.ScoredLists]:
     """Splits the metric's options from the arguments of lists, and checks both."""
+    if not spec.reads_labels:
+        _check_item_columns(spec, arguments.get("columns"))
     if scores is None:
         raise TypeError(
             f"{spec.name} needs labels and scores; a ranking that exists goes to "
@@ -161,6 +163,18 @@ def _bind(
     return (bound,), list_arguments.checked(
         labels, scores, mask, weights, key, **arguments
     )
+
+
+def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
+    """Raises where a metric of what is known of items is called as a function of ids."""
+    missing = [name for name in spec.item_columns if name not in (columns or {})]
+    if missing:
+        facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)
+        k = ", k=10" if "k" in spec.options else ""
+        raise TypeError(
+            f"{spec.name} reads the column {missing[0]!r} of ranked items; write "
+            f"jrm.{spec.name}.of(jrm.rank_ids(ids, item_columns={{{facts_of_items}}}){k})"
+        )
 
 
 # The name in `types` of each type there, by identity: equal types have several names.

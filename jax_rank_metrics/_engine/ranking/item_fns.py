@@ -1,7 +1,8 @@
 """Items as formulas read them, and the arrays that functions of items return."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +53,57 @@ class Items:
         option of a metric has been rounded to the dtype of the labels as passed.
         """
         return (self.labels >= threshold) & self.exists
+
+
+class _ColumnReads(Mapping[str, jax.Array]):
+    """Columns that remember which of them were read."""
+
+    def __init__(self, columns: Mapping[str, jax.Array], reads: set[str]) -> None:
+        """Takes columns of which none was read, and the names of all that was."""
+        self._columns, self._reads = columns, reads
+
+    def __getitem__(self, name: str) -> jax.Array:
+        self._reads.add(name)
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+class _ItemReads(Items):
+    """Items that remember whether labels or weights were read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _ALONE:
+            self.columns._reads.add(f".{name}")
+        return super().__getattribute__(name)
+
+
+# What is no column, and known of listed items alone.
+_ALONE = "labels", "weights"
+
+
+def reads_of(
+    item_fn: "ItemFn", columns: Mapping[str, jax.Array], dtype: DTypeLike
+) -> set[str]:
+    """Returns the names of the columns that a function of items reads.
+
+    ".labels" and ".weights" are among them where it reads these.
+
+    Args:
+        item_fn: The function.
+        columns: By name, `[1, …]`.
+        dtype: The dtype of labels.
+    """
+    reads = set[str]()
+    columns = _ColumnReads(columns, reads)
+    items = _ItemReads(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
+    # Tracing reads every column that computing would, and compiles nothing.
+    jax.eval_shape(lambda: jnp.asarray(item_fn(items)))
+    return reads
 
 
 # Products of gains and item weights are capped here, so that sums of them stay finite.

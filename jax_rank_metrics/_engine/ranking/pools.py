@@ -16,6 +16,8 @@ from jax_rank_metrics._engine.ranking.item_fns import (
     ItemFn,
     item_amounts,
     item_predicate,
+    item_values,
+    reads_of,
 )
 from jax_rank_metrics._ground import arithmetic, pytrees, types
 
@@ -73,6 +75,46 @@ class Pool:
             trailing = amounts.ndim - items.exists.ndim
             sums.append(layout.amount(amounts, dtype, trailing))
         return layout.amount(items.exists, dtype), sums
+
+
+@pytrees.pytree()
+class AveragedGroup(Pool):
+    """A tie group in a catalogue, whose items differ in columns known by their total.
+
+    Attributes:
+        average: `[*lists, 1]`, an item that has the mean of these columns alone.
+        number: `[*lists]` int32, how many items there are.
+    """
+
+    average: ItemArrays
+    number: jax.Array
+
+    def totals(
+        self, item_fns: Sequence[ItemFn], dtype: DTypeLike
+    ) -> tuple[jax.Array, list[jax.Array]]:
+        """Adds up the items; see `Pool.totals`.
+
+        Listed items, whose columns may be many, are read by functions of labels alone:
+        every other one is linear in the columns that it reads.
+        """
+        known = self.average.columns
+        one = {
+            name: jnp.zeros((1, *x.shape[self.number.ndim + 1 :]), x.dtype)
+            for name, x in self.items.columns.items()
+        }
+        is_averaged = [reads_of(fn, one, dtype) <= known.keys() for fn in item_fns]
+        listed = [fn for fn, is_so in zip(item_fns, is_averaged, strict=True) if not is_so]
+        sums = iter(super().totals(listed, dtype)[1])
+        number = self.number.astype(dtype)
+        totals = []
+        for item_fn, is_so in zip(item_fns, is_averaged, strict=True):
+            if not is_so:
+                totals.append(next(sums))
+                continue
+            amounts = item_values(item_fn, self.average, dtype)
+            amounts = jnp.squeeze(amounts, self.number.ndim)
+            totals.append(amounts * arithmetic.widen(number, amounts))
+        return number, totals
 
 
 @pytrees.pytree()

@@ -237,15 +237,19 @@ class RankingData:
     def with_names(self, renamed: Sequence[tuple[str, str]]) -> "RankingData":
         """Returns the data with columns of items under other names too."""
 
-        def with_columns(items: Any) -> Any:
-            if not isinstance(items, ItemArrays):
-                return items
-            known = {name: items.columns[key] for name, key in renamed}
-            return items._replace(columns={**items.columns, **known})
+        def are_items(part: Any) -> bool:
+            return isinstance(part, (ItemArrays, RawItems))
 
-        return jax.tree.map(
-            with_columns, self, is_leaf=lambda x: isinstance(x, ItemArrays)
-        )
+        def with_columns(part: Any) -> Any:
+            if not are_items(part):
+                return part
+            known = {name: part.columns[key] for name, key in renamed}
+            columns = {**part.columns, **known}
+            if isinstance(part, RawItems):
+                return dataclasses.replace(part, columns=columns)
+            return part._replace(columns=columns)
+
+        return jax.tree.map(with_columns, self, is_leaf=are_items)
 
     def of_places(self) -> "RankingData":
         """Returns itself, and notes that the metric reads places."""

@@ -13,7 +13,7 @@ there is to know. That a function is linear is tested while tracing.
 
 import math
 import weakref
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ import numpy as np
 
 from jax_rank_metrics._engine import while_tracing
 from jax_rank_metrics._engine.items import GROUPS, ItemArrays
-from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts
+from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts, reads_of
 from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 
@@ -115,7 +115,8 @@ def _names_read(data: RankingData, item_fn: ItemFn) -> list[str]:
         names.append(GROUPS)
     if not names:
         return []
-    was_read = _columns_read(data, item_fn)
+    columns = jax.tree.map(jnp.asarray, _columns(data, 1))
+    was_read = reads_of(item_fn, columns, data.dtype)
     return [name for name in names if name in was_read]
 
 
@@ -193,39 +194,6 @@ def _is_transposable(
     except (NotImplementedError, TypeError, AssertionError, ValueError):
         return False
     return True
-
-
-class _ColumnReads(Mapping[str, jax.Array]):
-    """Columns that remember which of them were read."""
-
-    def __init__(self, columns: Mapping[str, jax.Array]) -> None:
-        """Takes columns of which none was read."""
-        self.read = set[str]()
-        self._columns = columns
-
-    def __getitem__(self, name: str) -> jax.Array:
-        self.read.add(name)
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
-def _columns_read(data: RankingData, item_fn: ItemFn) -> set[str]:
-    """Returns the columns that a function of items reads."""
-    columns = _ColumnReads(jax.tree.map(jnp.asarray, _columns(data, 1)))
-    dtype = data.dtype
-
-    def value_of() -> jax.Array:
-        items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
-        return _amounts(item_fn, items, dtype)
-
-    # Tracing reads every column that computing would, and compiles nothing.
-    jax.eval_shape(value_of)
-    return columns.read
 
 
 def _amounts(item_fn: ItemFn, items: ItemArrays, dtype: jnp.dtype) -> jax.Array:

@@ -292,4 +292,14 @@ def group_across_cut(
         }
         dropped = dropped.number
     number = arithmetic.count(is_last) + dropped
-    return dropped > 0, pool_of(listed, is_tied, number, totals, None)
+    group = pool_of(listed, is_tied, number, totals, None)
+    if not totals:
+        return dropped > 0, group
+    exists = (number > 0)[..., None]
+    means = {}
+    for name, total in totals.items():
+        mean = arithmetic.ratio(total, arithmetic.widen(number, total).astype(total.dtype))
+        means[name] = jnp.expand_dims(mean, number.ndim)
+    labels = jnp.zeros(exists.shape, listed.labels.dtype)
+    average = ItemArrays(labels, exists, None, means)
+    return dropped > 0, pools.AveragedGroup(group.items, group.layout, average, number)

@@ -327,6 +327,12 @@ def item_columns(
                     f"{name} holds {cells[index]} for item {index[0]}; pass a finite "
                     "number for every item"
                 )
+            if key == "counts" and (cells < 0).any():
+                index = first_index(cells < 0)
+                raise ValueError(
+                    f"{name} holds {cells[index]} for item {index[0]}; pass how often each "
+                    "item was seen, 0 where it never was"
+                )
         columns[key] = array
     return columns
 

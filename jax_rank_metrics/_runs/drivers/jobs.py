@@ -1,5 +1,6 @@
 """A whole evaluation: its options, its queries, and the arrays of their batches."""
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -273,7 +274,7 @@ def read_item_columns(
     made = item_columns.made_of(arrays, dict.fromkeys(pairs))
     fields: dict[str, dict[str, jax.Array]] = {"columns": {}, "wide_columns": {}}
     for name, values in made.items():
-        is_wide = values[0].size > _MAX_WHOLE
+        is_wide = math.prod(values.shape[1:]) > _MAX_WHOLE
         fields["wide_columns" if is_wide else "columns"][name] = values
     return fields
 
