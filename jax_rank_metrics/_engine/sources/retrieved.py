@@ -254,7 +254,7 @@ def _rank_retrieved(
 @short_errors()
 def rank_ids(
     retrieved_ids: types.RetrievedIds | types.RaggedIds,
-    relevant_ids: types.RelevantIds | types.RaggedIds,
+    relevant_ids: types.RelevantIds | types.RaggedIds | None = None,
     relevant_labels: types.RelevantIds | types.RaggedIds | None = None,
     *,
     list_weights: types.PerListInput | None = None,
@@ -313,9 +313,12 @@ def rank_ids(
     [1.0, 0.0]
     """
     inputs.option("repeats", repeats, choices.Repeats)
-    padded = inputs.padded_ids(retrieved_ids, relevant_ids, relevant_labels)
+    knows_relevant = relevant_ids is not None
+    beside = relevant_ids if knows_relevant else retrieved_ids
+    padded = inputs.padded_ids(retrieved_ids, beside, relevant_labels)
     if padded is not None:
-        retrieved_ids, relevant_ids = padded.retrieved, padded.relevant
+        retrieved_ids = padded.retrieved
+        relevant_ids = padded.relevant if knows_relevant else None
         relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
         if item_columns is not None and not padded.are_rows:
             raise ValueError(
@@ -329,6 +332,8 @@ def rank_ids(
     )
     inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     retrieved_ids = inputs.ids("retrieved_ids", retrieved_ids)
+    if not knows_relevant:
+        relevant_ids = jnp.full_like(retrieved_ids[..., :1], -1)
     lists_of = "retrieved_ids", retrieved_ids
     relevant = Relevant(
         *inputs.relevant_items(
