@@ -173,7 +173,7 @@ def test_drivers_know_what_is_judged():
 def evaluate(seen, model=lambda users: np.tile(-np.float32(range(6)), (len(users), 1))):
     """Evaluates users 4 and 5; the first items are best for any user."""
     relevant = {4: [1], 5: [2]}
-    return jrm.evaluate_users("recall@2", model, relevant, seen=seen)
+    return jrm.evaluate_users(("recall@2", "popularity@2"), model, relevant, seen=seen)
 
 
 def test_seen_of_other_users():

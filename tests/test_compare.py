@@ -252,7 +252,6 @@ def test_lower_is_better():
         result = jrm.compare({name: bad}, {"good": {name: good}})[name]
         assert (result.wins, result.losses) == (4, 1) and result.difference < 0
         assert "4 wins 0 ties 1 loss, 5 lists, lower is better)" in repr(result)
-    # Popularity is not a registered metric: evaluate_users adds it.
     for name in ("num_ret", "popularity@10"):
         result = jrm.compare({name: bad}, {name: good})[name]
         assert result.wins is result.losses is None and "win" not in repr(result)

@@ -125,8 +125,8 @@ def test_large_exposure(rng):
 TRAINING = np.array([4, 0, 12, 1, 7, 0, 3, 90, 2, 1, 30, 8])
 
 
-def test_ties_are_means_over_all_orders(rng):
-    """Of whole lists, and of those that are cut within tie groups; exposure reads one."""
+def test_ties_are_read_in_one_order(rng):
+    """Exposure warns where items tie, and refuses a ranking without an order."""
     scores = rng.integers(0, 3, (6, 5)).astype(np.float32)
     scores[0] = 0
     labels, mask = np.ones_like(scores), rng.random(scores.shape) < 0.9

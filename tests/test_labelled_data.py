@@ -50,12 +50,10 @@ def scores_of_links(entities, relations, side):
 
 # Calls whose first axis has ids: what it holds, the data, and the call.
 CALLS = {
-    "novelty": ("item", COUNTS, lambda x: jrm.novelty(IDS, x)),
-    "popularity": ("item", COUNTS, lambda x: jrm.popularity(IDS, x)),
+    "counts": ("item", COUNTS, lambda x: jrm.rank_ids(IDS, item_columns={"counts": x})),
     "lift": ("item", COUNTS, lambda x: jrm.popularity_lift(IDS, x, IDS[::-1])),
     "serendipity": ("item", COUNTS, lambda x: jrm.serendipity(IDS, IDS[:, 1:], x)),
     "propensities": ("item", COUNTS, lambda x: jrm.label_propensities(x, 20)),
-    "diversity": ("item", TABLE, lambda x: jrm.intra_list_diversity(IDS, x)),
     "genres": ("item", GROUPS, lambda x: jrm.miscalibration(IDS, x, IDS[::-1])),
     "mask": ("item", COUNTS > 1, lambda x: USERS(SCORES, PAIRS, item_mask=x)),
     "mask of embeddings": ("item", COUNTS > 1, lambda x: QUERIES(VECTORS, TABLE, LISTS, item_mask=x)),
@@ -63,7 +61,7 @@ CALLS = {
     "mask of a catalogue": ("item", COUNTS > 1, lambda x: jrm.rank_catalog(VECTORS, TABLE, [[1], [0], [2]], k=2, item_mask=x)),
     "groups": ("item", GROUPS, lambda x: jrm.evaluate_users(RECALL, SCORES, PAIRS, item_columns={"groups": x})),
     "groups of ids": ("item", GROUPS, lambda x: jrm.rank_ids(IDS, IDS, item_columns={"groups": x})),
-    "features": ("item", TABLE, lambda x: USERS(SCORES, PAIRS, embeddings=x)),
+    "features": ("item", TABLE, lambda x: jrm.evaluate_users("intra_list_diversity@2", SCORES, PAIRS, item_columns={"embeddings": x})),
     "items of a model": ("item", TABLE, lambda x: USERS((VECTORS, x), PAIRS)),
     "users of a model": ("user", VECTORS, lambda x: USERS((x, TABLE), PAIRS)),
     "items": ("item", TABLE, lambda x: QUERIES(VECTORS, x, LISTS)),

@@ -261,7 +261,6 @@ def test_lists_of_ids_and_pooled_items():
     vectors = np.eye(ITEMS, dtype=np.float32)
     for of_order, function in (
         (0, lambda x: jrm.overlap(rankings[0][1], x)),
-        (0, lambda x: jrm.popularity(x, counts, (1, 2))),
         (1, lambda x: jrm.serendipity(x, profiles, counts)),
         (1, lambda x: jrm.miscalibration(x, vectors, profiles)),
     ):

@@ -83,7 +83,7 @@ def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
         axes = {"queries_axis": "data", "items_axis": "model"}
         axes["mesh"] = make_mesh(mesh, ("data", "model"))
     evaluation = jrm.evaluate_users(
-        metrics,
+        (*metrics, "popularity@4"),
         MODELS[kind][0],
         RELEVANT,
         seen=np.zeros((USERS, 1), int) - 1,

@@ -21,12 +21,15 @@ USERS, ALPHA = 50, 0.1
 def of_lists(ids, profiles, relevant, weights, genres, counts, vectors):
     """Measures all metrics at all cutoffs."""
     options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
+    facts = {"counts": counts, "embeddings": vectors}
+    ids_or_none = jnp.where(ids < ITEMS, ids, -1)
+    ranking = jrm.rank_ids(ids_or_none, relevant, item_columns=facts)
     return {
-        "novelty": jrm.novelty(ids, counts, KS),
-        "novelty of users": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
-        "popularity": jrm.popularity(ids, counts, KS),
-        "plain popularity": jrm.popularity(ids, counts, KS, log=False),
-        "diversity": jrm.intra_list_diversity(ids, vectors, (2, *KS[1:])),
+        "novelty": jrm.novelty.of(ranking, k=KS),
+        "novelty of users": jrm.novelty.of(ranking, k=KS, by="users", num_users=USERS),
+        "popularity": jrm.popularity.of(ranking, k=KS),
+        "plain popularity": jrm.popularity.of(ranking, k=KS, log=False),
+        "diversity": jrm.intra_list_diversity.of(ranking, k=(2, *KS[1:])),
         "lift": jrm.popularity_lift(ids, counts, profiles, KS),
         "lift of users": jrm.popularity_lift(
             ids, counts, profiles, KS, ratio_of_means=False

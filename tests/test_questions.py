@@ -142,20 +142,6 @@ def test_corrections(rng):
     assert (max_t < holm).all() and (max_t >= p).all() and (rate < holm).any()
 
 
-def test_metrics_nobody_asked_for(rng):
-    """Popularity that `evaluate_users` adds is compared, and does not count."""
-    a, b = (lists_of(rng.random(40) + shift) for shift in (0, 0.1))
-    names = ("recall@5", "popularity@5", "novelty@5")
-    sides = [evaluation_of(dict.fromkeys(names, x)) for x in (a, b)]
-    for correction in ("holm", "maxT", "fdr"):
-        result = compare(*sides, correction=correction)
-        assert result["recall@5"].p_corrected == result["recall@5"].p
-        assert result["popularity@5"].p_corrected == result["popularity@5"].p > 0.001
-    # Values that were passed by name were asked for.
-    asked = jrm.compare(sides[0].lists, sides[1].lists, test="t")
-    assert asked["popularity@5"].p_corrected == 3 * asked["popularity@5"].p
-
-
 def test_tukey(rng):
     """p of a pair is its corrected p, for all metrics and in dicts of a baseline too."""
     systems = systems_of(rng)

@@ -84,13 +84,17 @@ def test_frames_of_a_model(rng, vectors, kind):
     users, items = NUMBERS[kind]
     rows, columns = rng.permutation(4), rng.permutation(6)
     mask, features = np.arange(6) != 2, rng.standard_normal((6, 2), np.float32)
-    how = {"item_mask": mask, "embeddings": features, "list_weights": range(4)}
-    reference = jrm.evaluate_users(METRICS, vectors, RELEVANT, **how)
+    how = {"item_mask": mask, "list_weights": range(4)}
+    how["item_columns"] = {"embeddings": features}
+    metrics = (*METRICS, "intra_list_diversity@2")
+    reference = jrm.evaluate_users(metrics, vectors, RELEVANT, **how)
     how = {
         "user_ids": users,
         "item_ids": np.array(items),
         "item_mask": pd.Series(mask, items).iloc[columns],
-        "embeddings": pd.DataFrame(features, index=items).iloc[columns],
+        "item_columns": {
+            "embeddings": pd.DataFrame(features, index=items).iloc[columns]
+        },
         "list_weights": {users[i]: i for i in range(4)},
     }
     frames = [
@@ -100,9 +104,9 @@ def test_frames_of_a_model(rng, vectors, kind):
     scores = pd.DataFrame(vectors[0] @ vectors[1].T, users, items).iloc[rows, columns]
     for model in (tuple(frames), scores, lambda rows: vectors[0][rows] @ vectors[1].T):
         relevant = as_dict(users, items, RELEVANT)
-        evaluation = jrm.evaluate_users(METRICS, model, relevant, **how)
+        evaluation = jrm.evaluate_users(metrics, model, relevant, **how)
         check_same(evaluation, reference, users, items)
-        for name in ("mrr", "intra_list_diversity@2"):
+        for name in metrics[1:]:
             assert evaluation[name].compute() == reference[name].compute()
 
 

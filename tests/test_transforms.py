@@ -97,6 +97,11 @@ def with_columns(x):
     return jrm.rank(x.labels, x.scores, x.mask, columns=columns, **how)
 
 
+def known(x, name):
+    """Ranks ids, of whose items something is known."""
+    return jrm.rank_ids(x.ids, item_columns={name: getattr(x, name)})
+
+
 def values(x):
     """The values of lists at two cutoffs, some of them undefined."""
     return jrm.PerList(x.values, x.weights, x.defined)
@@ -133,9 +138,9 @@ OF_LISTS = {
     "rank_biased_overlap": lambda x: jrm.rank_biased_overlap(x.ids, x.others),
     "kendall_tau": lambda x: jrm.kendall_tau(x.ids, x.others),
     "spearman_rho": lambda x: jrm.spearman_rho(x.ids, x.others),
-    "popularity": lambda x: jrm.popularity(x.ids, x.counts, KS),
-    "novelty": lambda x: jrm.novelty(x.ids, x.counts, KS, by="users", num_users=50),
-    "intra_list_diversity": lambda x: jrm.intra_list_diversity(x.ids, x.embeddings, KS),
+    "popularity": lambda x: jrm.popularity.of(known(x, "counts"), k=KS),
+    "novelty": lambda x: jrm.novelty.of(known(x, "counts"), k=KS, by="users", num_users=50),
+    "intra_list_diversity": lambda x: jrm.intra_list_diversity.of(known(x, "embeddings"), k=KS),
     "serendipity": lambda x: jrm.serendipity(x.ids, x.relevant, x.counts, KS),
     "miscalibration": lambda x: jrm.miscalibration(x.ids, x.genres, x.others, KS, profile_weights=x.distances),
     "popularity_lift": lambda x: jrm.popularity_lift(x.ids, x.counts, x.others, KS),

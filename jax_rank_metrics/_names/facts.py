@@ -11,6 +11,7 @@ class Facts(NamedTuple):
 
     Attributes:
         is_metric: Whether it is a metric of labels and scores.
+        reads_labels: Whether it reads labels; else it is of the items that are ranked.
         lower_is_better: None if neither direction is better, as for a count; or a function
             of the options that returns this.
         mean: What its values are aggregated into, in the word of signatures: "lists" for a
@@ -22,6 +23,7 @@ class Facts(NamedTuple):
     """
 
     is_metric: bool = False
+    reads_labels: bool = True
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False
     mean: str = "lists"
     options: Mapping[str, Any] = {}
@@ -32,9 +34,7 @@ class Facts(NamedTuple):
 
 # By name, in lower case. The first are functions, whose results are named after them.
 FACTS = {
-    **dict.fromkeys(
-        ("popularity", "popularity_lift", "novelty"), Facts(lower_is_better=None)
-    ),
+    "popularity_lift": Facts(lower_is_better=None),
     "miscalibration": Facts(lower_is_better=True),
 }
 

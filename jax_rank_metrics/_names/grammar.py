@@ -22,9 +22,6 @@ _GRAMMAR = re.compile(
     r"\s*+(?P<name>[\w\-]++(?:\.[\d.,]*\d)?)\s*+(?P<options>\(.*\))?\s*+(@(?P<k>[^@]*))?\s*+"
 )
 
-_OF_USERS = (
-    "jrm.{0}(ids, counts) measures it; evaluate_users(…, seen=…) does so at its k"
-)
 _OF_ALL_LISTS = (
     "it belongs to all lists together: evaluation.exposure.{0}() after evaluate_users, or "
     "jrm.exposure(ids, num_items).{0}()"
@@ -37,13 +34,8 @@ _OF_MORE = "the function jrm.{0} measures it, which reads more than labels and s
 
 # Names of what is no metric of labels and scores, and where it is found.
 _ELSEWHERE = {
-    **dict.fromkeys(("popularity", "novelty"), _OF_USERS),
     **dict.fromkeys(("coverage", "gini", "entropy", "personalization"), _OF_ALL_LISTS),
     "exposure": "jrm.exposure(ids, num_items) measures it, over all lists together",
-    "intra_list_diversity": (
-        "jrm.{0}(ids, features) measures it; evaluate_users(…, embeddings=…) does so at "
-        "its k"
-    ),
     **dict.fromkeys(
         ("kendall_tau", "spearman_rho", "rank_biased_overlap", "overlap", "jaccard"),
         _OF_TWO_RANKINGS,
@@ -145,6 +137,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     known, function = list(known), _SYNONYMS.get(name, name)
     if function in _ELSEWHERE:
         return _ELSEWHERE[function].format(function)
+    if function != name:
+        return f"did you mean {function}?"
     cutoff = _CUTOFF.fullmatch(name)
     if cutoff is not None and cutoff["name"] in known:
         return f"did you mean {cutoff['name']}@{cutoff['k']}?"

@@ -11,12 +11,11 @@ from jax_rank_metrics._engine.calls import signatures
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
+from jax_rank_metrics._names import facts
 from jax_rank_metrics._values import merging, on_host, per_list
 from jax_rank_metrics._values.mean import Mean
 
 E = TypeVar("E", bound="Evaluation")
-# What a driver measures beside the metrics of a call reads no labels.
-_OF_ITEMS_ALONE = ("popularity", "novelty", "intra_list_diversity")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -251,7 +250,7 @@ class Evaluation(merging.StatesByName):
         counts = [
             int(state.undefined)
             for name, state in self.items()
-            if name.partition("@")[0] not in _OF_ITEMS_ALONE
+            if facts.facts_of(name).reads_labels
         ]
         if any(counts):
             number = min(filter(None, counts))

@@ -245,7 +245,6 @@ CASES = {
     "a name as a user who saw": (TypeError, "seen has the key 'b'", lambda: users(seen={"b": [1]}), lambda: users(seen={"b": [1]}, user_ids=["a", "b"])),
     "an unknown item": (ValueError, "relevant of user 1 holds the item 3", lambda: users(relevant=[[0], [1, 3]]), lambda: users(relevant=[[0], [0, 2]])),
     "a huge id": (ValueError, "relevant of user 1 holds the id 18446744073709551615", lambda: users(relevant=of_column(np.array([2**64 - 1], np.uint64))), lambda: users(relevant=of_column(np.array([2**64 - 1], np.uint64)), item_ids=[1, 2, 2**64 - 1])),
-    "a metric of this name": (ValueError, "'popularity@2' is among metrics", lambda: users(metrics={"popularity@2": functools.partial(jrm.recall, k=2)}, seen=[[], []]), lambda: users(metrics={"mine": functools.partial(jrm.recall, k=2)}, seen=[[], []])),
     "a negative label": (ValueError, "relevant holds -1", lambda: users(relevant=sparse(MATRIX - 1)), lambda: users(relevant=sparse(MATRIX + 1))),
     "users of floats": (TypeError, "users: got an array of float64", lambda: users(users=[0.5]), lambda: users(users=[0])),
     "negative users": (ValueError, "users go from -1 to 1", lambda: users(users=[1, -1]), lambda: users(users=[1, 0])),

@@ -27,9 +27,10 @@ def geometric(ranks):
 
 def test_values_of_users_are_those_of_rectools(agree):
     """Novelty by users, popularity and serendipity, of lists of 2 to 6 items."""
+    ranking = jrm.rank_ids(IDS, item_columns={"counts": COUNTS})
     ours = {
-        "novelty": jrm.novelty(IDS, COUNTS, KS, by="users", num_users=USERS),
-        "popularity": jrm.popularity(IDS, COUNTS, KS, log=False),
+        "novelty": jrm.novelty.of(ranking, k=KS, by="users", num_users=USERS),
+        "popularity": jrm.popularity.of(ranking, k=KS, log=False),
         "serendipity": jrm.serendipity(IDS, np.array(LISTS["relevant"]), COUNTS, KS),
     }
     assert set(ours) == set(RECORDED["users"])

@@ -6,8 +6,7 @@ row of a table, looked up by its id.
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -182,73 +181,6 @@ def equally_weighted(
     return per_list.PerList(values, weights, defined, is_share=is_share)
 
 
-# formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
-# number of items that a list needs for its value to be defined. `rows` are the rows of the
-# table for the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` says
-# which items are within a cutoff, `[*lists, len(ks), ranks]`: bools, or the chances of
-# those that tie.
-Formula = Callable[..., tuple[jax.Array, int]]
-
-
-def measure(
-    formula: Formula,
-    ids: types.RankedIds | ranking.Ranking,
-    table: jax.Array,
-    k: types.RankCutoffs,
-    numbers: tuple[float, ...] = (),
-) -> per_list.PerList:
-    """Looks up the rows of a table for lists of ids, and applies a formula to them.
-
-    Args:
-        formula: See `Formula`.
-        ids: `[*lists, ranks]` integers or a `Ranking`; ids without a row are padding.
-        table: `[num_items, …]`, a row per id.
-        k: As the metric received it.
-        numbers: Numbers that the formula reads; traced, so that changing them does not
-            compile again.
-    """
-    ks = inputs.rank_cutoffs(k)
-    items, dtype = ranked_items("ids", ids, ks)
-    dtype = wider(dtype, inputs.float_dtype(table))
-    keep_cutoffs = isinstance(k, (tuple, list))
-    arrays = items, table, tuple(map(jnp.asarray, numbers))
-    lists = _apply(formula, ks, keep_cutoffs, dtype.name, *arrays)
-    return if_known(lists, items)
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _apply(
-    formula: Formula,
-    ks: tuple[int | None, ...],
-    keep_cutoffs: bool,
-    dtype: str,
-    items: RankedItems,
-    table: jax.Array,
-    numbers: tuple[jax.Array, ...],
-) -> per_list.PerList:
-    def apply_to_shard(
-        tree: tuple[RankedItems, jax.Array, tuple[jax.Array, ...]],
-    ) -> per_list.PerList:
-        items, table, numbers = tree
-        exists = in_catalog(items.ids, table)
-        place = items.places(exists)
-        if items.keys is not None:
-            is_within = [chance(place, exists, k, dtype) for k in ks]
-        else:
-            is_within = [exists if k is None else exists & (place[1] <= k) for k in ks]
-        values, items_needed = formula(
-            rows_of(items.ids, table, dtype),
-            jnp.stack(is_within, -2),
-            table,
-            *(number.astype(dtype) for number in numbers),
-        )
-        defined = arithmetic.count(exists) >= items_needed
-        return equally_weighted(values, defined, keep_cutoffs)
-
-    tree = items, table, numbers
-    return shards.map_shards(apply_to_shard, tree, items.ids[..., 0])
-
-
 def chance(
     place: Sequence[jax.Array], exists: jax.Array, k: types.Cut, dtype: DTypeLike
 ) -> jax.Array:
@@ -277,7 +209,10 @@ def rows_of(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
 
 
 def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
-    """Means of `[*lists, ranks]` over the items within each cutoff; see `Formula`."""
+    """Means of `[*lists, ranks]` over the items within each cutoff.
+
+    `is_within`, `[*lists, len(ks), ranks]`, says which these are.
+    """
     is_within = is_within.astype(values.dtype)
     sums = arithmetic.dot(is_within, values[..., None])[..., 0]
     return arithmetic.ratio(sums, arithmetic.total(is_within))

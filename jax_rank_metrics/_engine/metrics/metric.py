@@ -402,6 +402,7 @@ def metric(
             {
                 alias: facts.Facts(
                     is_metric=True,
+                    reads_labels=reads_labels,
                     lower_is_better=lower_is_better,
                     mean="geometric" if alias in trec.GEOMETRIC else "lists",
                     options=spec.options,

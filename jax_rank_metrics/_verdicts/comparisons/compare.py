@@ -134,9 +134,8 @@ def compare(
             "permutation": it compares each difference with the largest t of all under the
             same flipped signs, and finds more where comparisons are alike, as cutoffs and
             related systems are. "fdr" holds the expected share of false alarms among all
-            alarms (Benjamini and Hochberg), for many exploratory comparisons. Popularity
-            and novelty, which `evaluate_users` adds unasked, are compared, but neither
-            counted nor corrected. "tukey" takes none of these: its p is corrected.
+            alarms (Benjamini and Hochberg), for many exploratory comparisons. "tukey" takes
+            none of these: its p is corrected.
         alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
             SciPy, whichever direction of the metric is better. One side must have been
             chosen before looking. The interval is then one-sided as well.
@@ -508,7 +507,6 @@ def _subjects_of(
             directions.is_lower_better(a.path, lower),
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
-            a.was_asked_for and b.was_asked_for,
             {
                 "task": a.task,
                 "baseline": a.system if has_name_of_a else None,

@@ -99,7 +99,6 @@ class Subject(NamedTuple):
     direction: bool | None  # whether lower values are better; see `Comparison`
     systems: tuple[int, int] = (0, 1)
     metric: int = 0  # the number of the metric and the cutoff
-    in_family: bool = True
     names: Mapping[str, Any] = {}  # of `NAME_FIELDS`
 
 
@@ -123,7 +122,6 @@ def compared(
     """
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(lists, question, cluster_indices is not None)
-    in_family = np.array([subject.in_family for subject in subjects], bool)
     summary = columns.summary()
     by_judge = None if columns.judged is None else columns.judged.means()
     unit = "lists" if cluster_indices is None else "clusters"
@@ -133,21 +131,16 @@ def compared(
     p, corrected = np.ones((2, len(subjects)))
     reach = np.stack([_student_reach(question, summary)] * 2)  # to both ends
     samples = np.zeros(len(subjects), int)
-    # With maxT, comparisons outside of the family are tested apart from it.
-    is_apart = ~in_family & (question.correction == "maxT")
     # Comparisons of one group are tested under the same random patterns.
-    groups = list(
-        zip(tests.tolist(), is_apart.tolist(), columns.are_ratios, strict=True)
-    )
+    groups = list(zip(tests.tolist(), columns.are_ratios, strict=True))
     for group in sorted(set(groups)):
-        test, is_outside, _ = group
+        test, _ = group
         chosen = np.flatnonzero([of_column == group for of_column in groups])
         outcome = tested(
             question._replace(test=test),
             columns.at(chosen),
             Summary(*(field[chosen] for field in summary)),
             [subjects[column] for column in chosen.tolist()],
-            not is_outside,
         )
         p[chosen], samples[chosen] = outcome.p, outcome.samples
         if outcome.reach is not None:
@@ -158,14 +151,14 @@ def compared(
         "fdr": p_values.false_discovery_rate,
     }.get(question.correction)
     if correct and question.test != "tukey":
-        corrected[in_family] = correct(p[in_family])
+        corrected = correct(p)
     # A one-sided question leaves the end open that its answer does not depend on.
     low, high = summary.mean - reach[0], summary.mean + reach[1]
     if question.alternative == "less":
         low[:] = -math.inf
     elif question.alternative == "greater":
         high[:] = math.inf
-    _warn_of_few_samples(samples, in_family, question)
+    _warn_of_few_samples(samples, question)
     # Wins are of lists, also where clusters were compared.
     counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
@@ -307,13 +300,11 @@ def _warn_of_few_differences(columns: Differences, question: Question) -> None:
         )
 
 
-def _warn_of_few_samples(
-    samples: np.ndarray, in_family: np.ndarray, question: Question
-) -> None:
+def _warn_of_few_samples(samples: np.ndarray, question: Question) -> None:
     """Warns where samples are too few for the correction to leave anything significant."""
     # maxT and Tukey compare with a largest value, whose p is not multiplied.
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
-    comparisons = int(in_family.sum()) if is_multiplied else 1
+    comparisons = len(samples) if is_multiplied else 1
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
         of_family = f" once corrected for {comparisons} comparisons"
@@ -333,7 +324,6 @@ def tested(
     columns: Differences,
     summary: Summary,
     subjects: Sequence[Subject],
-    is_family: bool,
 ) -> p_values.Outcome:
     """Tests comparisons by one test.
 
@@ -342,7 +332,6 @@ def tested(
         columns: The differences, all of ratios whose weights differ, or none.
         summary: Their means.
         subjects: What each comparison compares.
-        is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
     """
     if question.test == "tukey":
         return _tukey(columns, subjects, question)
@@ -365,7 +354,7 @@ def tested(
             )
         else:
             terms = columns.weights * (columns.values + shift)
-            with_max = is_family and question.correction == "maxT"
+            with_max = question.correction == "maxT"
             outcome = randomised.sign_flip_test(
                 terms, *options, side, question.mid_p, with_max
             )

@@ -24,7 +24,7 @@ from jax.core import Tracer
 from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._names import facts
-from jax_rank_metrics._names.cutoff_names import cutoff_names, without_cutoff
+from jax_rank_metrics._names.cutoff_names import cutoff_names
 from jax_rank_metrics._values import intervals, list_arrays, on_host
 from jax_rank_metrics._values.mean import Mean
 from jax_rank_metrics._values.merging import StatesByName
@@ -83,7 +83,6 @@ class Record:
         state: The state of an evaluation that holds values, too.
         is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
             metric; otherwise it ends in a key of a dict.
-        was_asked_for: Whether a caller named the metric, unlike popularity beside it.
         remarks: What was probably not intended, if an evaluation says so.
         signature: The signature of the metric at all cutoffs; "" if nothing holds it.
         fix_missing: What the error of values that are missing says to do, where
@@ -98,7 +97,6 @@ class Record:
     undefined: types.Undefined | None = None
     state: Mean | None = None
     is_of_metric: bool = False
-    was_asked_for: bool = True
     remarks: tuple[str, ...] = ()
     signature: str = ""
     fix_missing: str = FIX_MISSING
@@ -704,8 +702,6 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
                 undefined=tree.undefined,
                 state=state,
                 is_of_metric=True,
-                # No metric that a caller may name is called so.
-                was_asked_for=without_cutoff(metric) not in ("popularity", "novelty"),
                 remarks=getattr(tree, "remarks", ()),
                 signature=getattr(tree, "signature", {}).get(metric, ""),
             )
