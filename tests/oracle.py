@@ -1055,6 +1055,29 @@ def residual(case, order, k, of, worth, max_label):
 # What all metrics share.
 
 
+def popularity(case, order, k, log=True):
+    """The mean count of the first items, or its logarithm."""
+    counts = np.float64(case.columns["counts"])[_top(order, k)]
+    return np.mean(np.log(np.maximum(counts, 1)) if log else counts) if order else 0.0
+
+
+def novelty(case, order, k, num_users=None):
+    """The mean information of the first items, among all interactions or all users."""
+    counts = np.float64(case.columns["counts"])
+    chances = np.maximum(counts[_top(order, k)], 1) / (num_users or counts.sum())
+    return np.mean(-np.log2(chances)) if order else 0.0
+
+
+def intra_list_diversity(case, order, k):
+    """1 − the mean cosine of the pairs of the first items."""
+    vectors = np.float64(case.columns["embeddings"])[_top(order, k)]
+    pairs = [
+        (a @ b) / ((np.linalg.norm(a) * np.linalg.norm(b)) or 1)
+        for a, b in itertools.combinations(vectors, 2)
+    ]
+    return 1 - np.mean(pairs) if len(order) > 1 else 0.0
+
+
 def lists(
     labels, scores, mask=None, weights=None, columns=None, retrieved=None, items=None
 ):

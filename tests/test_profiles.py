@@ -1,6 +1,5 @@
 """Values of recommendations, by themselves and beside profiles, against loops."""
 
-import itertools
 import math
 
 import chex
@@ -21,15 +20,7 @@ USERS, ALPHA = 50, 0.1
 def of_lists(ids, profiles, relevant, weights, genres, counts, vectors):
     """Measures all metrics at all cutoffs."""
     options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
-    facts = {"counts": counts, "embeddings": vectors}
-    ids_or_none = jnp.where(ids < ITEMS, ids, -1)
-    ranking = jrm.rank_ids(ids_or_none, relevant, item_columns=facts)
     return {
-        "novelty": jrm.novelty.of(ranking, k=KS),
-        "novelty of users": jrm.novelty.of(ranking, k=KS, by="users", num_users=USERS),
-        "popularity": jrm.popularity.of(ranking, k=KS),
-        "plain popularity": jrm.popularity.of(ranking, k=KS, log=False),
-        "diversity": jrm.intra_list_diversity.of(ranking, k=(2, *KS[1:])),
         "lift": jrm.popularity_lift(ids, counts, profiles, KS),
         "lift of users": jrm.popularity_lift(
             ids, counts, profiles, KS, ratio_of_means=False
@@ -97,17 +88,6 @@ def by_loops(ids, profile, relevant, weights, genres, vectors, k):
     weights = [weights[at] for at in in_catalog(profile)]
     liked = {int(relevant[at]) for at in in_catalog(relevant)}
     top, values = kept[:k], {}
-    counts = np.maximum(COUNTS[top], 1)
-    for name, terms in (
-        ("novelty", np.log2(COUNTS.sum() / counts)),
-        ("novelty of users", np.log2(USERS / counts)),
-        ("popularity", np.log(counts)),
-        ("plain popularity", COUNTS[top]),
-    ):
-        values[name] = math.fsum(terms) / len(terms) if top else None
-    firsts = kept[: k and max(k, 2)]  # of which one has no pair
-    pairs = [similarity(*vectors[[*x]]) for x in itertools.combinations(firsts, 2)]
-    values["diversity"] = None if len(kept) < 2 else 1 - np.mean(pairs)
     base = math.fsum(COUNTS[known]) / len(known) if known else 0
     lift = (math.fsum(COUNTS[top]) / len(top) - base) / base if top and base else None
     values["lift"] = values["lift of users"] = lift
@@ -154,8 +134,6 @@ def test_values_are_those_of_loops(rng, x64):
                 assert number.dtype == (float if x64 else np.float32)
                 np.testing.assert_allclose(number, value or 0, **limits)
                 assert bool(lists.defined[u]) == (value is not None), (name, u)
-                if name in ("novelty", "popularity", "diversity"):
-                    assert lists.weights[u] == 1
                 undefined[name] += value is None
     assert all(number >= 3 for number in undefined.values()), undefined
     assert (actual["plain"].values >= 0).all()
@@ -197,13 +175,6 @@ def test_no_profile():
         assert not lists.defined.any() and not lists.values.any()
 
 
-def test_novelty_by_users_compiles_around_counts():
-    """A compiled function may read counts that it does not take as an argument."""
-    ids, counts = np.array([2, 0]), jax.numpy.array([4, 1, 8])
-    novelty = jax.jit(lambda x: jrm.novelty(x, counts, by="users", num_users=8).values)
-    assert novelty(ids).item() == 0.5  # of 0 bits and of 1
-
-
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""
@@ -216,7 +187,6 @@ def test_rankings_are_read_by_their_items(rng):
         lambda x: jrm.serendipity(x, relevant, counts, 3),
         lambda x: jrm.popularity_lift(x, counts, profiles, 3),
         lambda x: jrm.miscalibration(x, genres, profiles, 3, profile_weights=weights),
-        lambda x: jrm.novelty(x, counts, 3, "users", 99),
         lambda x: jrm.exposure(x, ITEMS),
         lambda x: jrm.overlap(x, relevant, (2, 6)),
         lambda x: jrm.spearman_rho(relevant, x),

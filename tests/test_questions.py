@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from marks import long
-from per_lists import evaluation_of, lists_of, ratio
+from per_lists import lists_of, ratio
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._verdicts.inference import studentised

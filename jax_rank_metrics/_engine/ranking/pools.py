@@ -103,7 +103,9 @@ class AveragedGroup(Pool):
             for name, x in self.items.columns.items()
         }
         is_averaged = [reads_of(fn, one, dtype) <= known.keys() for fn in item_fns]
-        listed = [fn for fn, is_so in zip(item_fns, is_averaged, strict=True) if not is_so]
+        listed = [
+            fn for fn, is_so in zip(item_fns, is_averaged, strict=True) if not is_so
+        ]
         sums = iter(super().totals(listed, dtype)[1])
         number = self.number.astype(dtype)
         totals = []

@@ -139,12 +139,22 @@ def read(
         items_axis: The mesh axes over which the items are cut, or None.
         num_items: How many items this device has, beside `items_axis`.
     """
+    known = {}
+    for name, column in columns.items():
+        axis = items_axis if len(column) == num_items else None
+        made = made_of({name: _over_devices(column, axis)})
+        if axis is not None:
+            start = lax.axis_index(axis) * len(column)
+            for key, values in made.items():
+                made[key] = lax.dynamic_slice_in_dim(values, start, len(column))
+            made[name] = column
+        known |= {key: ItemColumn(values, axis) for key, values in made.items()}
+    return known
 
-    def column(values: jax.Array) -> ItemColumn:
-        is_cut = items_axis is not None and len(values) == num_items
-        return ItemColumn(values, items_axis if is_cut else None)
 
-    return {key: column(values) for key, values in made_of(columns).items()}
+def _over_devices(column: jax.Array, axis: types.AxisNames | None) -> jax.Array:
+    """Returns the rows of all devices: of a part, nobody could take shares of a total."""
+    return column if axis is None else lax.all_gather(column, axis, tiled=True)
 
 
 def _made(prepare: Prepare, column: jax.Array) -> jax.Array:
@@ -298,7 +308,9 @@ def group_across_cut(
     exists = (number > 0)[..., None]
     means = {}
     for name, total in totals.items():
-        mean = arithmetic.ratio(total, arithmetic.widen(number, total).astype(total.dtype))
+        mean = arithmetic.ratio(
+            total, arithmetic.widen(number, total).astype(total.dtype)
+        )
         means[name] = jnp.expand_dims(mean, number.ndim)
     labels = jnp.zeros(exists.shape, listed.labels.dtype)
     average = ItemArrays(labels, exists, None, means)
