@@ -372,9 +372,16 @@ MUTANTS = (
     Mutant(
         "novelty in nats",
         "_engine/formulas/popularity.py",
-        "bits = jnp.log2(_positive_or_one(total))",
-        "bits = jnp.log(_positive_or_one(total))",
-        "tests/test_profiles.py::test_values_are_those_of_loops",
+        "(log_total - _number(_LOG_COUNT)(items)) / math.log(2)",
+        "(log_total - _number(_LOG_COUNT)(items))",
+        "tests/test_beyond_accuracy.py::test_values_of_ids_are_those_of_loops",
+    ),
+    Mutant(
+        "pairs of a group that a cutoff parts are taken to be independent",
+        "_engine/formulas/diversity.py",
+        "return jnp.where(_is_parted(place, k), of_pairs / tied, 0)",
+        "return jnp.zeros_like(of_pairs)",
+        "tests/test_beyond_accuracy.py::test_values_are_means_over_all_orders",
     ),
     Mutant(
         "the ideal order is not cut",

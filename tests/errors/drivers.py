@@ -271,7 +271,7 @@ CASES = {
     "undefined of users": (ValueError, "undefined is 'two'", lambda: users(undefined="two"), lambda: users(undefined="skip")),
     "ties of users": (ValueError, "ties is 'first'", lambda: users(ties="first"), lambda: users(ties="stable")),
     "a mask of two items": (ValueError, "item_mask has shape", lambda: users(item_mask=np.ones(2, bool)), lambda: users(item_mask=np.ones(3, bool))),
-    "embeddings of two items": (ValueError, "embeddings has shape", lambda: users(embeddings=MATRIX), lambda: users(embeddings=MATRIX.T)),
+    "embeddings of two items": (ValueError, "item_columns['embeddings'] has shape", lambda: users(metrics="intra_list_diversity@2", item_columns={"embeddings": MATRIX}), lambda: users(metrics="intra_list_diversity@2", item_columns={"embeddings": MATRIX.T})),
     "progress of users": (TypeError, "progress is 1", lambda: users(progress=1), lambda: [users(progress=x) for x in (False, lambda done, of: None)]),
     **{
         f"{name} as {form}": (TypeError, f"{name} looks like.*csr_array(", lambda name=name, change=change: users(**{"model": WIDE, "relevant": [[2], [3]], name: change(LABELS)}), lambda name=name, change=change: users(**{"model": WIDE, "relevant": [[2], [3]], name: rows_of_matrix(change(LABELS))}))

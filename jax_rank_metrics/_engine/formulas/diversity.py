@@ -16,9 +16,9 @@ _EMBEDDINGS = "embeddings"
 
 
 def _unit_vectors(embeddings: jax.Array) -> jax.Array:
-    """Returns vectors of length 1, each with its squared length, `[num_items, features + 1]`.
+    """Returns vectors of length 1, and their squared lengths as a feature more.
 
-    That is as computed: 0 for a vector of zeros, which stays as it is.
+    These are as computed: 0 for a vector of zeros, which stays as it is.
     """
     if embeddings.ndim != 2:
         raise ValueError(
@@ -43,7 +43,7 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
 
     Undefined (fewer than two items): 0. Reads the item column `embeddings`, `[num_items,
     features]`; one of zeros has the cosine 0 with all others. Rows in `columns=` hold unit
-    vectors with their squared lengths, 1 or 0, behind them, `[*lists, items, features + 1]`.
+    vectors, and as a feature more their squared lengths, 1 or 0.
 
     Args:
         k: Cutoff of at least 2, or a tuple of them. A ranking of counted places needs one.

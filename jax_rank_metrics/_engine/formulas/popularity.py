@@ -49,9 +49,9 @@ def popularity(
 
     Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`: how
     often each item was seen in training; with `log`, an item that was never seen counts as
-    if it had been seen once. `evaluate_users` counts them in `seen`. Rows in `columns=` hold
-    three numbers of each item, `[*lists, items, 3]`: the count, its logarithm, and that of
-    the sum over the catalogue.
+    if it had been seen once. `evaluate_users` counts them in `seen`. Rows in `columns=`
+    hold three numbers of each item, `[*lists, items, 3]`: the count, its logarithm, and
+    that of the sum over the catalogue.
 
     Args:
         k: Cutoff or cutoffs. A ranking of counted places needs one, and at most its own.
