@@ -1,8 +1,8 @@
 """Items of lists: labels, weights and columns, and which of them exist."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,26 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._ground import arithmetic, pytrees
 
+T = TypeVar("T")
+
 # The column of memberships in groups. It alone is a matter of fact for every item, whether
 # anybody has judged it or not.
 GROUPS = "groups"
 
 # The column of how often each item was seen, which drivers know.
 COUNTS = "counts"
+
+
+# Pairs of the name of a column that a metric reads, and of that in its place.
+Renamed = Sequence[tuple[str, str]]
+
+
+def columns_named(columns: Mapping[str, T], renamed: Renamed) -> dict[str, T]:
+    """Returns columns, some of them under other names too."""
+    return {
+        **columns,
+        **{name: columns[key] for name, key in renamed if key in columns},
+    }
 
 
 class ItemArrays(NamedTuple):
@@ -36,6 +50,10 @@ class ItemArrays(NamedTuple):
     weights: jax.Array | None = None
     columns: Mapping[str, jax.Array] = {}
     integer_labels: jax.Array | None = None
+
+    def columns_named(self, renamed: Renamed) -> "ItemArrays":
+        """Returns the items with columns under other names too."""
+        return self._replace(columns=columns_named(self.columns, renamed))
 
     def read(self) -> "ItemArrays":
         """Returns `self`, which `RawItems.read` has already made."""
@@ -102,6 +120,11 @@ class RawItems:
     def label_dtype(self) -> str | None:
         """The dtype of labels as they were passed, if these are widened floats."""
         return label_dtype(self.labels, self.dtype)
+
+    def columns_named(self, renamed: Renamed) -> "RawItems":
+        """Returns the items with columns under other names too."""
+        columns = columns_named(self.columns, renamed)
+        return dataclasses.replace(self, columns=columns)
 
     def read(self, exists: jax.Array | None = None) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.

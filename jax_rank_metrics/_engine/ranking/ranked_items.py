@@ -300,7 +300,10 @@ class Ranked:
             items = dataclasses.replace(pool.items, columns={})
             return meshes.match_varying(zeros, (last_key, items, pool.scores))
 
-        if arithmetic.is_small(pool.scores):  # a branch would cost more
+        # Of few numbers, a branch would cost more.
+        if arithmetic.is_small(pool.scores) and all(
+            map(arithmetic.is_small, pool.items.columns.values())
+        ):
             return look()
         return lax.cond(meshes.unvmap_any(self.straddles), look, skip)
 

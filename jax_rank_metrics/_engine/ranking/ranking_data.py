@@ -237,19 +237,13 @@ class RankingData:
     def with_names(self, renamed: Sequence[tuple[str, str]]) -> "RankingData":
         """Returns the data with columns of items under other names too."""
 
-        def are_items(part: Any) -> bool:
-            return isinstance(part, (ItemArrays, RawItems))
+        def has_columns(part: Any) -> bool:
+            return hasattr(part, "columns_named")
 
-        def with_columns(part: Any) -> Any:
-            if not are_items(part):
-                return part
-            known = {name: part.columns[key] for name, key in renamed}
-            columns = {**part.columns, **known}
-            if isinstance(part, RawItems):
-                return dataclasses.replace(part, columns=columns)
-            return part._replace(columns=columns)
+        def named(part: Any) -> Any:
+            return part.columns_named(renamed) if has_columns(part) else part
 
-        return jax.tree.map(with_columns, self, is_leaf=are_items)
+        return jax.tree.map(named, self, is_leaf=has_columns)
 
     def of_places(self) -> "RankingData":
         """Returns itself, and notes that the metric reads places."""

@@ -5,6 +5,7 @@ the totals of their columns it also knows the columns of their average item, whi
 for all of them: sums of a function that is linear in the columns are then exact.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -13,11 +14,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._engine.items import ItemArrays
+from jax_rank_metrics._engine.items import ItemArrays, Renamed, columns_named
 from jax_rank_metrics._engine.layouts.rows import CatalogSlots, Rows, with_unlisted
 from jax_rank_metrics._engine.ordering import streaming
 from jax_rank_metrics._engine.ordering.candidates import Candidates
 from jax_rank_metrics._engine.ranking import pools
+from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, meshes, pytrees, types
 
 # From the column as it was passed, `[num_items, …]`, an array that a metric reads in its
@@ -252,6 +254,57 @@ def pool_of(
     }
     items = items._replace(columns={**items.columns, **columns})
     return pools.Pool(items, layout)
+
+
+@pytrees.pytree("items_axis")
+class LookedUpPool(pools.ScoredPool):
+    """A scored pool of which wide columns are looked up, where a tie group is read.
+
+    Shapes:
+        ids: `[*lists, items]`, the ids of the items.
+        known: The columns.
+    """
+
+    ids: jax.Array
+    known: dict[str, ItemColumn]
+
+    def columns_named(self, renamed: Renamed) -> "LookedUpPool":
+        """Returns the pool with columns under other names too."""
+        known = columns_named(self.known, renamed)
+        items = self.items.columns_named(renamed)
+        return dataclasses.replace(self, items=items, known=known)
+
+    def of_key(self, key: jax.Array) -> pools.Pool:
+        """Returns the items of one key per list, with their columns."""
+        columns = {n: x for n, x in self.items.columns.items() if n not in self.known}
+        items = dataclasses.replace(self.items, columns=columns)
+        group = pools.ScoredPool.of_key(dataclasses.replace(self, items=items), key)
+        ids = jnp.where(group.items.exists, self.ids, -1)
+        items = with_columns(group.items, self.known, ids)
+        return pools.Pool(items, group.layout)
+
+
+def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> RankingData:
+    """Returns the data of rows with wide columns, which are read for few of the items.
+
+    Args:
+        data: Rows, with their scores.
+        columns: Columns that are whole on every device.
+        ids: `[*lists, items]`, the ids of the items.
+    """
+    held, pool = data.items_held, data.pool
+    assert held is not None and isinstance(pool, pools.ScoredPool)
+    slots = held.item_indices
+    held_ids = jnp.where(slots >= 0, arithmetic.take(ids, jnp.maximum(slots, 0)), -1)
+    held = dataclasses.replace(held, items=with_columns(held.items, columns, held_ids))
+    # Those of all items are compiled only for metrics that read them of the pool.
+    of_pool = {name: column.of(ids) for name, column in columns.items()}
+    items = dataclasses.replace(pool.items, columns={**pool.items.columns, **of_pool})
+    pool = LookedUpPool(
+        *(items, pool.layout, pool.scores, pool.policy, pool.items_axis),
+        *(ids, dict(columns)),
+    )
+    return dataclasses.replace(data, items_held=held, pool=pool)
 
 
 def _averaged(

@@ -31,9 +31,13 @@ from jax_rank_metrics._engine.metrics import run, spec
 from jax_rank_metrics._engine.ordering import policies
 from jax_rank_metrics._engine.ordering.keys import seeds_of
 from jax_rank_metrics._engine.ranking import RankingData, data_of
-from jax_rank_metrics._engine.sources import blocks, labelled_catalog, rank
+from jax_rank_metrics._engine.sources import (
+    blocks,
+    item_columns,
+    labelled_catalog,
+    rank,
+)
 from jax_rank_metrics._engine.sources.attributes import by_attributes, label_dtype
-from jax_rank_metrics._engine.sources.item_columns import ItemColumn
 from jax_rank_metrics._engine.sources.list_arguments import checked
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._engine.sources.similarities import Similarity, products
@@ -97,11 +101,13 @@ def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
     return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
 
 
-def item_columns_of(options: Options, catalog: CatalogArrays) -> dict[str, ItemColumn]:
+def item_columns_of(
+    options: Options, catalog: CatalogArrays
+) -> dict[str, item_columns.ItemColumn]:
     """Returns what is known of all items, of which a device may have only a part."""
     parts = (catalog.columns, None), (catalog.wide_columns, options.items_axis)
     return {
-        name: ItemColumn(values, axis, knows_all=True)
+        name: item_columns.ItemColumn(values, axis, knows_all=True)
         for columns, axis in parts
         for name, values in columns.items()
     }
@@ -324,7 +330,12 @@ def measure_candidates(
         retrieved &= ~jnp.isneginf(scores)  # integers have none
     columns = {"judged": is_judged, "pooled": is_judged}
     known = item_columns_of(options, catalog)
-    columns |= {name: column.of(listed_ids) for name, column in known.items()}
+    wide = {name: known[name] for name in catalog.wide_columns}
+    if options.items_axis is not None:  # devices would have to take the same branches
+        wide = {}
+    columns |= {
+        n: column.of(listed_ids) for n, column in known.items() if n not in wide
+    }
     lists = checked(
         jnp.asarray(queries.labels),
         scores,
@@ -344,6 +355,8 @@ def measure_candidates(
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
     data = data_of(ranking)
+    if wide:
+        data = item_columns.looked_up(data, wide, listed_ids)
     if queries.profile_ids is not None:
         profile_ids = jnp.asarray(queries.profile_ids)
         of_users = Relevant.empty(ids.shape[:1])._replace(
