@@ -16,7 +16,7 @@ import jax_rank_metrics as jrm
 ITEMS, USERS = 8, 50
 # Some items were never seen, and one embedding is of zeros.
 COUNTS = np.array([4, 0, 12, 1, 7, 0, 3, 40])
-VECTORS = np.random.default_rng(0).normal(size=(ITEMS, 5)).astype(np.float32)
+VECTORS = np.random.default_rng(0).normal(size=(ITEMS, 40)).astype(np.float32)
 VECTORS[3], VECTORS[5] = 0, VECTORS[4] * 1e25
 FACTS = {"counts": COUNTS, "embeddings": VECTORS}
 SCORES = np.float32(
