@@ -22,6 +22,7 @@ from jax_rank_metrics._engine.formulas import (
     counts,
     cumulated_gain,
     cwl,
+    diversity,
     early_recognition,
     exposure_fairness,
     exposure_parity,
@@ -35,6 +36,7 @@ from jax_rank_metrics._engine.formulas import (
     multilabel,
     ntcir,
     order_agreement,
+    popularity,
     positions,
     propensity_scored,
     subtopics,
@@ -80,6 +82,7 @@ GROUPS = (
         "Rare labels and groups",
         (propensity_scored, group_recall, exposure_fairness, exposure_parity),
     ),
+    Group("recommended-items", "Recommended items", (popularity, diversity)),
     Group("arguments", "Gains, discounts, cutoffs"),
     Group("two-rankings", "Two rankings"),
     Group("recommendations", "Recommendations"),
@@ -140,10 +143,9 @@ and for `bpref`. For others they are two orders among many: labels do not say wh
 relevant items gives `psp` more.
 
 What is said of lists of ids follows the same rule where a ranking is passed: `overlap`,
-`rank_biased_overlap`, `kendall_tau`, `spearman_rho`, `popularity`, `popularity_lift`,
-`novelty` and `intra_list_diversity` are *exact*. A ranking with ties agrees with itself by
-less than 1, then; `ties="stable"` compares by one order. `jaccard`, `exposure`,
-`miscalibration` and `serendipity` read *one order*, and warn where items tie.
+`rank_biased_overlap`, `kendall_tau` and `spearman_rho` are *exact*. A ranking with ties
+agrees with itself by less than 1, then; `ties="stable"` compares by one order. `jaccard`,
+`exposure`, `miscalibration` and `serendipity` read *one order*, and warn where items tie.
 
 Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
 `pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).

@@ -32,7 +32,7 @@
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
     label_fns.py              what the formulas of labels are built from
-    id_lists.py               reads lists of ids, and rows of tables over their items
+    id_lists.py               reads lists of ids, and where their items tie
 
 A metric of labels is built in the three steps that `label_fns.py` opens with.
 """
@@ -42,6 +42,7 @@ from jax_rank_metrics._engine.formulas import adjusted_for_chance as adjusted_fo
 from jax_rank_metrics._engine.formulas import counts as counts
 from jax_rank_metrics._engine.formulas import cumulated_gain as cumulated_gain
 from jax_rank_metrics._engine.formulas import cwl as cwl
+from jax_rank_metrics._engine.formulas import diversity as diversity
 from jax_rank_metrics._engine.formulas import early_recognition as early_recognition
 from jax_rank_metrics._engine.formulas import exposure_fairness as exposure_fairness
 from jax_rank_metrics._engine.formulas import exposure_parity as exposure_parity
@@ -57,6 +58,7 @@ from jax_rank_metrics._engine.formulas import interpolated as interpolated
 from jax_rank_metrics._engine.formulas import multilabel as multilabel
 from jax_rank_metrics._engine.formulas import ntcir as ntcir
 from jax_rank_metrics._engine.formulas import order_agreement as order_agreement
+from jax_rank_metrics._engine.formulas import popularity as popularity
 from jax_rank_metrics._engine.formulas import positions as positions
 from jax_rank_metrics._engine.formulas import propensity_scored as propensity_scored
 from jax_rank_metrics._engine.formulas import subtopics as subtopics

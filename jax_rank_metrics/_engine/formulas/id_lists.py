@@ -1,8 +1,4 @@
-"""Lists of ids in rank order, for metrics that read no labels.
-
-What is known of an item, such as how often it was seen in training or its embedding, is a
-row of a table, looked up by its id.
-"""
+"""Lists of ids in rank order, for what is said of ids alone."""
 
 import dataclasses
 import warnings
