@@ -171,9 +171,11 @@ def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
     if missing:
         facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)
         k = ", k=10" if "k" in spec.options else ""
+        is_own = not str(spec.formula.__module__).startswith(messages.PACKAGE)
+        of = f"{'' if is_own else 'jrm.'}{spec.name}.of"
         raise TypeError(
             f"{spec.name} reads the column {missing[0]!r} of ranked items; write "
-            f"jrm.{spec.name}.of(jrm.rank_ids(ids, item_columns={{{facts_of_items}}}){k})"
+            f"{of}(jrm.rank_ids(ids, item_columns={{{facts_of_items}}}){k})"
         )
 
 
