@@ -53,7 +53,7 @@ def test_measures_of_recommendations(data, rng):
     np.testing.assert_array_equal(evaluation.exposure.counts, exposure)
     assert evaluation.users.tolist() == list(range(USERS))
     choices = "negative:error|nan:error|infinite:unretrieved|scores:float32|seen:removed|def:1"
-    assert evaluation.signature == {x: f"{x}|{choices}" for x in METRICS}
+    assert evaluation.signature == {x: f"{x}|{choices}" for x in evaluation.states}
     # Metrics beyond accuracy read how many users have seen each item.
     counts = np.maximum(seen.sum(0), 1)[evaluation.retrieved_ids]
     logs = {"popularity@5": np.log(counts), "novelty@5": np.log2(seen.sum() / counts)}

@@ -98,11 +98,11 @@ class AveragedGroup(Pool):
         every other one is linear in the columns that it reads.
         """
         known = self.average.columns
-        one = {
+        columns = {
             name: jnp.zeros((1, *x.shape[self.number.ndim + 1 :]), x.dtype)
             for name, x in self.items.columns.items()
         }
-        is_averaged = [reads_of(fn, one, dtype) <= known.keys() for fn in item_fns]
+        is_averaged = [reads_of(fn, columns, dtype) <= known.keys() for fn in item_fns]
         listed = [
             fn for fn, is_so in zip(item_fns, is_averaged, strict=True) if not is_so
         ]

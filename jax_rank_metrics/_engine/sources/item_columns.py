@@ -144,13 +144,13 @@ def read(
     known = {}
     for name, column in columns.items():
         axis = items_axis if len(column) == num_items else None
-        made = made_of({name: _over_devices(column, axis)})
+        arrays = made_of({name: _over_devices(column, axis)})
         if axis is not None:
             start = lax.axis_index(axis) * len(column)
-            for key, values in made.items():
-                made[key] = lax.dynamic_slice_in_dim(values, start, len(column))
-            made[name] = column
-        known |= {key: ItemColumn(values, axis) for key, values in made.items()}
+            for key, values in arrays.items():
+                arrays[key] = lax.dynamic_slice_in_dim(values, start, len(column))
+            arrays[name] = column
+        known |= {key: ItemColumn(values, axis) for key, values in arrays.items()}
     return known
 
 

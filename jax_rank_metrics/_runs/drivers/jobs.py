@@ -271,16 +271,16 @@ def read_item_columns(
             "it out"
         )
     pairs = [pair for bound in options.bounds for pair in bound.spec.prepared]
-    made = item_columns.made_of(arrays, dict.fromkeys(pairs))
+    arrays = item_columns.made_of(arrays, dict.fromkeys(pairs))
     # What every metric reads prepared is not kept as it was passed.
     kept = {
         dict(bound.spec.prepared).get(name, name)
         for bound in options.bounds
         for name in bound.spec.all_columns
     }
-    made = {name: values for name, values in made.items() if name in kept}
+    arrays = {name: values for name, values in arrays.items() if name in kept}
     fields: dict[str, dict[str, jax.Array]] = {"columns": {}, "wide_columns": {}}
-    for name, values in made.items():
+    for name, values in arrays.items():
         is_wide = math.prod(values.shape[1:]) > _MAX_WHOLE
         fields["wide_columns" if is_wide else "columns"][name] = values
     return fields
