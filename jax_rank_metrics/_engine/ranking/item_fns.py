@@ -60,10 +60,10 @@ class _ColumnReads(Mapping[str, jax.Array]):
 
     def __init__(self, columns: Mapping[str, jax.Array], reads: set[str]) -> None:
         """Takes columns of which none was read, and the names of all that was."""
-        self._columns, self._reads = columns, reads
+        self._columns, self.reads = columns, reads
 
     def __getitem__(self, name: str) -> jax.Array:
-        self._reads.add(name)
+        self.reads.add(name)
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -77,8 +77,9 @@ class _ItemReads(Items):
     """Items that remember whether labels or weights were read."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name in _ALONE:
-            self.columns._reads.add(f".{name}")
+        columns = super().__getattribute__("columns")
+        if name in _ALONE and isinstance(columns, _ColumnReads):
+            columns.reads.add(f".{name}")
         return super().__getattribute__(name)
 
 

@@ -279,9 +279,9 @@ class LookedUpPool(pools.ScoredPool):
         columns = {n: x for n, x in self.items.columns.items() if n not in self.known}
         items = dataclasses.replace(self.items, columns=columns)
         group = pools.ScoredPool.of_key(dataclasses.replace(self, items=items), key)
-        ids = jnp.where(group.items.exists, self.ids, -1)
-        items = with_columns(group.items, self.known, ids)
-        return pools.Pool(items, group.layout)
+        members = group.items.read()
+        ids = jnp.where(members.exists, self.ids, -1)
+        return pools.Pool(with_columns(members, self.known, ids), group.layout)
 
 
 def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> RankingData:
