@@ -75,6 +75,7 @@ def popularity(
         with personalized re-ranking, FLAIRS 2019 (counts). With `log=False` it agrees
         with RecBole's `averagepopularity` and RecTools' `AvgRecPopularity`.
     """
+    inputs.flag("log", log)
     return _mean_within(ranking, _number(_LOG_COUNT if log else _COUNT), k)
 
 
