@@ -51,10 +51,10 @@ def scores_of_links(entities, relations, side):
 # Calls whose first axis has ids: what it holds, the data, and the call.
 CALLS = {
     "counts": ("item", COUNTS, lambda x: jrm.rank_ids(IDS, item_columns={"counts": x})),
-    "lift": ("item", COUNTS, lambda x: jrm.popularity_lift(IDS, x, IDS[::-1])),
-    "serendipity": ("item", COUNTS, lambda x: jrm.serendipity(IDS, IDS[:, 1:], x)),
+    "lift": ("item", COUNTS, lambda x: jrm.popularity_lift.of(jrm.rank_ids(IDS, item_columns={"counts": x}, profile_ids=IDS[::-1]))),
+    "serendipity": ("item", COUNTS, lambda x: jrm.serendipity.of(jrm.rank_ids(IDS, IDS[:, 1:], item_columns={"counts": x}))),
     "propensities": ("item", COUNTS, lambda x: jrm.label_propensities(x, 20)),
-    "genres": ("item", GROUPS, lambda x: jrm.miscalibration(IDS, x, IDS[::-1])),
+    "genres": ("item", GROUPS, lambda x: jrm.miscalibration.of(jrm.rank_ids(IDS, item_columns={"genres": x}, profile_ids=IDS[::-1]))),
     "mask": ("item", COUNTS > 1, lambda x: USERS(SCORES, PAIRS, item_mask=x)),
     "mask of embeddings": ("item", COUNTS > 1, lambda x: QUERIES(VECTORS, TABLE, LISTS, item_mask=x)),
     "mask of scores": ("item", COUNTS > 1, lambda x: jrm.rank_scores(SCORES, [[1], [0], [2]], item_mask=x)),

@@ -1,5 +1,7 @@
 """Values of recommendations, by themselves and beside profiles, against loops."""
 
+import functools
+import itertools
 import math
 
 import chex
@@ -19,17 +21,22 @@ USERS, ALPHA = 50, 0.1
 @jax.jit
 def of_lists(ids, profiles, relevant, weights, genres, counts, vectors):
     """Measures all metrics at all cutoffs."""
-    options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
+    inside, profiles, relevant = (
+        jax.numpy.where(x < ITEMS, x, -1) for x in (ids, profiles, relevant)
+    )
+    facts = {"counts": counts, "genres": genres}
+    known = {"item_columns": facts, "profile_ids": profiles}
+    ranking = jrm.rank_ids(inside, **known)
+    weighted = jrm.rank_ids(inside, **known, profile_weights=weights)
+    distinct = jrm.rank_ids(inside, relevant, item_columns=facts, repeats="remove")
     return {
-        "lift": jrm.popularity_lift(ids, counts, profiles, KS),
-        "lift of users": jrm.popularity_lift(
-            ids, counts, profiles, KS, ratio_of_means=False
+        "lift": jrm.popularity_lift.of(ranking, k=KS),
+        "lift of users": jrm.popularity_lift.of(ranking, k=KS, ratio_of_means=False),
+        "plain": jrm.miscalibration.of(ranking, k=KS),
+        "weighted": jrm.miscalibration.of(
+            weighted, k=KS, discount_fn=jrm.reciprocal_discount, alpha=ALPHA
         ),
-        "plain": jrm.miscalibration(ids, genres, profiles, KS),
-        "weighted": jrm.miscalibration(
-            ids, genres, profiles, profile_weights=weights, **options
-        ),
-        "serendipity": jrm.serendipity(ids, relevant, counts, KS),
+        "serendipity": jrm.serendipity.of(distinct, k=KS),
     }
 
 
@@ -165,10 +172,14 @@ def test_no_profile():
 
     @jax.jit
     def beside(nothing):
+        facts = {"counts": np.ones(6), "genres": genres}
+        known = {"item_columns": facts, "profile_ids": nothing}
+        ranking = jrm.rank_ids(ids, **known, profile_weights=nothing)
+        nobody = jrm.rank_ids(nothing, ids, item_columns=facts)
         return (
-            jrm.miscalibration(ids, genres, nothing, profile_weights=nothing),
-            jrm.popularity_lift(ids, np.ones(6), nothing),
-            jrm.serendipity(nothing.astype(int), ids, np.ones(6)),
+            jrm.miscalibration.of(ranking),
+            jrm.popularity_lift.of(ranking),
+            jrm.serendipity.of(nobody),
         )
 
     for lists in beside(np.zeros((2, 0), np.int32)):
@@ -178,17 +189,175 @@ def test_no_profile():
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""
-    ids, profiles, relevant, weights, genres, counts, _ = draw(rng)
+    _, _, _, _, _, counts, _ = draw(rng)
     ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
     # Each id of a list once, as rankings ask for.
     relevant = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :4]
     ranking = jrm.rank_ids(ids, relevant)
     for metric in (
-        lambda x: jrm.serendipity(x, relevant, counts, 3),
-        lambda x: jrm.popularity_lift(x, counts, profiles, 3),
-        lambda x: jrm.miscalibration(x, genres, profiles, 3, profile_weights=weights),
         lambda x: jrm.exposure(x, ITEMS),
         lambda x: jrm.overlap(x, relevant, (2, 6)),
         lambda x: jrm.spearman_rho(relevant, x),
     ):
         chex.assert_trees_all_equal(metric(ranking), metric(ids))
+
+
+METRICS = {
+    name: functools.partial(getattr(jrm, name), k=KS)
+    for name in ("popularity_lift", "miscalibration", "serendipity")
+}
+
+
+@pytest.mark.long
+def test_every_source_knows_what_items_are(rng):
+    """Rankings of scores, catalogues and users have the values of the ids that they show."""
+    users, vectors = rng.normal(size=(9, 4)), rng.normal(size=(ITEMS, 4))
+    users, vectors = users.astype(np.float32), vectors.astype(np.float32)
+    facts = {"counts": COUNTS, "genres": rng.random((ITEMS, GENRES)) > 0.4}
+    drawn = rng.permuted(np.tile(np.arange(ITEMS), (9, 1)), axis=1)
+    relevant, profiles = drawn[:, :3], np.where(drawn[:, :4] % 3, drawn[:, 3:7], -1)
+    profiles[0] = -1
+    known = {"item_columns": facts, "profile_ids": profiles}
+    scores = users @ vectors.T
+    order = np.argsort(-scores)
+    expected = jrm.measure(METRICS, jrm.rank_ids(order, relevant, **known))
+    table = {name: functools.partial(x.func, k=(1, 3)) for name, x in METRICS.items()}
+    sources = {
+        "rank": jrm.rank_scores(scores, relevant, k=ITEMS, **known),
+        "cut": jrm.rank_scores(scores, relevant, k=3, ties="stable", **known),
+        "catalogue": jrm.rank_catalog(
+            users, vectors, relevant, k=3, block_size=5, **known
+        ),
+    }
+    for source, ranking in sources.items():
+        for name, lists in jrm.measure(table, ranking).items():
+            values = expected[name].values[:, :2]
+            np.testing.assert_allclose(
+                lists.values, values, rtol=2e-5, atol=1e-6, err_msg=f"{source} {name}"
+            )
+            np.testing.assert_array_equal(lists.defined, expected[name].defined)
+    # Counted places are those of relevant items, and the others are worth nothing.
+    counted = jrm.rank_scores(scores, relevant, **known)
+    lists = jrm.serendipity.of(counted, k=KS)
+    np.testing.assert_allclose(lists.values, expected["serendipity"].values, rtol=2e-5)
+    with pytest.raises(ValueError, match="worth something by a column of theirs"):
+        jrm.miscalibration.of(counted)
+
+
+@pytest.mark.parametrize("how", ["candidates", *long("all items")])
+def test_what_users_have_seen_is_their_profile(how, rng):
+    """`evaluate_users` takes profiles from `seen`, of candidates too, and counts from it."""
+    scores = rng.normal(size=(20, ITEMS)).astype(np.float32)
+    drawn = [rng.permutation(ITEMS).tolist() for _ in range(20)]
+    seen, relevant = [x[: u % 4] for u, x in enumerate(drawn)], [x[-2:] for x in drawn]
+    genres = rng.random((ITEMS, GENRES)).astype(np.float32)
+    names = ("popularity_lift@3", "miscalibration@3", "serendipity@3")
+    of_loops = dict(zip(names, ("lift", "plain", "serendipity"), strict=True))
+    options = {"candidates": [[*range(ITEMS)]] * 20} if how == "candidates" else {}
+    options |= {
+        "item_columns": {"genres": genres, "counts": COUNTS},
+        "undefined": "skip",
+    }
+    evaluation = jrm.evaluate_users(names, scores, relevant, seen=seen, **options)
+    for u, ids in enumerate(evaluation.retrieved_ids):
+        user = ids, seen[u], relevant[u], np.ones(ITEMS), genres, genres, 3
+        expected = by_loops(*user)
+        for name, lists in evaluation.lists.items():
+            value = expected[of_loops[name]]
+            np.testing.assert_allclose(
+                lists.values[u], value or 0, rtol=2e-5, atol=1e-6
+            )
+            assert lists.defined[u] == (value is not None)
+    if how == "all items":
+        lists = jrm.evaluate_users(names[0], scores, relevant, seen=seen).lists[
+            names[0]
+        ]
+        counts = np.bincount([i for x in seen for i in x], minlength=ITEMS)
+        before = [counts[x].mean() for x in seen if x]
+        after = counts[evaluation.retrieved_ids].mean(1)[[bool(x) for x in seen]]
+        np.testing.assert_allclose(
+            lists.mean().compute(), np.sum(after) / np.sum(before) - 1, rtol=1e-5
+        )
+        with pytest.raises(ValueError, match="nothing was passed; .* seen to evaluate"):
+            facts = {"genres": genres}
+            jrm.evaluate_users(names[1], scores, relevant, item_columns=facts)
+
+
+@pytest.mark.parametrize("k", [2, *long(1, 3, 4)])
+def test_lift_is_the_mean_over_orders(k):
+    """The lift at a cut through tied items is that of all of their orders."""
+    scores, counts = np.float32([[2, 1, 1, 1, 0]]), np.array([3.0, 8, 1, 6, 2])
+    known = {"item_columns": {"counts": counts}, "profile_ids": [[0, 4]]}
+    ranking = jrm.rank_scores(scores, [[2]], k=k, **known)
+    orders = [[0, *x, 4] for x in itertools.permutations((1, 2, 3))]
+    expected = np.mean([counts[x[:k]].mean() for x in orders]) / 2.5 - 1
+    actual = jrm.popularity_lift.of(ranking, k=k).values
+    np.testing.assert_allclose(actual, [expected], rtol=2e-5)
+
+
+IDS = {"text": "abcd", "numbers": (70, 3, 12, -5)}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_items_are_known_by_ids_of_any_kind(kind):
+    """Columns by id, in any order, are those of rows; as dicts, Series and frames."""
+    rows = jrm.rank_ids(
+        [[3, 0, 2], [1, 2, -1]],
+        [[2, 3], [1, -1]],
+        item_columns={"counts": [9, 4, 4, 0], "genres": np.eye(4)[:, :3]},
+        profile_ids=[[0, -1], [2, 1]],
+        profile_weights=[[2, 0], [1, 3]],
+    )
+    name = dict(enumerate(IDS[kind]))
+    pandas = pytest.importorskip("pandas")
+    counts = {name[i]: (9, 4, 4, 0)[i] for i in (2, 0, 3, 1)}
+    genres = pandas.DataFrame(np.eye(4)[:, :3], index=[name[i] for i in range(4)])
+    columns = {"counts": counts, "genres": genres}
+    ids = jrm.rank_ids(
+        {"x": [name[3], name[0], name[2]], "y": [name[1], name[2]]},
+        {"y": {name[1]}, "x": [name[2], name[3]]},
+        item_columns=columns,
+        profile_ids={"x": [name[0]], "y": [name[2], name[1]]},
+        profile_weights={"x": [2], "y": [1, 3]},
+    )
+    chex.assert_trees_all_close(jrm.measure(METRICS, ids), jrm.measure(METRICS, rows))
+
+
+@pytest.mark.long
+def test_integers_that_are_no_rows_stay_ids():
+    """They are looked up inside `jax.jit` too, where an unknown one makes NaN."""
+    columns = {"counts": {70: 9, 3: 4, 12: 4, 44: 0}}
+    ids = np.array([[44, 70, 12], [3, 12, -1]])
+
+    def lists(ids):
+        return jrm.rank_ids(ids, ids[:, 1:], item_columns=columns)
+
+    np.testing.assert_array_equal(lists(ids).items, ids)
+    values = jrm.serendipity.of(lists(ids), k=2).values
+    traced = jax.jit(lambda x: jrm.serendipity.of(lists(x), k=2).values)
+    np.testing.assert_array_equal(traced(ids), values)
+    ids[1, 0] = 5
+    np.testing.assert_array_equal(np.isnan(traced(ids)), [False, True])
+
+
+def test_ids_beyond_the_catalogue_have_no_value():
+    """Inside `jax.jit` a list or a profile with such an id is NaN, and no other one."""
+    facts = {"counts": COUNTS, "genres": np.eye(ITEMS)}
+
+    @jax.jit
+    def measured(ids, relevant, profiles):
+        known = {"item_columns": facts, "profile_ids": profiles}
+        return jrm.measure(METRICS, jrm.rank_ids(ids, relevant, **known))
+
+    good, bad = np.array([[3, 1, 2]] * 2), np.array([[3, 1, 2], [3, 1, ITEMS]])
+    for number, names in ((0, METRICS), (1, ["serendipity"]), (2, [*METRICS][:2])):
+        arrays = [bad if i == number else good for i in range(3)]
+        for name, lists in measured(*arrays).items():
+            is_unknown = np.isnan(lists.values).any(1).tolist()
+            assert is_unknown == [False, name in names], (number, name)
+        argument = ("retrieved_ids", "relevant_ids", "profile_ids")[number]
+        with pytest.raises(ValueError, match=f"{argument} goes up to {ITEMS}"):
+            measured.__wrapped__(*arrays)
+    scores = np.zeros((2, ITEMS), np.float32)
+    with pytest.raises(ValueError, match=f"profile_ids goes up to {ITEMS}"):
+        jrm.rank_scores(scores, good, k=2, item_columns=facts, profile_ids=bad)

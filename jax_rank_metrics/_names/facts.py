@@ -33,10 +33,7 @@ class Facts(NamedTuple):
 
 
 # By name, in lower case. The first are functions, whose results are named after them.
-FACTS = {
-    "popularity_lift": Facts(lower_is_better=None),
-    "miscalibration": Facts(lower_is_better=True),
-}
+FACTS = {}
 
 
 def facts_of(name: str) -> Facts:

@@ -40,13 +40,7 @@ _ELSEWHERE = {
         ("kendall_tau", "spearman_rho", "rank_biased_overlap", "overlap", "jaccard"),
         _OF_TWO_RANKINGS,
     ),
-    **dict.fromkeys(
-        (
-            *("serendipity", "popularity_lift", "miscalibration", "neighbor_recall"),
-            "group_exposure",
-        ),
-        _OF_MORE,
-    ),
+    **dict.fromkeys(("neighbor_recall", "group_exposure"), _OF_MORE),
 }
 _SYNONYMS = {
     "rbo": "rank_biased_overlap",

@@ -264,6 +264,20 @@ MUTANTS = (
         "tests/test_profiles.py::test_values_are_those_of_loops",
     ),
     Mutant(
+        "candidates have no profiles",
+        "_runs/drivers/jobs.py",
+        "profile_ids=self._profiles(indices),",
+        "profile_ids=None,",
+        "tests/test_profiles.py::test_what_users_have_seen_is_their_profile[candidates]",
+    ),
+    Mutant(
+        "rows of names are in the order of the catalogue",
+        "_engine/sources/item_columns.py",
+        "np.resize([row_of[text] for text in numbers] or [0], size)",
+        "np.arange(size)",
+        "tests/test_profiles.py::test_items_are_known_by_ids_of_any_kind[text]",
+    ),
+    Mutant(
         "the first rank of a tie for its mean",
         "_engine/places/first_stop.py",
         "(2 * first.above + first.tied + 1)",

@@ -67,13 +67,6 @@ MUTANTS = (
         "tests/test_transforms.py::test_mesh[lists-some]",
     ),
     Mutant(
-        "profiles are cut in another way than lists",
-        "_engine/formulas/profiles.py",
-        "ids = shards.reshard_like(ids, profile[0])",
-        "ids = shards.reshard_like(ids, ids)",
-        "tests/test_transforms.py::test_mesh[lists-some]",
-    ),
-    Mutant(
         "parts of lists of ids are scattered",
         "_engine/formulas/catalog_exposure.py",
         "ids, nan_found = shards.gathered((ids, nan_found))",

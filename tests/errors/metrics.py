@@ -30,6 +30,15 @@ def VALUE(metrics, **columns):
     return jrm.evaluate(metrics, ONES, RISING, columns=columns or None)
 
 
+def of_items(name, column, values, relevant=None, profile_ids=None, **options):
+    """Measures ranked ids of which one column is known."""
+    known = {"item_columns": {column: values}, "profile_ids": profile_ids}
+    measure = getattr(jrm, name).of
+    return jax.eval_shape(
+        lambda: measure(jrm.rank_ids(IDS, relevant, **known), k=2, **options)
+    )
+
+
 def soft():
     """Returns a ranking by soft places."""
     return jax.eval_shape(lambda: jrm.rank(Y, S, relax=SOFT))
@@ -150,6 +159,7 @@ CASES = {
     "counts of items below 0": (ValueError, "item_columns['counts'] holds -1.0 for item 2; pass how often", lambda: jrm.popularity.of(jrm.rank_ids(IDS, item_columns={"counts": np.array([1, 0, -1, 3])})), lambda: jrm.popularity.of(jrm.rank_ids(IDS, item_columns={"counts": np.array([1, 0, 0, 3])}))),
     "counts in rows": (ValueError, "columns: 'counts' has shape (2, 3) for items of shape (2, 3); pass the count of each item, its logarithm", traced(lambda: jrm.popularity.of(jrm.rank(Y, S, columns={"counts": np.ones_like(Y)}))), traced(lambda: jrm.popularity.of(jrm.rank(Y, S, columns={"counts": np.ones((*Y.shape, 3), np.float32)})))),
     "embeddings in rows": (ValueError, "columns: 'embeddings' has shape (2, 3) for items of shape (2, 3); pass unit vectors", traced(lambda: jrm.intra_list_diversity(Y, S, columns={"embeddings": np.ones_like(Y)})), traced(lambda: jrm.intra_list_diversity(Y, S, columns={"embeddings": np.ones((*Y.shape, 3), np.float32)}))),
+    "serendipity of ids": (TypeError, "write jrm.serendipity.of(jrm.rank_ids(ids, relevant_ids, item_columns={'counts': counts}), k=10)", lambda: jrm.serendipity(IDS, IDS, np.ones(4)), lambda: of_items("serendipity", "counts", np.ones(4), [[1, 2], [0, 3]])),
     "novelty of ids": (TypeError, "novelty reads the column 'counts' of ranked items; write jrm.novelty.of(jrm.rank_ids(ids, item_columns={'counts': counts}), k=10)", lambda: jrm.novelty(IDS, np.ones(4), 10), traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), k=10))),
     "diversity of ids": (TypeError, "write jrm.intra_list_diversity.of(jrm.rank_ids(ids, item_columns={'embeddings': embeddings}), k=10)", lambda: jrm.intra_list_diversity(IDS, np.ones((4, 2), np.float32), k=2), traced(lambda: jrm.intra_list_diversity.of(jrm.rank_ids(IDS, item_columns={"embeddings": np.ones((4, 2), np.float32)}), k=10))),
     "novelty of counted places": (ValueError, "novelty: items with the label 0 .* ask for cutoffs that are numbers", traced(lambda: jrm.novelty.of(jrm.rank_scores(S, IDS[:, :1], item_columns={"counts": np.ones(3)}))), traced(lambda: jrm.novelty.of(jrm.rank_scores(S, IDS[:, :1], k=2, item_columns={"counts": np.ones(3)}), k=2))),
@@ -158,12 +168,24 @@ CASES = {
     "novelty of nobody": (ValueError, "by 'users' got num_users=None", traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users")), traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users", num_users=3))),
     "novelty of too many": (ValueError, "by 'interactions' got num_users=3", traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), num_users=3)), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users", num_users=3), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}))])),
     "interactions for users": (ValueError, "'counts' holds a number above 3, which is num_users in list ", lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}), by="users", num_users=3), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [1, 3, 2, 0]}), by="users", num_users=3), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}))])),
-    "profiles of other users": (ValueError, "profile_ids .*(3, 2).*lists of shape (2,)", lambda: jrm.popularity_lift(IDS, np.ones(4), np.zeros((3, 2), np.int32)), traced(lambda: jrm.popularity_lift(IDS, np.ones(4), np.zeros((2, 2), np.int32)))),
-    "one genre": (ValueError, "genres has shape (4,).*num_items, genres", lambda: jrm.miscalibration(IDS, np.ones(4), IDS), traced(lambda: jrm.miscalibration(IDS, np.ones((4, 1)), IDS))),
-    "weights of other profiles": (ValueError, "profile_weights has shape (2, 1)", lambda: jrm.miscalibration(IDS, np.ones((4, 2)), IDS, profile_weights=np.ones((2, 1))), traced(lambda: jrm.miscalibration(IDS, np.ones((4, 2)), IDS, profile_weights=np.ones((2, 3))))),
-    "alpha of one": (ValueError, "alpha is 1.*below 1", lambda: jrm.miscalibration(IDS, np.ones((4, 2)), IDS, alpha=1), traced(lambda: jrm.miscalibration(IDS, np.ones((4, 2)), IDS, alpha=0.9))),
+    "profiles of other users": (ValueError, "profile_ids .*(3, 2).*retrieved_ids .*(2, 3)", lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=np.zeros((3, 2), np.int32)), lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=np.zeros((2, 2), np.int32))),
+    "one genre": (ValueError, "'genres' has shape .*num_items, genres", lambda: of_items("miscalibration", "genres", np.ones(4), profile_ids=IDS), lambda: of_items("miscalibration", "genres", np.ones((4, 1)), profile_ids=IDS)),
+    "many counts": (ValueError, "'counts' has shape (4, 2); pass an array [num_items]", lambda: of_items("serendipity", "counts", np.ones((4, 2)), IDS), lambda: of_items("serendipity", "counts", np.ones(4), IDS)),
+    "genres that pandas lacks": (ValueError, "item_columns['genres'] holds nan for item 1; pass a finite number", lambda: jrm.rank_ids(IDS, item_columns={"genres": [[1.0], [np.nan], [1.0], [1.0]]}), lambda: jrm.rank_ids(IDS, item_columns={"genres": np.ones((4, 1))})),
+    "weights of other profiles": (ValueError, "profile_weights has shape (2, 1)", lambda: jrm.rank_ids(IDS, profile_ids=IDS, profile_weights=np.ones((2, 1))), traced(lambda: jrm.rank_ids(IDS, profile_ids=IDS, profile_weights=np.ones((2, 3))))),
+    "weights of no profiles": (ValueError, "profile_weights is given but profile_ids is None", lambda: jrm.rank_ids(IDS, profile_weights=np.ones((2, 3))), traced(lambda: jrm.rank_ids(IDS, profile_ids=IDS, profile_weights=np.ones((2, 3))))),
+    "alpha of one": (ValueError, "alpha is 1.*below 1", lambda: of_items("miscalibration", "genres", np.ones((4, 2)), profile_ids=IDS, alpha=1), lambda: of_items("miscalibration", "genres", np.ones((4, 2)), profile_ids=IDS, alpha=0.9)),
+    "discount of a word": (TypeError, "discount_fn is 'log2'; pass a function of ranks, such as", lambda: of_items("miscalibration", "genres", np.ones((4, 2)), profile_ids=IDS, discount_fn="log2"), lambda: of_items("miscalibration", "genres", np.ones((4, 2)), profile_ids=IDS, discount_fn=jrm.reciprocal_discount)),
     "one discount of two": (ValueError, "discount_fn gave multipliers of shape (2,)", lambda: jrm.exposure(IDS, 4, lambda ranks: ranks[:2]), traced(lambda: jrm.exposure(IDS, 4, lambda ranks: 1 / ranks))),
-    "what other users like": (ValueError, "relevant_ids .*(1, 2).*ids .*(2, 3)", lambda: jrm.serendipity(IDS, [[1, 2]], np.ones(4)), traced(lambda: jrm.serendipity(IDS, [[1, 2], [0, 3]], np.ones(4)))),
+    "what other users like": (ValueError, "relevant_ids .*(1, 2).*retrieved_ids .*(2, 3)", lambda: jrm.rank_ids(IDS, [[1, 2]]), traced(lambda: jrm.rank_ids(IDS, [[1, 2], [0, 3]]))),
+    "labels of nothing": (ValueError, "relevant_labels is given but relevant_ids is None; pass both", lambda: jrm.rank_ids(IDS, relevant_labels=IDS), traced(lambda: jrm.rank_ids(IDS, IDS, IDS))),
+    "relevance of nothing": (ValueError, "mrr reads labels, but relevant_ids is None; pass them to rank_ids", lambda: jrm.measure("mrr", jrm.rank_ids(IDS)), lambda: jrm.measure("mrr", jrm.rank_ids(IDS, [[1, 2], [0, 3]]))),
+    "a list without profile": (ValueError, "popularity_lift: this metric reads the items that a user had to do with", lambda: of_items("popularity_lift", "counts", np.ones(4)), lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=IDS)),
+    "a name without row": (ValueError, "item_columns has no row for the id 'c'", lambda: jrm.rank_ids([["a", "c"]], item_columns={"counts": {"a": 1, "b": 2}}), lambda: jrm.rank_ids([["a", "c"]], item_columns={"counts": {"a": 1, "b": 2, "c": 3}})),
+    "a number without row": (ValueError, "retrieved_ids holds 7, for which item_columns has no row", lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2}}), lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2, 7: 3}})),
+    "names of rows": (ValueError, "item_columns names items by ids such as 'a', but lists hold integers", lambda: jrm.rank_ids([[0, 1]], item_columns={"counts": {"a": 1, "b": 2}}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}})),
+    "rows of names": (ValueError, "item_columns has rows 0, 1, …, but ids are hashes or names", lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": [1, 2]}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}})),
+    "rows beside names": (ValueError, "item_columns['price'] has rows, and .* such as 'a'; pass a dict", lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": [1, 2]}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": {"a": 1, "b": 2}})),
     "nothing ordered": (ValueError, "counted places and has no order", lambda: jrm.exposure(jax.eval_shape(lambda: jrm.rank_scores(S, IDS[:, :1])), 3), traced(lambda: [jrm.exposure(jrm.rank_scores(S, IDS[:, :1], k=2), 3), jrm.exposure(jrm.rank_ids(IDS[:, :1], IDS[:, :1]), 3)])),
     # two rankings
     "p of one": (ValueError, "p is 1.*below 1", lambda: jrm.rank_biased_overlap(IDS, IDS, 1), traced(lambda: jrm.rank_biased_overlap(IDS, IDS, 0.9))),

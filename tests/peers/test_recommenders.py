@@ -27,11 +27,12 @@ def geometric(ranks):
 
 def test_values_of_users_are_those_of_rectools(agree):
     """Novelty by users, popularity and serendipity, of lists of 2 to 6 items."""
-    ranking = jrm.rank_ids(IDS, item_columns={"counts": COUNTS})
+    liked = np.array(LISTS["relevant"])
+    ranking = jrm.rank_ids(IDS, liked, item_columns={"counts": COUNTS})
     ours = {
         "novelty": jrm.novelty.of(ranking, k=KS, by="users", num_users=USERS),
         "popularity": jrm.popularity.of(ranking, k=KS, log=False),
-        "serendipity": jrm.serendipity(IDS, np.array(LISTS["relevant"]), COUNTS, KS),
+        "serendipity": jrm.serendipity.of(ranking, k=KS),
     }
     assert set(ours) == set(RECORDED["users"])
     for name, theirs in RECORDED["users"].items():

@@ -218,7 +218,8 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
                 f"{word}:custom is a function of a user, which no text holds; pass a "
                 f"functools.partial of jrm.{spec.name} with it"
             )
-        if callable(spec.options[option]):
+        # Some functions are None unless they are passed.
+        if callable(spec.options[option]) or option.endswith("_fn"):
             choice = _OF_WORDS.get(choice, choice)
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")

@@ -1,23 +1,47 @@
 """Relevant items that nobody would have expected."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine import ranking
-from jax_rank_metrics._engine.formulas import id_lists
+from jax_rank_metrics._engine.by_options import by_options
+from jax_rank_metrics._engine.formulas import label_fns
+from jax_rank_metrics._engine.metrics.metric import metric
 from jax_rank_metrics._engine.ordering import matching, sort
 from jax_rank_metrics._engine.ordering.keys import score_key
-from jax_rank_metrics._ground import arithmetic, inputs, shards, types
+from jax_rank_metrics._engine.places import place as places
+from jax_rank_metrics._engine.ranking import Items, Ranking, item_fns
+from jax_rank_metrics._ground import arithmetic, types
 from jax_rank_metrics._values import per_list
 
 
+def _popularity_ranks(counts: jax.Array) -> jax.Array:
+    """Ranks items by their counts, from 1; equal counts share a rank.
+
+    Items that were never seen have the rank after the last, N + 1.
+
+    Returns:
+        `[num_items, 2]`, the rank and N: [9, 4, 4, 0] gives the ranks [1, 2, 2, 5].
+    """
+    if counts.ndim != 1:
+        raise ValueError(
+            f"'counts' has shape {counts.shape}; pass an array [num_items]"
+        )
+    was_seen = counts > 0
+    keys, items = sort.sort_by([score_key(counts, was_seen)])
+    starts = (keys != arithmetic.shifted(keys, 1)) | (arithmetic.iota(keys) == 0)
+    ranks = arithmetic.cumulative_count(starts)
+    ranks = matching.scattered(items, ranks, jnp.ones_like(starts), len(counts))
+    ranks = jnp.where(was_seen, ranks, len(counts) + 1)
+    ranks = ranks.astype(counts.dtype)
+    return jnp.stack([ranks, jnp.full_like(ranks, len(counts))], axis=-1)
+
+
+@metric(item_columns={"counts": _popularity_ranks}, ties="order", is_share=True)
 def serendipity(
-    ids: types.RankedIds | ranking.Ranking,
-    relevant_ids: types.RelevantIds,
-    counts: types.PerItem,
-    k: types.RankCutoffs = None,
+    ranking: Ranking,
+    *,
+    k: types.Cutoffs = None,
+    relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
     """Serendipity: how many of the first k items are relevant, and less popular than that.
 
@@ -30,19 +54,24 @@ def serendipity(
     anybody, and is 0 for an item that was never seen. A relevant item so counts by how
     much further up it is than its popularity would put it.
 
-    Undefined (nothing is listed or nothing is relevant): 0. Every list has the weight 1.
+    Reads items that tie in one order. Undefined (nothing is listed or nothing is relevant):
+    0. Also accepts the arguments of `rank`. Reads the column `counts` of `item_columns`,
+    `[num_items]`: how often each item was seen in training. Rows of `columns`,
+    `[*lists, items, 2]`, hold s and N.
 
     Args:
-        ids: `[*lists, ranks]` integers in rank order, or a `Ranking`; see `exposure`.
-            Padding and repeated ids leave the list, and later ids move up.
-        relevant_ids: `[*lists, relevant]` integers, the items that each user likes. Ids
-            outside the catalogue are padding.
-        counts: `[num_items]`, how often each item was seen in training.
-        k: Cutoff or cutoffs; None is all items.
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
 
     Raises:
-        ValueError: as `popularity`; if the leading axes of the ids differ.
-        TypeError: if ids are not integers.
+        ValueError: if `counts` has more than one number for an item.
+
+    Example:
+        >>> import jax_rank_metrics as jrm
+        >>> counts = [9, 4, 4, 0]  # by popularity 1, 2, 2 and, never seen, 5
+        >>> lists = jrm.rank_ids([3, 0, 2], [2, 3], item_columns={"counts": counts})
+        >>> serendipity.of(lists, k=(1, 2, 3)).values.tolist()
+        [1.0, 0.5, 0.33...]
 
     References:
         Murakami, Mori and Orihara, Metrics for evaluating the serendipity of
@@ -50,65 +79,42 @@ def serendipity(
         other numbers by the name: Ge, Delgado-Battenfeld and Jannach (RecSys 2010) count
         the relevant items that a simple recommender does not list, and recommenders'
         `serendipity` weighs them by 1 − their mean similarity to the profile.
-
-    >>> ids, relevant = jnp.array([3, 0, 2]), jnp.array([2, 3])
-    >>> counts = jnp.array([9, 4, 4, 0])  # by popularity 1, 2, 2 and, never seen, 5
-    >>> serendipity(ids, relevant, counts, k=(1, 2, 3)).values.tolist()
-    [1.0, 0.5, 0.33...]
     """
-    ks, keep_cutoffs = inputs.rank_cutoffs(k), isinstance(k, (tuple, list))
-    of_lists = inputs.frames_among(ids=ids, relevant_ids=relevant_ids)
-    inputs.same_index(of_lists=of_lists)
-    counts = inputs.item_counts(counts)
-    items, dtype = id_lists.ranked_items("ids", ids, ks, "order")
-    relevant, _ = id_lists.ranked_items("relevant_ids", relevant_ids, ties="order")
-    inputs.same_lists("relevant_ids", relevant.ids, "ids", items.ids)
-    static = ks, keep_cutoffs, id_lists.wider(dtype, inputs.float_dtype(counts)).name
-    lists = _serendipities(*static, items.ids, relevant.ids, counts)
-    return id_lists.if_known(lists, items, relevant)
+    ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
+    # Of items that are not relevant these are 0, so that any ranking knows them.
+    counting = _number_if(hit, 0), _number_if(hit, 1)
+    sums = ranking.expected_sum(hit, _lead, ks, counting=counting)
+    length = ranking.depth((None,))
+    # NaN if an item is none of the catalogue, so that no column is known of it.
+    unknown = ranking.pool_sum(_rank_by_popularity) * 0
+    values = arithmetic.ratio(sums, ranking.depth(ks)) + unknown[..., None]
+    defined = (ranking.num_relevant(relevance_threshold) > 0) & (length[..., 0] > 0)
+    return ranking.per_list(values, defined, k, hit)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _serendipities(
-    ks: tuple[int | None, ...],
-    keep_cutoffs: bool,
-    dtype: str,
-    ids: jax.Array,
-    relevant_ids: jax.Array,
-    counts: jax.Array,
-) -> per_list.PerList:
-    ids = shards.reshard_like(ids, relevant_ids)
-    relevant_ids = shards.reshard_like(relevant_ids, ids)
-
-    def of_shard(tree: tuple[jax.Array, jax.Array, jax.Array]) -> per_list.PerList:
-        *lists, counts = tree
-        in_both_lists = [
-            jnp.where(id_lists.in_catalog(listed, counts), listed, -1).astype(jnp.int32)
-            for listed in lists
-        ]
-        matched = matching.match(*in_both_lists)
-        ranks = matched.first_ranks
-        lead = id_lists.rows_of(
-            lists[0], _popularity_ranks(counts), dtype
-        ) - ranks.astype(dtype)
-        worth = jnp.where(matched.in_both, jnp.maximum(lead, 0) / len(counts), 0)
-        is_within = [ranks > 0 if k is None else (ranks > 0) & (ranks <= k) for k in ks]
-        values = id_lists.mean_within(worth, jnp.stack(is_within, -2).astype(dtype))
-        defined = (matched.first_length > 0) & (matched.second_length > 0)
-        return id_lists.equally_weighted(values, defined, keep_cutoffs, is_share=True)
-
-    return shards.map_shards(of_shard, (ids, relevant_ids, counts), ids[..., 0])
+def _lead(place: places.Place, k: types.Cut) -> jax.Array:
+    """Returns by how much an item is further up than its popularity would put it."""
+    by_popularity, num_items = place.counted_tied  # of the item alone, in one order
+    lead = jnp.maximum(by_popularity - (place.above + 1), 0)
+    return place.within(k) * arithmetic.ratio(lead, num_items)
 
 
-def _popularity_ranks(counts: jax.Array) -> jax.Array:
-    """Ranks items by their counts, from 1; equal counts share a rank.
+@by_options
+def _number_if(items: Items, *, hit: item_fns.ItemFn, entry: int) -> jax.Array:
+    """Returns the rank by popularity or the number of items of those that are relevant."""
+    return jnp.where(hit(items), _popularity(items)[..., entry], 0)
 
-    Items that were never seen have the rank after the last, N + 1. [9, 4, 4, 0] gives
-    [1, 2, 2, 5].
-    """
-    was_seen = counts > 0
-    keys, items = sort.sort_by([score_key(counts, was_seen)])
-    starts = (keys != arithmetic.shifted(keys, 1)) | (arithmetic.iota(keys) == 0)
-    ranks = arithmetic.cumulative_count(starts)
-    ranks = matching.scattered(items, ranks, jnp.ones_like(starts), len(counts))
-    return jnp.where(was_seen, ranks, len(counts) + 1)
+
+def _rank_by_popularity(items: Items) -> jax.Array:
+    return jnp.where(items.exists, _popularity(items)[..., 0], 0)
+
+
+def _popularity(items: Items) -> jax.Array:
+    """Returns the rank of items by popularity and their number, `[*lists, items, 2]`."""
+    column, lists = items.columns["counts"], items.exists.shape
+    if column.shape != (*lists, 2):
+        raise ValueError(
+            f"'counts' has shape {column.shape} where items are known, {lists}; pass one "
+            "number for each item, item_columns={'counts': [num_items]}"
+        )
+    return column

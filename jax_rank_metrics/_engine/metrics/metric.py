@@ -148,7 +148,7 @@ def _bind(
     **arguments: Any,
 ) -> tuple[tuple[Bound], list_arguments.ScoredLists]:
     """Splits the metric's options from the arguments of lists, and checks both."""
-    if not spec.reads_labels:
+    if spec.prepared or not spec.reads_labels:
         _check_item_columns(spec, arguments.get("columns"))
     if scores is None:
         raise TypeError(
@@ -173,9 +173,10 @@ def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
         k = ", k=10" if "k" in spec.options else ""
         is_own = not str(spec.formula.__module__).startswith(messages.PACKAGE)
         of = f"{'' if is_own else 'jrm.'}{spec.name}.of"
+        ids = "ids, relevant_ids" if spec.reads_labels else "ids"
         raise TypeError(
             f"{spec.name} reads the column {missing[0]!r} of ranked items; write "
-            f"{of}(jrm.rank_ids(ids, item_columns={{{facts_of_items}}}){k})"
+            f"{of}(jrm.rank_ids({ids}, item_columns={{{facts_of_items}}}){k})"
         )
 
 

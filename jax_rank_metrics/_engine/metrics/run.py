@@ -142,6 +142,12 @@ def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None
 def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
     """Reads every metric from the data of a ranking; raises for no list."""
     check_columns(bounds, data.column_names, allow_unread=True)
+    for bound in () if data.has_labels else bounds:
+        if bound.spec.reads_labels:
+            raise ValueError(
+                f"{bound.name} reads labels, but relevant_ids is None; pass them to "
+                "rank_ids"
+            )
     if not inputs.is_wide(data):
         return _measure_ranking(bounds, data)
     # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.

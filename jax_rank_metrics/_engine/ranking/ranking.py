@@ -289,8 +289,9 @@ class Ranking:
 
         A profile holds the items that a user had to do with before, such as those of
         training: `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or `seen`
-        of `evaluate_users`. Each counts by its `profile_weights`, if there are any, and a
-        repeated one counts again. Labels are 0; `item_fn` reads what is known by id.
+        of `evaluate_users`, beside metrics of `item_columns`. Each counts by its
+        `profile_weights`, if there are any, and a repeated one counts again. Labels are 0;
+        `item_fn` reads what is known by id.
 
         Raises:
             ValueError: if the ranking was made without profiles.

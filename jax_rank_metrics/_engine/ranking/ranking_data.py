@@ -35,7 +35,7 @@ class Dependencies:
 
 
 @pytrees.pytree(
-    *("ties", "cut", "partial_columns", "label_dtype"),
+    *("ties", "cut", "partial_columns", "label_dtype", "has_labels"),
     of_trace=("tie_reading", "relabel", "renamed", "call_cache", "depends_on"),
 )
 class RankingData:
@@ -58,6 +58,8 @@ class RankingData:
             number; None where scores are integers, or where there were none.
         profile: `[*lists, profile]`, the items that each user had to do with before; None
             where they were not passed.
+        has_labels: Whether it is known which items are relevant; if not, all have the
+            label 0.
 
     While a metric is traced, how it reads the data:
         tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
@@ -83,6 +85,7 @@ class RankingData:
     has_nan: jax.Array | None = None
     label_dtype: str | None = None
     profile: ItemArrays | None = None
+    has_labels: bool = True
     tie_reading: TieReading = "expected"
     relabel: Callable[[ItemFn], ItemFn] | None = None
     renamed: tuple[tuple[str, str], ...] = ()

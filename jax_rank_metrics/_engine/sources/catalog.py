@@ -122,6 +122,9 @@ def checked_relevance(
         numbers.add(num_items * axis_size(items_axis))
     known = inputs.item_columns(item_columns, relevant_columns, numbers)
     profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
+    if profiles[0] is not None:
+        of_profiles = {"profile_ids": profiles[0]}
+        inputs.ids_below(max(numbers), "the catalogue", of_profiles)
     columns = item_columns_.read(known, items_axis, num_items)
     return Relevant(*listed, columns, *profiles), None
 

@@ -7,11 +7,12 @@ for all of them: sums of a function that is linear in the columns are then exact
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jax_rank_metrics._engine.items import ItemArrays, Renamed, columns_named
@@ -20,7 +21,7 @@ from jax_rank_metrics._engine.ordering import streaming
 from jax_rank_metrics._engine.ordering.candidates import Candidates
 from jax_rank_metrics._engine.ranking import pools
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
-from jax_rank_metrics._ground import arithmetic, meshes, pytrees, types
+from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 
 # From the column as it was passed, `[num_items, …]`, an array that a metric reads in its
 # place, with a row for each item too.
@@ -50,11 +51,13 @@ class ItemColumn:
         axis: The mesh axes over which `values` are cut; None where they are whole.
         knows_all: Whether ids have been checked, so that one without a row is of an item
             that the catalogue lacks on purpose, of which nothing is known: it counts 0.
+        ids: `[num_items]` integers, ascending, the ids of the rows; None for 0, 1, ….
     """
 
     values: jax.Array
     axis: types.AxisNames | None = None
     knows_all: bool = False
+    ids: jax.Array | None = None
 
     @property
     def trailing(self) -> tuple[int, ...]:
@@ -83,8 +86,12 @@ class ItemColumn:
         return lax.axis_index(self.axis) * len(self.values)
 
     def _rows(self, ids: jax.Array) -> jax.Array:
-        filler = 0 if self.knows_all else jnp.nan
-        rows = self.values.at[jnp.maximum(ids, 0)].get(mode="fill", fill_value=filler)
+        filler, index = 0 if self.knows_all else jnp.nan, jnp.maximum(ids, 0)
+        if self.ids is not None:
+            row = jnp.searchsorted(self.ids, ids)
+            is_known = self.ids.at[row].get(mode="fill", fill_value=-1) == ids
+            index = jnp.where(is_known, row, len(self.ids))
+        rows = self.values.at[index].get(mode="fill", fill_value=filler)
         return jnp.where(arithmetic.widen(ids >= 0, rows), rows, 0)
 
     def total(self, is_counted: jax.Array, first_id: jax.Array) -> jax.Array:
@@ -157,6 +164,53 @@ def read(
 def _over_devices(column: jax.Array, axis: types.AxisNames | None) -> jax.Array:
     """Returns the rows of all devices: of a part, nobody could take shares of a total."""
     return column if axis is None else lax.all_gather(column, axis, tiled=True)
+
+
+def by_id(
+    columns: Mapping[str, jax.Array],
+    ids_of_rows: Sequence[Any],
+    numbers: Mapping[str, int] | None,
+    ids: Mapping[str, jax.Array],
+) -> dict[str, ItemColumn]:
+    """Returns what `read` does, of columns of items whose ids do not number the rows.
+
+    Args:
+        columns: By name, `[num_items, …]` each.
+        ids_of_rows: The ids of the rows; integers ascend.
+        numbers: The number that stands for each id, as text, from 0 on; None where ids
+            are integers that stand for themselves.
+        ids: By the name of the argument, those that are looked up.
+
+    Raises:
+        ValueError: if an id has no row, or those of the rows are not integers.
+    """
+    if numbers is None:
+        if not all(map(inputs.is_integer, ids_of_rows)):
+            raise ValueError(
+                f"item_columns names items by ids such as {ids_of_rows[0]!r}, but lists "
+                "hold integers; pass ids of one kind, or the rows alone as an array "
+                "(.to_numpy() of a Series)"
+            )
+        in_order = np.asarray(ids_of_rows)
+        inputs.ids_among(in_order, "item_columns", ids)
+        in_order = inputs.ids("the ids of item_columns", in_order)
+        return {
+            name: dataclasses.replace(column, ids=in_order)
+            for name, column in read(columns).items()
+        }
+    row_of = {str(key): row for row, key in enumerate(ids_of_rows)}
+    if unknown := [text for text in numbers if text not in row_of]:
+        raise ValueError(
+            f"item_columns has no row for the id {unknown[0]!r}; pass one for each item of "
+            "the catalogue"
+        )
+    # One of few sizes, each of which is a program.
+    size = inputs.next_size(len(numbers))
+    index = np.resize([row_of[text] for text in numbers] or [0], size)
+    return {
+        name: dataclasses.replace(column, values=column.values[index])
+        for name, column in read(columns).items()
+    }
 
 
 def _made(prepare: Prepare, column: jax.Array) -> jax.Array:

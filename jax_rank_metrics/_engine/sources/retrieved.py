@@ -260,8 +260,8 @@ def rank_ids(
     list_weights: types.PerListInput | None = None,
     relevant_columns: types.Columns | None = None,
     item_columns: types.ItemColumns | None = None,
-    profile_ids: types.ProfileIds | None = None,
-    profile_weights: types.ProfileWeights | None = None,
+    profile_ids: types.ProfileIds | types.RaggedIds | None = None,
+    profile_weights: types.ProfileWeights | types.RaggedIds | None = None,
     repeats: choices.Repeats = "keep",
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
@@ -280,15 +280,17 @@ def rank_ids(
             id is relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
             are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
-            other forms also sets, or a dict `{query: {id: label}}`.
+            other forms also sets, or a dict `{query: {id: label}}`. None for metrics that
+            read no labels.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
         relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other
             items have 0 or False there. Without `judged` and `pooled`, the relevant ids
             are what was judged, so list judged non-relevant ids with the label 0.
-        item_columns: By name, `[num_items, …]`; see `rank_catalog`. An id without a row
-            raises, but inside `jax.jit` the values of its list are NaN.
+        item_columns: By name, `[num_items, …]`; see `rank_catalog`. Ids are those of rows,
+            or those of a Series, a frame or a dict `{id: …}`. One without a row raises,
+            but inside `jax.jit` the values of its list are NaN.
         profile_ids: `[*lists, profile]`; see `rank_catalog`.
         profile_weights: `[*lists, profile]`; see `rank_catalog`.
         repeats: What an id that was retrieved before leaves behind: "keep" its rank, or
@@ -313,45 +315,59 @@ def rank_ids(
     [1.0, 0.0]
     """
     inputs.option("repeats", repeats, choices.Repeats)
-    knows_relevant = relevant_ids is not None
-    beside = relevant_ids if knows_relevant else retrieved_ids
-    padded = inputs.padded_ids(retrieved_ids, beside, relevant_labels)
+    of_relevant = {"relevant_labels": relevant_labels}
+    of_relevant |= {"relevant_columns": relevant_columns}
+    for name, argument in of_relevant.items() if relevant_ids is None else ():
+        if argument is not None:
+            raise ValueError(f"{name} is given but relevant_ids is None; pass both")
+    padded = inputs.padded_ids(
+        retrieved_ids,
+        relevant_ids,
+        relevant_labels,
+        profile_ids=profile_ids,
+        profile_weights=profile_weights,
+    )
+    numbers, ids_of_items = None, inputs.ids_of_columns(item_columns)
     if padded is not None:
-        retrieved_ids = padded.retrieved
-        relevant_ids = padded.relevant if knows_relevant else None
-        relevant_labels, query_ids = padded.relevant_labels, padded.query_ids
-        if item_columns is not None and not padded.are_rows:
+        retrieved_ids, relevant_ids, profile_ids = padded[:3]
+        relevant_labels, profile_weights, query_ids, numbers = padded[3:]
+        if item_columns is not None and numbers is not None and ids_of_items is None:
             raise ValueError(
-                "item_columns is given, whose rows are those of integers, but ids are "
-                "hashes or names; pass the rows of all ids, as jrm.pack numbers them"
+                "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
+                "columns as dicts or Series by id, or the rows of all ids, as jrm.pack "
+                "numbers them"
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
     of_lists = inputs.frames_among(
-        retrieved_ids=retrieved_ids, relevant_ids=relevant_ids
+        retrieved_ids=retrieved_ids, relevant_ids=relevant_ids, profile_ids=profile_ids
     )
     inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
     retrieved_ids = inputs.ids("retrieved_ids", retrieved_ids)
-    if not knows_relevant:
-        relevant_ids = jnp.full_like(retrieved_ids[..., :1], -1)
     lists_of = "retrieved_ids", retrieved_ids
-    relevant = Relevant(
-        *inputs.relevant_items(
-            relevant_ids, relevant_labels, relevant_columns, *lists_of
-        ),
-        item_columns_.read(inputs.item_columns(item_columns, relevant_columns)),
-        *inputs.profiles(profile_ids, profile_weights, *lists_of),
-    )
+    relevant, has_labels = Relevant.empty(retrieved_ids.shape[:-1]), False
+    if relevant_ids is not None:
+        listed = relevant_ids, relevant_labels, relevant_columns
+        relevant = Relevant(*inputs.relevant_items(*listed, *lists_of))
+        has_labels = True
+    of_profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
+    known = inputs.item_columns(item_columns, relevant_columns, (), ids_of_items)
     ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
-    if relevant.profile_ids is not None:
-        ids["profile_ids"] = relevant.profile_ids
-    for name, column in relevant.item_columns.items():
-        inputs.ids_below(len(column.values), f"item_columns[{name!r}]", ids)
+    if of_profiles[0] is not None:
+        ids["profile_ids"] = of_profiles[0]
+    if ids_of_items is not None:
+        columns = item_columns_.by_id(known, ids_of_items, numbers, ids)
+    else:
+        for name, column in known.items():
+            inputs.ids_below(len(column), f"item_columns[{name!r}]", ids)
+        columns = item_columns_.read(known)
+    relevant = Relevant(*relevant[:3], columns, *of_profiles)
     weights = inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
     if repeats == "remove":
         retrieved_ids = without_repeats(retrieved_ids)
-    return Ranking(_rank_ids(retrieved_ids, relevant.distinct(), weights))
+    data = _rank_ids(retrieved_ids, relevant.distinct(), weights)
+    return Ranking(dataclasses.replace(data, has_labels=has_labels))
 
 
 @jax.jit

@@ -54,7 +54,9 @@ from jax_rank_metrics._ground.inputs.items import check_distinct as check_distin
 from jax_rank_metrics._ground.inputs.items import columns as columns
 from jax_rank_metrics._ground.inputs.items import columns_by_id as columns_by_id
 from jax_rank_metrics._ground.inputs.items import group_memberships as group_memberships
+from jax_rank_metrics._ground.inputs.items import ids_among as ids_among
 from jax_rank_metrics._ground.inputs.items import ids_below as ids_below
+from jax_rank_metrics._ground.inputs.items import ids_of_columns as ids_of_columns
 from jax_rank_metrics._ground.inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._ground.inputs.items import item_columns as item_columns
 from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
@@ -123,6 +125,7 @@ from jax_rank_metrics._ground.inputs.options import positive as positive
 from jax_rank_metrics._ground.inputs.options import positive_integer as positive_integer
 from jax_rank_metrics._ground.inputs.options import prng_key as prng_key
 from jax_rank_metrics._ground.inputs.options import rank_cutoffs as rank_cutoffs
+from jax_rank_metrics._ground.inputs.padding import next_size as next_size
 from jax_rank_metrics._ground.inputs.padding import padded_ids as padded_ids
 from jax_rank_metrics._ground.inputs.padding import ragged_lists as ragged_lists
 from jax_rank_metrics._ground.inputs.padding import refuse_rows as refuse_rows

@@ -235,6 +235,22 @@ def repeated(ids: np.ndarray) -> np.ndarray:
     return is_repeat.reshape(ids.shape) & (ids >= 0)
 
 
+def ids_among(
+    ids_of_rows: np.ndarray, table: str, ids_by_name: Mapping[str, jax.Array]
+) -> None:
+    """Raises if a known id is not among those of the rows of the argument `table`."""
+    for name, values in ids_by_name.items():
+        if not is_readable(values):
+            continue
+        array = np.asarray(values)
+        unknown = array[(array >= 0) & ~np.isin(array, ids_of_rows)]
+        if unknown.size:
+            raise ValueError(
+                f"{name} holds {unknown[0]}, for which {table} has no row; pass one for "
+                "each item of the catalogue"
+            )
+
+
 def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
     """Raises if a known id has no row in the argument `table`."""
     for name, values in ids_by_name.items():
@@ -282,9 +298,27 @@ def item_counts(value: object) -> jax.Array:
     return array
 
 
+def ids_of_columns(item_columns: object) -> list[Any] | None:
+    """Returns the ids by which columns `{name: {id: …}}` name items; None for rows.
+
+    Those of the rows are 0, 1, …, in any order. Integers are returned in their order.
+    """
+    for key, given in dict(libraries.named(item_columns, "item_columns")).items():
+        ids_of_items = libraries.ids_of_items(key, given)
+        if ids_of_items is None or {*ids_of_items} == {*range(len(ids_of_items))}:
+            continue
+        libraries.refuse_missing(f"the id of items in {key}", ids_of_items)
+        are_integers = all(map(options.is_integer, ids_of_items))
+        return sorted(ids_of_items) if are_integers else ids_of_items
+    return None
+
+
 @messages.short_errors()
 def item_columns(
-    value: object, relevant_columns: object = None, num_items: Collection[int] = ()
+    value: object,
+    relevant_columns: object = None,
+    num_items: Collection[int] = (),
+    ids_of_items: Sequence[Any] | None = None,
 ) -> dict[str, jax.Array]:
     """Converts a dict of columns `[num_items, …]` to floats; None becomes an empty dict.
 
@@ -292,6 +326,7 @@ def item_columns(
         value: The argument. Where an item belongs may be NaN, in the column `groups`.
         relevant_columns: The argument of this name, which must have other names.
         num_items: The numbers of rows that a column may have; any where it is empty.
+        ids_of_items: From `ids_of_columns`, the ids in whose order rows are returned.
     """
     if value is None:
         return {}
@@ -307,7 +342,12 @@ def item_columns(
                 f"item_columns and relevant_columns both hold {key!r}; pass item_columns "
                 "alone, which has every item"
             )
-        array = real(name, libraries.by_items(name, given))
+        if ids_of_items is not None and libraries.ids_of_items(name, given) is None:
+            raise ValueError(
+                f"{name} has rows, and another of the item_columns has ids, such as "
+                f"{ids_of_items[0]!r}; pass a dict or a Series by id in {name} too"
+            )
+        array = real(name, libraries.by_ids(name, given, ids_of_items, "items"))
         is_missing = 0 in array.shape or (key == "groups" and array.ndim != 2)
         if not array.ndim or is_missing or (num_items and len(array) not in num_items):
             rows = " or ".join(map(str, num_items)) or "num_items"
@@ -374,6 +414,8 @@ def profiles(
                 "profile_weights is given but profile_ids is None; pass both"
             )
         return None, None
+    arguments = {"profile_ids": profile_ids, "profile_weights": profile_weights}
+    libraries.same_index(arguments)
     id_array = ids("profile_ids", profile_ids)
     same_lists("profile_ids", id_array, reference_name, reference)
     if profile_weights is None:

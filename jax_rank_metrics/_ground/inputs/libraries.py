@@ -334,6 +334,12 @@ def by_ids(
     return values if labels is None else _ordered(name, labels, values, ids, unit)
 
 
+def ids_of_items(name: str, value: Any) -> list[Any] | None:
+    """Returns the ids with which data of items is labelled, as keys of a dict, or None."""
+    labels, _ = _parts(name, value, _ITEMS)
+    return None if labels is None else lookup_keys(labels)
+
+
 def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
     """Returns labelled data in the order of the items of a catalogue, 0, 1, …"""
     return by_ids(name, value, None if num_items is None else range(num_items), "items")

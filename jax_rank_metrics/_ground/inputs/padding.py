@@ -205,10 +205,13 @@ class PaddedIds(NamedTuple):
     """Arguments of `rank_ids` as integers, −1 where there is none."""
 
     retrieved: np.ndarray  # [lists, retrieved]; of a single list without the first axis
-    relevant: np.ndarray  # [lists, relevant]
+    relevant: np.ndarray | None  # [lists, relevant]
+    profile: np.ndarray | None  # [lists, profile]
     relevant_labels: np.ndarray | None  # [lists, relevant]
+    profile_weights: np.ndarray | None  # [lists, profile]
     query_ids: list[Any] | None  # as in `RaggedLists`
-    are_rows: bool  # whether ids are those that were passed, and not their numbers
+    # The number of each id, as text; None where ids are those that were passed.
+    numbers: dict[str, int] | None
 
 
 def ragged_lists(
@@ -267,6 +270,8 @@ def padded_ids(
     relevant_ids: Any,
     relevant_labels: Any = None,
     names: tuple[str, str] = ("retrieved_ids", "relevant_ids"),
+    profile_ids: Any = None,
+    profile_weights: Any = None,
 ) -> PaddedIds | None:
     """Pads ids of `rank_ids` that are strings, have queries, or differ in number.
 
@@ -276,44 +281,72 @@ def padded_ids(
 
     Args:
         retrieved_ids: As for `ragged_lists`; or a single list of strings or integers.
-        relevant_ids: The same, in any order; or a dict `{query: {id: label}}`.
+        relevant_ids: The same, in any order; or a dict `{query: {id: label}}`; or None.
         relevant_labels: Lists like those of `relevant_ids`, or None.
         names: What messages call the first two. Of two rankings, both are in rank order.
+        profile_ids: As `retrieved_ids`, in any order; or None.
+        profile_weights: Lists like those of `profile_ids`, or None.
 
     Returns:
-        None if arrays of integers hold both.
+        None if arrays of integers hold all ids.
 
     Raises:
-        ValueError: if the two have other queries, or an id is missing.
+        ValueError: if they have other queries, or an id is missing.
         TypeError: if an id is a float; see `ragged_lists`.
     """
-    if not (_is_ragged(retrieved_ids) or _is_ragged(relevant_ids)):
+    arguments = (*names, "profile_ids"), (retrieved_ids, relevant_ids, profile_ids)
+    sides: dict[str, Any] = {
+        name: ids for name, ids in zip(*arguments, strict=True) if ids is not None
+    }
+    if not any(map(_is_ragged, sides.values())):
         return None
-    for name, ids in zip(names, (retrieved_ids, relevant_ids), strict=True):
+    for name, ids in sides.items():
         if not isinstance(ids, Mapping) and not any(map(np.iterable, ids)):
             libraries.refuse_missing(name, [*ids])  # a single list, of numbers
-    is_relevant, ids_name = names[1] == "relevant_ids", " and ".join(names)
-    ids_of_both = map(_without_negatives, (retrieved_ids, relevant_ids))
-    arguments: list[Any] = [*ids_of_both, relevant_labels]
+    is_relevant, ids_name = names[1] == "relevant_ids", " and ".join(sides)
+    sides = {name: _without_negatives(ids) for name, ids in sides.items()}
+    # What stands beside ids, by the name of these.
+    partners: dict[str, tuple[str, Any]] = {
+        names[1]: ("relevant_labels", relevant_labels),
+        "profile_ids": ("profile_weights", profile_weights),
+    }
     is_single = any(
         isinstance(ids, (list, tuple)) and ids and np.isscalar(ids[0])
-        for ids in arguments[:2]
+        for ids in sides.values()
     )
     if is_single:
-        arguments = [None if argument is None else [argument] for argument in arguments]
+        sides = {name: [ids] for name, ids in sides.items()}
+        partners = {
+            name: (partner, None if numbers is None else [numbers])
+            for name, (partner, numbers) in partners.items()
+        }
     if isinstance(relevant_ids, Mapping) and relevant_labels is None:
         if any(isinstance(items, Mapping) for items in relevant_ids.values()):
-            arguments[1] = {query: [*items] for query, items in relevant_ids.items()}
-            arguments[2] = {
+            sides[names[1]] = {query: [*items] for query, items in relevant_ids.items()}
+            labels_of = {
                 query: [*dict(items).values()] for query, items in relevant_ids.items()
             }
-    retrieved = ragged_lists(names[0], arguments[0])
-    relevant = ragged_lists(names[1], arguments[1], is_ordered=not is_relevant)
-    order = _order_of_queries(names[0], retrieved, names[1], relevant)
-    lists = [retrieved.lists, [relevant.lists[i] for i in order]]
-    ids = [*itertools.chain.from_iterable(itertools.chain.from_iterable(lists))]
-    queries = retrieved.query_ids or range(len(order))
-    for name, side in zip(names, lists, strict=True):
+            partners[names[1]] = "relevant_labels", labels_of
+    retrieved = ragged_lists(names[0], sides[names[0]])
+
+    def in_order(name: str, rows: Any, is_ordered: bool) -> list[list[Any]]:
+        """Reads lists in the order of the queries of those that were retrieved."""
+        read = ragged_lists(name, rows, is_ordered)
+        order = _order_of_queries(names[0], retrieved, name, read)
+        return [read.lists[i] for i in order]
+
+    lists = {
+        name: in_order(name, ids, not is_relevant)
+        if name != names[0]
+        else retrieved.lists
+        for name, ids in sides.items()
+    }
+    num_lists = len(retrieved.lists)
+    ids = [
+        *itertools.chain.from_iterable(itertools.chain.from_iterable(lists.values()))
+    ]
+    queries = retrieved.query_ids or range(num_lists)
+    for name, side in lists.items():
         for query, row in zip(queries, side, strict=True):
             if {*map(type, row)} - {int, str}:
                 libraries.refuse_missing(f"{name} of query {query!r}", row)
@@ -326,35 +359,35 @@ def padded_ids(
         raise TypeError(
             f"{ids_name}: {fractions[0]} is no id; pass integers or strings"
         )
-    for row in lists[1] if is_relevant else ():
+    for row in lists.get("relevant_ids", ()):
         counts = Counter(key for key in row if key != -1)
         repeated = [key for key, count in counts.items() if count > 1]
         if repeated:
             raise ValueError(
                 f"relevant_ids holds {repeated[0]!r} twice in a list; pass it once"
             )
-    are_rows = all(is_integer(key) and -1 <= key < 2**63 for key in ids)
-    if are_rows:
+    numbers = None
+    if all(is_integer(key) and -1 <= key < 2**63 for key in ids):
         codes = {key: int(key) for key in ids}
     else:
-        numbers = {text: i for i, text in enumerate(dict.fromkeys(map(str, ids)))}
-        codes = {key: numbers[str(key)] for key in ids} | {-1: -1}
-    lists = [[[codes[key] for key in row] for row in side] for side in lists]
+        texts = dict.fromkeys(str(key) for key in ids if key != -1)
+        numbers = {text: i for i, text in enumerate(texts)}
+        codes = {key: numbers.get(str(key), -1) for key in ids}
     no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
-    padded = [
-        pad_lists([row or no_ids for row in side], lists=len(order), fill=-1)[0]
-        for side in lists
-    ]
-    labels = None
-    if arguments[2] is not None:
-        of_relevant = ragged_lists("relevant_labels", arguments[2])
-        order = _order_of_queries(names[0], retrieved, "relevant_labels", of_relevant)
-        rows = [of_relevant.lists[i] for i in order]
-        labels = pad_lists(rows, lists[1], lists=len(order))[0]
-    ids_and_labels = [*padded, labels]
+    arrays: list[Any] = []
+    for name in (names[0], names[1], "profile_ids"):
+        rows = [[codes[key] for key in row] or no_ids for row in lists.get(name, ())]
+        arrays.append(pad_lists(rows, lists=num_lists, fill=-1)[0] if rows else None)
+    for name, (partner, numbers_of_ids) in partners.items():
+        padded = None
+        if numbers_of_ids is not None and name in lists:
+            rows = in_order(partner, numbers_of_ids, True)
+            slots = [[0] * len(row) for row in lists[name]]  # as many as there are ids
+            padded = pad_lists(rows, slots, lists=num_lists)[0]
+        arrays.append(padded)
     if is_single:
-        ids_and_labels = [None if side is None else side[0] for side in ids_and_labels]
-    return PaddedIds(*ids_and_labels, retrieved.query_ids, are_rows)
+        arrays = [None if array is None else array[0] for array in arrays]
+    return PaddedIds._make([*arrays, retrieved.query_ids, numbers])
 
 
 def _is_ragged(ids: Any) -> bool:

@@ -201,7 +201,11 @@ class EvaluationJob(NamedTuple):
                 labels, membership = labels * is_listed, membership * is_listed
             vectors, items = scorer.pairs(rows, known)
             arrays = batching.QueryBatch(indices, vectors, key, tie_ids, ids, labels)
-            return arrays._replace(items=items, membership=membership.astype(np.int8))
+            return arrays._replace(
+                items=items,
+                membership=membership.astype(np.int8),
+                profile_ids=self._profiles(indices),
+            )
         arrays = batching.QueryBatch(
             indices,
             scorer.rows(rows),
@@ -219,13 +223,28 @@ class EvaluationJob(NamedTuple):
             arrays = arrays._replace(listed_ids=ids, labels=labels)
         if judged.exclude is not None:
             ids, _ = batching.pad_rows(judged.exclude, indices, batch.widths[0])
-            arrays = arrays._replace(excluded_ids=ids)
-            if self.unit == USER:  # what users have seen
-                arrays = arrays._replace(profile_ids=ids)
+            profile_ids = self._profiles(indices)
+            arrays = arrays._replace(excluded_ids=ids, profile_ids=profile_ids)
         if judged.shared_candidates is not None:
             masks = judged.shared_candidates.masks(indices)
             arrays = arrays._replace(candidates=masks)
         return arrays
+
+    def _profiles(self, indices: np.ndarray) -> np.ndarray | None:
+        """Returns what users have seen, `[queries, profile]` ids; None if nobody asks.
+
+        Only metrics that read columns of items do. Items of which nothing is known are
+        left out.
+        """
+        seen, bounds = self.judgements.exclude, self.options.bounds
+        reads_items = any(bound.spec.item_columns for bound in bounds)
+        if seen is None or self.unit != USER or not reads_items:
+            return None
+        longest = np.diff(seen.indptr)[indices[indices >= 0]].max(initial=0)
+        width = batching.padded_width(max(int(longest), batching.NARROW[0]))
+        ids, _ = batching.pad_rows(seen, indices, width)
+        missed_from = self.options.missed_from
+        return ids if missed_from is None else np.where(ids < missed_from, ids, -1)
 
 
 # Columns of more numbers an item than these are cut over devices as the items are.
