@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         "every device has the attributes of all items",
         "_runs/drivers/programs.py",
-        "features=items, attributes=items",
-        "features=items",
+        "wide_columns=items, attributes=items",
+        "wide_columns=items",
         "tests/test_over_devices.py::test_global_arrays_and_parts",
     ),
     Mutant(

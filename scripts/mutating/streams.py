@@ -13,8 +13,8 @@ MUTANTS = (
     Mutant(
         "groups have the members of one device",
         "_engine/sources/streams.py",
-        "memberships=total(self.memberships)",
-        "memberships=self.memberships",
+        "totals=lax.psum(self.totals, items_axis)",
+        "totals=self.totals",
         "tests/test_streams.py::test_devices_that_share_a_catalogue",
     ),
     Mutant(
@@ -82,9 +82,9 @@ MUTANTS = (
     ),
     Mutant(
         "all devices read the groups of the first",
-        "_engine/sources/blocks.py",
+        "_engine/sources/item_columns.py",
+        "ids = first_id - self._start + lax.iota(jnp.int32, size)",
         "ids = first_id + lax.iota(jnp.int32, size)",
-        "ids = start + lax.iota(jnp.int32, size)",
         "tests/test_streams.py::test_devices_that_share_a_catalogue",
     ),
     Mutant(
