@@ -402,7 +402,6 @@ CUT_ITEMS = {
     "slopes of soft ranks": "relax is given, but the items of a list are cut",
     "rank_retrieved": "the last axis of pool_labels is sharded",
     "alpha_ndcg": "the greedy ideal needs every item of a list",
-    "intra_list_diversity": "embeddings is sharded over devices",
 }
 
 
