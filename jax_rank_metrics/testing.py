@@ -147,12 +147,12 @@ def check_metric(
     bound = spec.bind((), options)
     _check_functions(bound, lists.ranked())
     tie_reading = bound.tie_reading_with([*draws, *tables])
-    few = {name: np.asarray(table)[:5] for name, table in tables.items()}
+    first_rows = {name: np.asarray(table)[:5] for name, table in tables.items()}
     if tie_reading == "expected":
         for depth, cuts in _cuts(options):
             check_ties(
                 lambda ranking, cuts=cuts: {spec.name: evaluate(ranking, **cuts)},
-                *(draws, rng, depth, _prepared(spec, few)),
+                *(draws, rng, depth, _prepared(spec, first_rows)),
             )
     if tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
@@ -308,8 +308,8 @@ def _closes_over_arrays(function: Callable[..., Any]) -> bool:
 def _prepared(spec: Spec, tables: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
     """Returns what a metric reads in the place of columns of items."""
     arrays = {name: jnp.asarray(table, float) for name, table in tables.items()}
-    made = item_columns.made_of(arrays, spec.prepared)
-    return {**tables, **{name: made[key] for name, key in spec.prepared}}
+    columns = item_columns.made_of(arrays, spec.prepared)
+    return {**tables, **{name: columns[key] for name, key in spec.prepared}}
 
 
 def _check_ids(

@@ -139,12 +139,11 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     shapes = {name: column.shape[1:] for name, column in _columns(data, 1).items()}
     sizes = [math.prod(shapes[name]) for name in names]
     total = sum(sizes)
-    few = total <= _MANY_ENTRIES
     rng = np.random.default_rng(0)
     low = np.full(total, _LOW)
     high = rng.uniform(0.5, 1, total) * _HIGH
     # The values at the last three are compared; one in all entries of many says enough.
-    units = np.eye(total) if few else rng.uniform(0.5, 1, (1, total))
+    units = np.eye(total) if total <= _MANY_ENTRIES else rng.uniform(0.5, 1, (1, total))
     rows = np.concatenate([np.zeros((1, total)), units, [low, high, (low + high) / 2]])
     parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
     columns = _columns(data, 1)

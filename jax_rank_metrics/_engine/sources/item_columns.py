@@ -130,10 +130,10 @@ def made_of(
         prepared_by = [
             (name, key) for name in columns for key in _prepared.get(name, ())
         ]
-    made = {
+    prepared = {
         key: _made(_prepared[name][key], columns[name]) for name, key in prepared_by
     }
-    return {**columns, **made}
+    return {**columns, **prepared}
 
 
 def read(

@@ -303,8 +303,8 @@ def ids_of_columns(item_columns: object) -> list[Any] | None:
 
     Those of the rows are 0, 1, …, in any order. Integers are returned in their order.
     """
-    for key, given in dict(libraries.named(item_columns, "item_columns")).items():
-        ids_of_items = libraries.ids_of_items(key, given)
+    for key, column in dict(libraries.named(item_columns, "item_columns")).items():
+        ids_of_items = libraries.ids_of_items(key, column)
         if ids_of_items is None or {*ids_of_items} == {*range(len(ids_of_items))}:
             continue
         libraries.refuse_missing(f"the id of items in {key}", ids_of_items)
@@ -335,19 +335,19 @@ def item_columns(
             f"item_columns: got {kind_of(value)}; pass a dict of names to arrays"
         )
     columns = {}
-    for key, given in value.items():
+    for key, column in value.items():
         name = f"item_columns[{key!r}]"
         if isinstance(relevant_columns, Mapping) and key in relevant_columns:
             raise ValueError(
                 f"item_columns and relevant_columns both hold {key!r}; pass item_columns "
                 "alone, which has every item"
             )
-        if ids_of_items is not None and libraries.ids_of_items(name, given) is None:
+        if ids_of_items is not None and libraries.ids_of_items(name, column) is None:
             raise ValueError(
                 f"{name} has rows, and another of the item_columns has ids, such as "
                 f"{ids_of_items[0]!r}; pass a dict or a Series by id in {name} too"
             )
-        array = real(name, libraries.by_ids(name, given, ids_of_items, "items"))
+        array = real(name, libraries.by_ids(name, column, ids_of_items, "items"))
         is_missing = 0 in array.shape or (key == "groups" and array.ndim != 2)
         if not array.ndim or is_missing or (num_items and len(array) not in num_items):
             rows = " or ".join(map(str, num_items)) or "num_items"

@@ -174,21 +174,21 @@ class Joined:
                     f"item_columns[{name!r}] names document {first!r} more than once; pass "
                     "one value for each"
                 )
-            found = pl.DataFrame({"id": doc_ids}).join(
+            row_numbers = pl.DataFrame({"id": doc_ids}).join(
                 rows.cast({"id": doc_ids.dtype}),
                 on="id",
                 how="left",
                 maintain_order="left",
             )["row"]
-            if (absent := doc_ids.filter(found.is_null() & exists)).len():
+            if (absent := doc_ids.filter(row_numbers.is_null() & exists)).len():
                 raise ValueError(
                     f"item_columns[{name!r}] lacks document {absent[0]!r} and "
                     f"{absent.n_unique() - 1} others; pass a value for every document of "
                     "qrels and run"
                 )
-            indices = found.fill_null(0).to_numpy()
-            for key, made in item_columns.made_of({name: array}).items():
-                columns[key] = np.asarray(made)[indices]
+            indices = row_numbers.fill_null(0).to_numpy()
+            for key, values in item_columns.made_of({name: array}).items():
+                columns[key] = np.asarray(values)[indices]
         return columns
 
     @property
