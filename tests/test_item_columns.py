@@ -101,6 +101,11 @@ def price_if_relevant(items):
     return jnp.where(items.relevant(1), items.columns["price"], 0)
 
 
+def log_of_price(items):
+    """The logarithm of what an item costs, which no total of prices knows."""
+    return jnp.log(items.columns["price"])
+
+
 def _mean_of_first(ranking, k):
     ks = ranking.cutoffs(k)
     sums, depth = ranking.expected_sum(price, jrm.positions(), ks), ranking.depth(ks)
@@ -172,6 +177,13 @@ def test_own_prices_are_means_over_all_orders(k):
                 continue
             values = metric.of(ranking, k=ks).values
             np.testing.assert_allclose(values, means[number], rtol=2e-5)
+
+
+def test_a_logarithm_of_prices_is_not_linear():
+    """It is infinite at 0 and no number below, and yet found to bend."""
+    ranking = jrm.rank_scores(SCORES, WANTED, k=3, item_columns={"price": PRICES})
+    with pytest.raises(ValueError, match="not linear in the column 'price'"):
+        ranking.expected_sum(log_of_price, jrm.positions(), (3,))
 
 
 def test_prices_over_devices_and_in_jit():

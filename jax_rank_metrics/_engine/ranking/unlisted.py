@@ -160,9 +160,12 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
         )
     members, (at_low, at_high, between) = values[:-3], values[-3:].astype(np.float64)
     scale = np.maximum(np.abs(at_low), np.abs(at_high)).max(initial=0)
-    bends = np.abs(at_low + at_high - 2 * between) > 1e-4 * scale
+    # False where a value is NaN, such as a logarithm at the low end.
+    is_straight = np.abs(at_low + at_high - 2 * between) <= 1e-4 * scale
     # What is 0 at all of them is 0 by the label, and not by the columns.
-    if bends.any() or (scale > 0 and not _is_transposable(data, item_fn, probes)):
+    if not is_straight.all() or (
+        scale > 0 and not _is_transposable(data, item_fn, probes)
+    ):
         raise ValueError(
             f"a function of items is not linear in the column {names[0]!r}, of which this "
             "ranking knows only the total over items that are not listed; prepare the "
