@@ -32,7 +32,12 @@ def _random_bools(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarra
     return rng.random(shape) < 0.5
 
 
-# How the columns are drawn that metrics of the package read; others are random bools.
+def _random_amounts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.uniform(0.5, 4, shape).astype(np.float32)
+
+
+# How the columns are drawn that metrics of the package read. Others are random bools, and
+# what is known of items are numbers above 0, of which there are logarithms.
 COLUMNS: Mapping[str, Draw] = {
     "judged": lambda rng, shape: rng.random(shape) < 0.7,
     "pooled": lambda rng, shape: rng.random(shape) < 0.8,
@@ -117,7 +122,7 @@ def check_metric(
         metric: A metric made by `jax_rank_metrics.metric`.
         columns: For each column, a function `draw(rng, shape)` that returns an array of
             this shape, perhaps with trailing axes. Columns without a function are drawn as
-            in `COLUMNS`, or are random bools.
+            in `COLUMNS`, or are random bools; item columns are numbers above 0.
         seed: The seed of the random lists.
         **options: Options of the metric.
 
@@ -131,7 +136,9 @@ def check_metric(
     if "k" in spec.options:
         options.setdefault("k", _CUTOFFS)
     rng = np.random.default_rng(seed)
-    draws = {name: COLUMNS.get(name, _random_bools) for name in spec.columns}
+    unnamed = dict.fromkeys(spec.columns, _random_bools)
+    unnamed |= dict.fromkeys(spec.item_columns, _random_amounts)
+    draws = {name: COLUMNS.get(name, draw) for name, draw in unnamed.items()}
     draws |= columns or {}
     drawn = {name: draws.pop(name) for name in spec.item_columns}
     tables = {name: draw(rng, (_NUM_ITEMS,)) for name, draw in drawn.items()}
