@@ -38,7 +38,9 @@ from jax_rank_metrics._engine.formulas import (
     order_agreement,
     popularity,
     positions,
+    profiles,
     propensity_scored,
+    serendipity,
     subtopics,
     user_models,
 )
@@ -82,10 +84,13 @@ GROUPS = (
         "Rare labels and groups",
         (propensity_scored, group_recall, exposure_fairness, exposure_parity),
     ),
-    Group("recommended-items", "Recommended items", (popularity, diversity)),
+    Group(
+        "recommendations",
+        "Recommendations",
+        (popularity, profiles, serendipity, diversity),
+    ),
     Group("arguments", "Gains, discounts, cutoffs"),
     Group("two-rankings", "Two rankings"),
-    Group("recommendations", "Recommendations"),
 )
 FAMILIES = [family for group in GROUPS for family in group.families]
 
@@ -142,10 +147,10 @@ weights, they bound what any order could give for every *exact* metric without *
 and for `bpref`. For others they are two orders among many: labels do not say which of two
 relevant items gives `psp` more.
 
-What is said of lists of ids follows the same rule where a ranking is passed: `overlap`,
-`rank_biased_overlap`, `kendall_tau` and `spearman_rho` are *exact*. A ranking with ties
-agrees with itself by less than 1, then; `ties="stable"` compares by one order. `jaccard`,
-`exposure`, `miscalibration` and `serendipity` read *one order*, and warn where items tie.
+Comparisons of two rankings follow the same rule: `overlap`, `rank_biased_overlap`,
+`kendall_tau` and `spearman_rho` are *exact*. A ranking with ties agrees with itself by
+less than 1, then; `ties="stable"` compares by one order. `jaccard` and `exposure` read
+*one order*, and warn where items tie.
 
 Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
 `pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).

@@ -60,6 +60,8 @@ from jax_rank_metrics._engine.formulas import ntcir as ntcir
 from jax_rank_metrics._engine.formulas import order_agreement as order_agreement
 from jax_rank_metrics._engine.formulas import popularity as popularity
 from jax_rank_metrics._engine.formulas import positions as positions
+from jax_rank_metrics._engine.formulas import profiles as profiles
 from jax_rank_metrics._engine.formulas import propensity_scored as propensity_scored
+from jax_rank_metrics._engine.formulas import serendipity as serendipity
 from jax_rank_metrics._engine.formulas import subtopics as subtopics
 from jax_rank_metrics._engine.formulas import user_models as user_models
