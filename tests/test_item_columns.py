@@ -186,6 +186,26 @@ def test_a_logarithm_of_prices_is_not_linear():
         ranking.expected_sum(log_of_price, jrm.positions(), (3,))
 
 
+def test_a_metric_that_is_younger_than_the_ranking():
+    """What it prepares was not made, and prices are not read in its place."""
+    how = {"item_columns": {"price": PRICES}}
+    rankings = [
+        jrm.rank_ids(WANTED, **how),
+        jrm.rank_scores(SCORES, WANTED, k=2, **how),
+        jrm.rank_catalog(np.eye(2), SCORES.T, WANTED, k=2, **how),
+    ]
+
+    @jrm.metric(item_columns={"price": jnp.sqrt}, reads_labels=False)
+    def mean_root(ranking, *, k=None):
+        return _mean_of_first(ranking, k)
+
+    for ranking in rankings:
+        with pytest.raises(ValueError, match="before the metric .* rank again"):
+            mean_root.of(ranking, k=2)
+    values = mean_root.of(jrm.rank_ids(WANTED, **how), k=2).values
+    np.testing.assert_allclose(values, np.sqrt(PRICES)[WANTED].mean(1), rtol=1e-6)
+
+
 def test_prices_over_devices_and_in_jit():
     """Of items that devices share, and of a function that is compiled."""
     over_items = functools.partial(jrm.rank_scores, items_axis="items", k=3)

@@ -35,7 +35,7 @@ class Dependencies:
 
 
 @pytrees.pytree(
-    *("ties", "cut", "partial_columns", "label_dtype", "has_labels"),
+    *("ties", "cut", "partial_columns", "columns_by_id", "label_dtype", "has_labels"),
     of_trace=("tie_reading", "relabel", "renamed", "call_cache", "depends_on"),
 )
 class RankingData:
@@ -53,6 +53,8 @@ class RankingData:
         cut: The number of ranks held of every list; None if all.
         partial_columns: The names of the columns that are known of listed items alone,
             and 0 for all others.
+        columns_by_id: The names of the columns that were passed by the id of an item, and
+            of what metrics make of them.
         label_dtype: The dtype in which labels were passed, if these are widened floats.
         has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
             number; None where scores are integers, or where there were none.
@@ -82,6 +84,7 @@ class RankingData:
     known_relevant: jax.Array | None = None
     cut: int | None = None
     partial_columns: tuple[str, ...] = ()
+    columns_by_id: tuple[str, ...] = ()
     has_nan: jax.Array | None = None
     label_dtype: str | None = None
     profile: ItemArrays | None = None
@@ -219,7 +222,8 @@ class RankingData:
 
         Raises:
             ValueError: if the metric needs an order, but the caller passed
-                ties="expected"; or if it reads an order or ties, and places are soft.
+                ties="expected"; if it reads an order or ties, and places are soft; or if
+                it was defined after the ranking was made, which has not prepared a column.
         """
         if tie_reading != "expected" and self.is_soft:
             raise ValueError(ranked_items.NO_ORDER)
@@ -229,6 +233,12 @@ class RankingData:
         names = self.column_names
         pairs = (prepared or {}).items()
         renamed = tuple((name, key) for name, key in pairs if key in names)
+        for name, key in pairs:
+            if key not in names and name in self.columns_by_id:
+                raise ValueError(
+                    f"this ranking has the column {name!r} as it was passed, since it was "
+                    "made before the metric that prepares the column; rank again"
+                )
         return dataclasses.replace(
             self.with_names(renamed) if renamed else self,
             tie_reading=tie_reading,

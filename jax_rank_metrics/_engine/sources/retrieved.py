@@ -367,7 +367,8 @@ def rank_ids(
     if repeats == "remove":
         retrieved_ids = without_repeats(retrieved_ids)
     data = _rank_ids(retrieved_ids, relevant.distinct(), weights)
-    return Ranking(dataclasses.replace(data, has_labels=has_labels))
+    data = dataclasses.replace(data, has_labels=has_labels, columns_by_id=(*columns,))
+    return Ranking(data)
 
 
 @jax.jit

@@ -359,6 +359,7 @@ class Stream(NamedTuple):
             ties=self.policy.name,
             partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=nan_found,
+            columns_by_id=(*self.catalog.relevant.item_columns,),
             profile=self.catalog.relevant.profile(dtype),
             label_dtype=label_dtype(self.catalog.relevant.labels, dtype),
         )
