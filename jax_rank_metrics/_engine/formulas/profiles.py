@@ -1,4 +1,4 @@
-"""A list beside the profile of its user; nothing here reads labels.
+"""Profiles: how a list differs from what its user had to do with before.
 
 A profile holds the items that a user had to do with before, such as those of training.
 """

@@ -1,4 +1,4 @@
-"""Relevant items that nobody would have expected."""
+"""Serendipity: relevant items that nobody would have expected."""
 
 import jax
 import jax.numpy as jnp
@@ -59,6 +59,10 @@ def serendipity(
     `[num_items]`: how often each item was seen in training. Rows of `columns`,
     `[*lists, items, 2]`, hold s and N.
 
+    Others mean other numbers by the name: Ge, Delgado-Battenfeld and Jannach (RecSys 2010)
+    count the relevant items that a simple recommender does not list, and recommenders'
+    `serendipity` weighs them by 1 − their mean similarity to the profile.
+
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
@@ -75,10 +79,7 @@ def serendipity(
 
     References:
         Murakami, Mori and Orihara, Metrics for evaluating the serendipity of
-        recommendation lists, JSAI 2007. Agrees with RecTools' `Serendipity`. Others mean
-        other numbers by the name: Ge, Delgado-Battenfeld and Jannach (RecSys 2010) count
-        the relevant items that a simple recommender does not list, and recommenders'
-        `serendipity` weighs them by 1 − their mean similarity to the profile.
+        recommendation lists, JSAI 2007. Agrees with RecTools' `Serendipity`.
     """
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
     # Of items that are not relevant these are 0, so that any ranking knows them.
