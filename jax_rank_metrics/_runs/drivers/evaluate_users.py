@@ -284,10 +284,12 @@ def evaluate_users(
     if seen is not None and reads_counts and COUNTS not in columns:
         # Among all users of `seen`, evaluated or not.
         columns[COUNTS] = interactions["seen"].item_counts(num_items)
+    whole_columns, wide_columns = read_item_columns(columns, options, num_items)
     catalog = programs.CatalogArrays(
         item_mask=inputs.item_mask(item_mask, num_items),
         similarity=scorer.similarity,
-        **read_item_columns(columns, options, num_items),
+        columns=whole_columns,
+        wide_columns=wide_columns,
     )
     if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
         texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)

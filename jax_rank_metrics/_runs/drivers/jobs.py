@@ -253,7 +253,7 @@ _MAX_WHOLE = 32
 
 def read_item_columns(
     columns: Mapping[str, Any], options: Options, num_items: int | None
-) -> dict[str, dict[str, jax.Array]]:
+) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
     """Checks what is known of items, and that metrics read all of it, and prepares it.
 
     Args:
@@ -262,7 +262,7 @@ def read_item_columns(
         num_items: How many items there are; None if that is not known yet.
 
     Returns:
-        The fields of `CatalogArrays` that hold columns.
+        The columns that are whole on every device, and those that are cut.
     """
     if columns and options.label_fn is not None:
         raise ValueError(
@@ -298,11 +298,12 @@ def read_item_columns(
         for name in bound.spec.all_columns
     }
     arrays = {name: values for name, values in arrays.items() if name in kept}
-    fields: dict[str, dict[str, jax.Array]] = {"columns": {}, "wide_columns": {}}
-    for name, values in arrays.items():
-        is_wide = math.prod(values.shape[1:]) > _MAX_WHOLE
-        fields["wide_columns" if is_wide else "columns"][name] = values
-    return fields
+    wide = {
+        name: values
+        for name, values in arrays.items()
+        if math.prod(values.shape[1:]) > _MAX_WHOLE
+    }
+    return {name: arrays[name] for name in arrays if name not in wide}, wide
 
 
 def make_options(
