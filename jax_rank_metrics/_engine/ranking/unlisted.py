@@ -179,7 +179,8 @@ def _is_transposable(
     data: RankingData, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
 ) -> bool:
     """Whether JAX finds the function to be linear in these columns, up to a constant."""
-    dtype, known = data.dtype, _columns(data, 1)
+    dtype = data.dtype
+    known = {name: jnp.asarray(zeros) for name, zeros in _columns(data, 1).items()}
 
     def value_of(columns: dict[str, jax.Array]) -> jax.Array:
         items = ItemArrays(
@@ -188,7 +189,7 @@ def _is_transposable(
         values = _amounts(item_fn, items, dtype)
         return values.astype(dtype)
 
-    columns = {name: jnp.asarray(known[name]) for name in probes}
+    columns = {name: known[name] for name in probes}
     kinds = jax.eval_shape(value_of, columns)
     try:
         transposed = jax.linear_transpose(value_of, columns)
