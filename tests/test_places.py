@@ -277,7 +277,7 @@ def test_places_by_counting(rng):
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
 
     def rank(scores, mask):
-        how = {"item_mask": mask, "columns": columns}
+        how = {"item_mask": mask, "relevant_columns": columns}
         return jrm.rank_scores(scores, relevant, relevant_labels, **how)
 
     expected = loops(labels, scores, mask, *WHOLE)

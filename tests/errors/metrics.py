@@ -167,7 +167,6 @@ CASES = {
     "novelty by sessions": (ValueError, "by is 'sessions'; pass one of interactions, users", traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="sessions")), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)})), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users", num_users=3)])),
     "novelty of nobody": (ValueError, "by 'users' got num_users=None", traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users")), traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users", num_users=3))),
     "novelty of too many": (ValueError, "by 'interactions' got num_users=3", traced(lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), num_users=3)), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}), by="users", num_users=3), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": np.ones(4)}))])),
-    "interactions for users": (ValueError, "'counts' holds a number above 3, which is num_users in list ", lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}), by="users", num_users=3), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [1, 3, 2, 0]}), by="users", num_users=3), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}))])),
     "profiles of other users": (ValueError, "profile_ids .*(3, 2).*retrieved_ids .*(2, 3)", lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=np.zeros((3, 2), np.int32)), lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=np.zeros((2, 2), np.int32))),
     "one genre": (ValueError, "'genres' has shape .*num_items, genres", lambda: of_items("miscalibration", "genres", np.ones(4), profile_ids=IDS), lambda: of_items("miscalibration", "genres", np.ones((4, 1)), profile_ids=IDS)),
     "many counts": (ValueError, "'counts' has shape (4, 2); pass an array [num_items]", lambda: of_items("serendipity", "counts", np.ones((4, 2)), IDS), lambda: of_items("serendipity", "counts", np.ones(4), IDS)),
@@ -309,3 +308,10 @@ CASES = {
     f"{metric} of the threshold {threshold!r}": (TypeError, f"relevance_threshold is {threshold!r}; pass a positive", functools.partial(VALUE, f"{metric}(rel={threshold!r})"), traced(functools.partial(VALUE, f"{metric}(rel=1)")))
     for metric in ("num_relevant", "recall", "iprec", "bpref") for threshold in ("a", True)
 }  # fmt: skip
+
+# Some rows compile programs first.
+# fmt: off
+LATE = {
+    "interactions for users": (ValueError, "'counts' holds a number above 3, which is num_users in list ", lambda: jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}), by="users", num_users=3), traced(lambda: [jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [1, 3, 2, 0]}), by="users", num_users=3), jrm.novelty.of(jrm.rank_ids(IDS, item_columns={"counts": [9, 1, 2, 0]}))])),
+}
+# fmt: on

@@ -241,7 +241,9 @@ def evaluate_embeddings(
     block_size = block_size or jobs.block_size_for(options, judgements, num_items)
     options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
     options = options._replace(missed_from=of_items.first_unknown)
-    whole_columns, wide_columns = jobs.read_item_columns(columns, options, scorer.num_items)
+    whole_columns, wide_columns = jobs.read_item_columns(
+        columns, options, scorer.num_items
+    )
     catalog = programs.CatalogArrays(
         item_mask=inputs.item_mask(item_mask, num_items),
         attributes=judgements.item_attributes,

@@ -226,7 +226,7 @@ class Joined:
                 ):
                     raise ValueError(
                         f"these metrics read {name!r} prepared in several ways; pass one "
-                        "of them, or call `evaluate` of the joined lists"
+                        "of them, or call .evaluate(metrics) of the joined lists"
                     )
                 columns[name] = self._columns_by_document[key]
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
