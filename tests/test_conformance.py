@@ -145,16 +145,34 @@ def test_long_ties_have_the_values_of_all_orders(monkeypatch):
     import definitions
     import generate
 
+    prepared: dict = {5000: {}, 1: {}}  # by the number of orders that are walked
+
     def value(most, *arguments):
         monkeypatch.setattr(definitions, "MAX_ORDERS", most)
-        monkeypatch.setattr(definitions, "_PREPARED", {})
+        monkeypatch.setattr(definitions, "_PREPARED", prepared[most])
         return definitions._value_of(*arguments)
 
+    def remembered(formula):
+        """Computes the value of an order once for the three readings of ties."""
+        values = {}
+
+        def value_of_order(order, pool, at, choices):
+            others = tuple(y for x, y in choices.items() if x != "ties")
+            key = order, pool, tuple(at.items()), others
+            if key not in values:
+                values[key] = formula(order, pool, at, choices)
+            return values[key]
+
+        return value_of_order
+
+    for metric, formula in definitions.FORMULAS.items():
+        monkeypatch.setitem(definitions.FORMULAS, metric, remembered(formula))
     num_compared = 0
     for group in (group for group in LISTS if "ties" in options_open_in(group)):
         for text in (test["id"].partition("/")[2] for test in group["tests"]):
             metric, _, at = generate.parse(text)
             matters = {*generate.may_matter(group, metric, False)}
+            matters.discard("undefined")  # which no value reads
             options = METRICS[metric]["options"].items()
             options = {x: y if x in matters else y[:1] for x, y in options}
             options["ties"] = ["expected", "worst", "best"]
@@ -170,7 +188,7 @@ def test_long_ties_have_the_values_of_all_orders(monkeypatch):
                 else:
                     assert abs(definitions.real(answer) - due) < 1e-30, (text, choices)
                 num_compared += 1
-    assert num_compared > 10_000
+    assert num_compared > 4_000
 
 
 def test_schema():
