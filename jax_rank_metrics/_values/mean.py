@@ -44,9 +44,9 @@ class Mean(State):
     Range, for 32-bit floats: weights from 1e-12 to 1e12, and values up to 1e18 as long as
     Σ weight²·value² stays below 3e38. Beyond it, where a square is too small or a sum too
     large for a float, `n_eff` is 0 and the standard error is inf, and so is the mean where
-    Σ weight is, as with lists of infinite weight. Errors hold within 1 % where the spread
-    of values is at least 1e-4 of their mean. A NaN comes only from values that are NaN, or
-    from infinite values of both signs.
+    Σ weight is; one list of infinite weight makes its value the mean. Errors hold within
+    1 % where the spread of values is at least 1e-4 of their mean. A NaN comes only from
+    values that are NaN, or from infinite values of both signs.
 
     >>> hits = jnp.array([False, True, True])
     >>> state = Mean.of(hits, jnp.ones(3), jnp.ones(3, bool))

@@ -197,6 +197,17 @@ CASES = {
     "a mask of two items": (ValueError, "item_mask has shape", lambda: scores(item_mask=np.ones(2, bool)), lambda: [scores(item_mask=np.ones(shape, bool)) for shape in (3, (2, 3))]),
     "a mask of integers": (TypeError, "item_mask", lambda: scores(item_mask=np.ones(3, np.int32)), lambda: scores(item_mask=np.ones(3, np.int32) != 0)),
     "excluded ids of one list": (ValueError, "exclude", lambda: scores(exclude_ids=IDS[:1]), lambda: scores(exclude_ids=IDS)),
+    **{
+        f"an infinite weight of {name}": (ValueError, "weights holds inf, beyond .*; pass finite numbers", lambda call=call: call([1, np.inf]), traced(lambda call=call: call([1, 2])))
+        for name, call in {
+            "scores": lambda weights: scores(list_weights=weights),
+            "items of a catalogue": lambda weights: catalog(items=SCORES, list_weights=weights),
+            "ids": lambda weights: jrm.rank_ids(IDS, IDS, list_weights=weights),
+            "retrieved items": lambda weights: jrm.rank_retrieved(IDS, weights=weights),
+            "places": lambda weights: places(*[np.ones((2, 1), np.int32)] * 3, (9, 9), list_weights=weights),
+            "pooled lists": lambda weights: jrm.pooled_roc_auc(IDS, IDS, None, weights),
+        }.items()
+    },
     "weights of three lists": (ValueError, "list_w", lambda: scores(list_weights=np.ones(3)), lambda: scores(list_weights=np.ones(2))),
     "k of scores": (ValueError, "k is 0", lambda: scores(k=0), lambda: scores(k=1)),
     "ties of scores": (ValueError, "ties", lambda: scores(ties="first"), lambda: scores(ties="stable")),

@@ -134,28 +134,28 @@ def checked(
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "
                 "over it"
             )
-    _check_weights(labels, mask, raw_weights, options.get("list_weights"))
+    _warn_of_weights(labels, mask, raw_weights, options.get("list_weights"))
     dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
     raw_items = items.RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
 
-def _check_weights(
+def _warn_of_weights(
     labels: jax.Array, mask: jax.Array | None, weights: object, list_weights: object
 ) -> None:
-    """Raises on list weights that are known and out of range; warns of masking ones."""
+    """Warns of weights that are known and mask lists, or items without a mask."""
     for name, value in (("weights", weights), ("list_weights", list_weights)):
         array = inputs.on_host(name, value)
         if array is None:
             continue
-        if name == "list_weights" or array.ndim < labels.ndim:
-            inputs.check_weights(name, array)
-        elif mask is None and np.isnan(array).any() and inputs.is_readable(labels):
+        if name == "weights" and array.ndim == labels.ndim:
             # Those of items may mask them, and be NaN where there is no item.
+            if mask is not None or not np.isnan(array).any():
+                continue
+            if not inputs.is_readable(labels):
+                continue
             array = np.where(np.asarray(labels) >= 0, abs(array), 1)
-        else:
-            continue
         for remark in remarks.remark_on_weights(name, array):
             messages.warn(remark)
 

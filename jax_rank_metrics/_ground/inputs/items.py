@@ -21,12 +21,17 @@ from jax_rank_metrics._ground.inputs.arrays import (
     is_readable,
     kind_of,
     numpy_array,
+    on_host,
     real,
     same_lists,
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._ground.inputs.list_ids import Packing, refuse_sizes
+from jax_rank_metrics._ground.inputs.list_ids import (
+    Packing,
+    check_weights,
+    refuse_sizes,
+)
 from jax_rank_metrics._ground.types import Arrays
 
 
@@ -64,7 +69,7 @@ def weights_for(
     else:
         lists = (*lists, num_segments)
         allowed[()] = "a scalar; weights per list go into list_weights"
-    per_list_weights = per_list("list_weights", list_weights, lists)
+    per_list_weights = weights_per_list(list_weights, lists)
     if weights is None:
         return None, per_list_weights
     array, allowed[labels.shape] = real("weights", weights), "one per item"
@@ -76,6 +81,7 @@ def weights_for(
         )
     if array.ndim == labels.ndim:
         return array, per_list_weights
+    _check_known_weights("weights", weights)
     return None, array if per_list_weights is None else per_list_weights
 
 
@@ -89,6 +95,19 @@ def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | No
             f"{name} has shape {array.shape}; pass one number per list, shape {lists}"
         )
     return array
+
+
+def weights_per_list(value: object, lists: tuple[int, ...]) -> jax.Array | None:
+    """Converts `list_weights`, as `per_list` does; raises on known ones out of range."""
+    array = per_list("list_weights", value, lists)
+    _check_known_weights("list_weights", value)
+    return array
+
+
+def _check_known_weights(name: str, value: object) -> None:
+    """Raises as `check_weights` on weights for which nobody has to wait."""
+    if (array := on_host(name, value)) is not None:
+        check_weights(name, array)
 
 
 def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:

@@ -228,6 +228,8 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
             row = frames.first_true(values < 0)
             if row is not None:
                 fail(row, f"{name} is {values[row]}; pass at least 0")
+            if role == "list_weight":
+                inputs.check_weights(f"{where}: {name}", values.unique().to_numpy())
         elif role in _FLAG_ROLES:
             values = _flags(values, fail)
         elif role.startswith("columns["):
