@@ -377,6 +377,8 @@ DRIVERS = {
     "float64, candidates": (lambda: users(TIMES, {0: [1], 1: [3]}, candidates={0: [1], 1: [3, 4]}), f"{FIRST_2}{COLLIDING} {TIE}, in 1 of 2 lists, as in list 1"),
     "float64, one user": (lambda: users(TIMES, {1: [3]}), f"among the first 1 users, {COLLIDING} {TIE}, in 1 of 1 lists"),
     "distances": (lambda: users(DISTANCES, DRAWN), "among the first 32 users, relevant items score below the others in 32 of 32 lists, as in list 0; higher"),
+    "distances of JAX": (lambda: users(jnp.asarray(DISTANCES), DRAWN), "among the first 32 users, relevant items score below the others in 32 of 32 lists, as in list 0; higher"),
+    "distances of a function, in some of 40 users": (lambda: users(lambda rows: DISTANCES[rows], DRAWN, users=np.arange(4, 30)), "among the first 26 users, relevant items score below the others in 26 of 26 lists, as in list 0; higher"),
     "a similarity that falls": (lambda: jrm.evaluate_embeddings("mrr@2", np.eye(20), np.eye(20), np.arange(20)[:, None], similarity=opposite), "among the first 20 queries, relevant items score below the others in 20 of 20 lists"),
 }  # fmt: skip
 
@@ -388,6 +390,26 @@ def test_drivers_say_it_and_keep_it(name):
     evaluation, warned = remarks_of(call)
     assert len(warned) == 1 and warned[0].startswith(text)
     assert evaluation.remarks == (warned[0],) and jrm.check(evaluation) == warned
+
+
+def test_distances_of_links():
+    """Each side says so, and the function is called no more often."""
+    triples, calls = np.arange(64)[:, None] * [1, 0, 1], []
+
+    def distances(entities, relations, side):
+        calls.append(side)
+        return entities[:, None] != np.arange(64)
+
+    options = {"known": triples, "num_entities": 64, "batch_size": 16}
+    links, warned = remarks_of(
+        lambda: jrm.evaluate_links("mrr", distances, triples, **options)
+    )
+    assert calls == ["head"] * 4 + ["tail"] * 4 and links["both"].remarks == (*warned,)
+    for text, side in zip(warned, ("head", "tail"), strict=True):
+        assert text.startswith(
+            f"where the {side} is predicted, among the first 16 lists, relevant items "
+            "score below the others in 16 of 16 lists, as in list 0"
+        )
 
 
 def test_distances_in_a_run(rng):

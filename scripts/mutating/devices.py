@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "a function is called twice for the first batch",
         "_runs/drivers/scorers.py",
-        "first_scores, self._first_scores = self._first_scores, None",
-        "first_scores, self._first_scores = None, None",
+        "first_scores, self.first_scores = self.first_scores, None",
+        "first_scores, self.first_scores = None, None",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(

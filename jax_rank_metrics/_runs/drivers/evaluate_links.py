@@ -11,6 +11,7 @@ import numpy as np
 from jax_rank_metrics._engine.calls import binding, signatures
 from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import devices, engine, jobs, nan_causes, programs
+from jax_rank_metrics._runs.drivers import remarks as driver_remarks
 from jax_rank_metrics._runs.drivers.interactions import (
     NO_IDS,
     RawInteractions,
@@ -238,10 +239,18 @@ def evaluate_links(
             job = jobs.EvaluationJob(options, *arguments, choices)
             of_side = job._replace(choices=choices | {"side": side})
             signatures_of_sides[side] = engine.signatures_of(of_side, undefined)
+            batches = job.batches(num_entities)
+            scorer.start(batches[0].indices)
+            indices = batches[0].indices
+            if of_rows := driver_remarks.scores_of_rows(scorer, rows, indices):
+                lists, scores = of_rows
+                arguments = scores, judgements, None, LIST, lists
+                where = f"where the {side} is predicted"
+                texts += [f"{where}, {x}" for x in driver_remarks.on_order(*arguments)]
             evaluation, _, has_inf = engine.run(
                 job,
                 programs.CatalogArrays(),
-                job.batches(num_entities),
+                batches,
                 undefined,
                 lambda done, _, first=first: report(first + done, 2 * rows.size),
             )

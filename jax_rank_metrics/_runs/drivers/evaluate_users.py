@@ -291,8 +291,10 @@ def evaluate_users(
         columns=whole_columns,
         wide_columns=wide_columns,
     )
-    if (scores := remarks.scores_of_matrix(scorer, rows)) is not None:
-        texts += remarks.on_order(scores, judgements, catalog.item_mask, USER)
+    if of_rows := remarks.scores_of_rows(scorer, rows, batches[0].indices):
+        indices, scores = of_rows
+        arguments = scores, judgements, catalog.item_mask, USER, indices
+        texts += remarks.on_order(*arguments)
     evaluation, fields, _ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )

@@ -115,6 +115,14 @@ class Judgements(NamedTuple):
         )
         return label_dtype(attributes, (2,), 3)  # of queries and items, any numbers
 
+    def of_queries(self, queries: np.ndarray) -> "Judgements":
+        """Returns the judgements by ids of some queries, in the order of their indices."""
+        tables = self.relevant, self.exclude, self.membership
+        parts = [None if table is None else table[queries] for table in tables]
+        if (shared := self.shared_candidates) is not None:
+            parts[2] = shared.of_kinds[shared.kinds[queries]].astype(np.int8)
+        return Judgements(parts[0], parts[1], membership=parts[2])
+
     def ranked_items(
         self, shape: tuple[int, int], item_mask: jax.Array | None
     ) -> np.ndarray:

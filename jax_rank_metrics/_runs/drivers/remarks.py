@@ -4,12 +4,13 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._engine.sources.host_blocks import HostBlocks
+from jax_rank_metrics._runs.drivers.devices import is_global
 from jax_rank_metrics._runs.drivers.interactions import USER, Unit
 from jax_rank_metrics._runs.drivers.judgements import Judgements, first_rows, same_width
 from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
 from jax_rank_metrics._values import remarks
 
-_MAX_QUERIES, _MAX_SCORES = 32, 2**17  # that are looked at
+_MAX_QUERIES, _MAX_SCORES = 32, 2**20  # that are looked at
 
 
 def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> list[str]:
@@ -41,16 +42,28 @@ def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> li
     ]
 
 
-def scores_of_matrix(scorer: ScoreSource, rows: np.ndarray) -> np.ndarray | None:
-    """Returns the scores `[queries, items]` of the first queries, if the host holds them.
+def scores_of_rows(
+    scorer: ScoreSource, rows: np.ndarray, first_batch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Returns some queries and their scores `[queries, items]`, if they are at hand.
 
     Args:
-        scorer: The scorer.
+        scorer: The scorer, which was started.
         rows: `[queries]`, the row of each query in the scorer.
+        first_batch: The indices of queries that a function was called for already.
     """
-    if not isinstance(scorer, Scores) or not isinstance(scorer.queries, np.ndarray):
+    if not isinstance(scorer, Scores):
         return None
-    return scorer.queries[rows[:_MAX_QUERIES]]
+    if scorer.function is None:
+        queries = np.arange(min(rows.size, _MAX_QUERIES))
+        scores, rows = scorer.queries, rows[queries]
+    else:
+        queries = first_batch[first_batch >= 0][:_MAX_QUERIES]
+        scores, rows = scorer.first_scores, np.arange(queries.size)
+    if is_global(scores):
+        return None
+    count = max(_MAX_SCORES // scores.shape[1], 1)
+    return queries[:count], np.asarray(scores[rows[:count]])
 
 
 def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | None:
@@ -62,7 +75,8 @@ def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | Non
         return None
     if scorer.devices.mesh is not None or not scorer.similarity.is_custom:
         return None
-    queries, block = scorer.queries[:_MAX_QUERIES], scorer.items[:block_size]
+    block = scorer.items[:block_size]
+    queries = scorer.queries[: min(_MAX_QUERIES, max(_MAX_SCORES // len(block), 1))]
     return np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
 
 
@@ -98,16 +112,19 @@ def on_order(
     judgements: Judgements,
     item_mask: jax.Array | None,
     unit: Unit,
+    queries: np.ndarray | None = None,
 ) -> list[str]:
     """Returns remarks on scores that rank relevant items last, or that float32 rounds.
 
-    The arguments are the first ones of `on_infinite`. Scores that are all equal make no
+    The arguments are the first ones of `on_infinite`, and the indices of the queries that
+    have these scores, where they are not the first ones. Scores that are all equal make no
     remark: a constant model is a baseline.
     """
     if judgements.relevant is None:
         return []
-    scores = scores[: max(_MAX_SCORES // scores.shape[1], 1)]
     num_queries, num_items = scores.shape
+    queries = np.arange(num_queries) if queries is None else queries
+    judgements = judgements.of_queries(queries)
     with np.errstate(over="ignore"):
         compared = scores.astype(jax.dtypes.canonicalize_dtype(scores.dtype))
     exists = judgements.ranked_items(scores.shape, item_mask) & (compared > -np.inf)
@@ -118,8 +135,8 @@ def on_order(
         scores=None,
         exists=exists.reshape(-1),
         relevant=relevant.reshape(-1),
-        list_numbers=np.repeat(np.arange(num_queries), num_items),
-        shape=(num_queries,),
+        list_numbers=np.repeat(queries, num_items),
+        shape=(queries.max() + 1,),
         exact_scores=scores.reshape(-1),
     )
     values = compared.reshape(-1).astype(np.float64)

@@ -206,10 +206,11 @@ class Scores(ScoreSource):
 
     Attributes:
         function: Maps rows `[size]` to scores `[size, items]`; None for a matrix.
+        first_scores: What it returned for the first batch, until this is started.
     """
 
     function: Callable[..., Any] | None = None
-    _first_scores: jax.Array | None = None
+    first_scores: jax.Array | None = None
     _num_items: int | None = None
 
     @property
@@ -219,9 +220,9 @@ class Scores(ScoreSource):
 
     def start(self, indices: np.ndarray) -> int:
         """Returns the number of items, and calls a function for the first batch."""
-        if self.num_items is None:
-            self._first_scores = self._called(indices)
-            self._num_items = self._first_scores.shape[1]
+        if self.function is not None:
+            self.first_scores = self._called(indices)
+            self._num_items = self.first_scores.shape[1]
         assert self.num_items is not None
         return self.num_items
 
@@ -230,7 +231,7 @@ class Scores(ScoreSource):
         if self.function is None:
             spec = self.devices.of_scores
             return self.devices.rows(self.names[0], self.queries, indices, spec)
-        first_scores, self._first_scores = self._first_scores, None
+        first_scores, self.first_scores = self.first_scores, None
         return self._called(indices) if first_scores is None else first_scores
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
