@@ -413,7 +413,7 @@ def _rank_checked(
         relevant=relevant,
         attributes=attributes,
         exclude_ids=exclude_ids,
-        list_weights=inputs.weights_per_list(list_weights, lists),
+        list_weights=inputs.per_list("list_weights", list_weights, lists),
         depth=inputs.deepest(inputs.rank_cutoffs(k)),
         policy=policy,
         key=key,

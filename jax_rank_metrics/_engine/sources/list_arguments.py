@@ -151,9 +151,8 @@ def _warn_of_weights(
             continue
         if name == "weights" and array.ndim == labels.ndim:
             # Those of items may mask them, and be NaN where there is no item.
-            if mask is not None or not np.isnan(array).any():
-                continue
-            if not inputs.is_readable(labels):
+            may_warn = mask is None and inputs.is_readable(labels)
+            if not (may_warn and np.isnan(array).any()):
                 continue
             array = np.where(np.asarray(labels) >= 0, abs(array), 1)
         for remark in remarks.remark_on_weights(name, array):

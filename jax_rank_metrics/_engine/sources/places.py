@@ -92,7 +92,7 @@ def rank_places(
     inputs.per_list("num_retrieved", number, lists)
     retrieved = inputs.boolean("retrieved", retrieved, *like)
     columns = inputs.columns(columns, *like)
-    list_weights = inputs.weights_per_list(list_weights, lists)
+    list_weights = inputs.per_list("list_weights", list_weights, lists)
     check_whole_lists(labels=labels, above=above, tied=tied)
     dtype = inputs.float_dtype(labels, list_weights).name
     raw_items = RawItems(labels, dtype, mask, None, retrieved, columns)

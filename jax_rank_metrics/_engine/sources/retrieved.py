@@ -362,7 +362,7 @@ def rank_ids(
             inputs.ids_below(len(column), f"item_columns[{name!r}]", ids)
         columns = item_columns_.read(known)
     relevant = Relevant(*relevant[:3], columns, *of_profiles)
-    weights = inputs.weights_per_list(list_weights, retrieved_ids.shape[:-1])
+    weights = inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
     if repeats == "remove":
         retrieved_ids = without_repeats(retrieved_ids)

@@ -67,9 +67,6 @@ from jax_rank_metrics._ground.inputs.items import read_segments as read_segments
 from jax_rank_metrics._ground.inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._ground.inputs.items import repeated as repeated
 from jax_rank_metrics._ground.inputs.items import weights_for as weights_for
-from jax_rank_metrics._ground.inputs.items import (
-    weights_per_list as weights_per_list,
-)
 from jax_rank_metrics._ground.inputs.items import whole_numbers as whole_numbers
 from jax_rank_metrics._ground.inputs.items import without_lists as without_lists
 from jax_rank_metrics._ground.inputs.libraries import as_frame as as_frame

@@ -21,7 +21,6 @@ from jax_rank_metrics._ground.inputs.arrays import (
     is_readable,
     kind_of,
     numpy_array,
-    on_host,
     real,
     same_lists,
     same_shape,
@@ -69,7 +68,7 @@ def weights_for(
     else:
         lists = (*lists, num_segments)
         allowed[()] = "a scalar; weights per list go into list_weights"
-    per_list_weights = weights_per_list(list_weights, lists)
+    per_list_weights = per_list("list_weights", list_weights, lists)
     if weights is None:
         return None, per_list_weights
     array, allowed[labels.shape] = real("weights", weights), "one per item"
@@ -81,12 +80,12 @@ def weights_for(
         )
     if array.ndim == labels.ndim:
         return array, per_list_weights
-    _check_known_weights("weights", weights)
+    check_weights("weights", weights)
     return None, array if per_list_weights is None else per_list_weights
 
 
 def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts to an array of one number per list; passes None on."""
+    """Converts to an array of one number per list, of weights checked; passes None on."""
     if value is None:
         return None
     array = real(name, value)
@@ -94,20 +93,9 @@ def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | No
         raise ValueError(
             f"{name} has shape {array.shape}; pass one number per list, shape {lists}"
         )
+    if name == "list_weights":
+        check_weights(name, value)
     return array
-
-
-def weights_per_list(value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts `list_weights`, as `per_list` does; raises on known ones out of range."""
-    array = per_list("list_weights", value, lists)
-    _check_known_weights("list_weights", value)
-    return array
-
-
-def _check_known_weights(name: str, value: object) -> None:
-    """Raises as `check_weights` on weights for which nobody has to wait."""
-    if (array := on_host(name, value)) is not None:
-        check_weights(name, array)
 
 
 def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:

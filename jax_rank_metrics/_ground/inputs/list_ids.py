@@ -367,8 +367,13 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
 _LARGEST_WEIGHT = 1e12
 
 
-def check_weights(name: str, weights: np.ndarray) -> None:
-    """Raises if sums of positive weights of lists might overflow or vanish in float32."""
+def check_weights(name: str, value: object) -> None:
+    """Raises if sums of positive weights of lists might overflow or vanish in float32.
+
+    Those of JAX are left alone, since nobody waits for them here.
+    """
+    if (weights := arrays.on_host(name, value)) is None:
+        return
     positive = weights[weights > 0].astype(np.float64)
     is_wrong = (positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)
     if not is_wrong.any():

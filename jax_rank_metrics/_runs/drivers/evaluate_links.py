@@ -240,13 +240,11 @@ def evaluate_links(
             of_side = job._replace(choices=choices | {"side": side})
             signatures_of_sides[side] = engine.signatures_of(of_side, undefined)
             batches = job.batches(num_entities)
-            scorer.start(batches[0].indices)
             indices = batches[0].indices
-            if of_rows := driver_remarks.scores_of_rows(scorer, rows, indices):
-                lists, scores = of_rows
-                arguments = scores, judgements, None, LIST, lists
-                where = f"where the {side} is predicted"
-                texts += [f"{where}, {x}" for x in driver_remarks.on_order(*arguments)]
+            scorer.start(indices)
+            arguments = scorer, rows, indices, judgements, None, LIST
+            where = f"where the {side} is predicted"
+            texts += [f"{where}, {x}" for x in driver_remarks.on_rows(*arguments)]
             evaluation, _, has_inf = engine.run(
                 job,
                 programs.CatalogArrays(),

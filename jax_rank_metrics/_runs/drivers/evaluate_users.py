@@ -291,10 +291,8 @@ def evaluate_users(
         columns=whole_columns,
         wide_columns=wide_columns,
     )
-    if of_rows := remarks.scores_of_rows(scorer, rows, batches[0].indices):
-        indices, scores = of_rows
-        arguments = scores, judgements, catalog.item_mask, USER, indices
-        texts += remarks.on_order(*arguments)
+    first, mask = batches[0].indices, catalog.item_mask
+    texts += remarks.on_rows(scorer, rows, first, judgements, mask, USER)
     evaluation, fields, _ = engine.run(
         job, catalog, batches, undefined, progress, list_weights, keep_lists, texts
     )

@@ -42,28 +42,36 @@ def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> li
     ]
 
 
-def scores_of_rows(
-    scorer: ScoreSource, rows: np.ndarray, first_batch: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Returns some queries and their scores `[queries, items]`, if they are at hand.
+def on_rows(
+    scorer: ScoreSource,
+    rows: np.ndarray,
+    first_batch: np.ndarray,
+    judgements: Judgements,
+    item_mask: jax.Array | None,
+    unit: Unit,
+) -> list[str]:
+    """Returns the remarks of `on_order`, if scores of all items are at hand.
 
     Args:
         scorer: The scorer, which was started.
         rows: `[queries]`, the row of each query in the scorer.
         first_batch: The indices of queries that a function was called for already.
+        judgements: See `on_infinite`, and so for what follows.
+        item_mask: The argument.
+        unit: The argument.
     """
     if not isinstance(scorer, Scores):
-        return None
-    if scorer.function is None:
-        queries = np.arange(min(rows.size, _MAX_QUERIES))
-        scores, rows = scorer.queries, rows[queries]
-    else:
-        queries = first_batch[first_batch >= 0][:_MAX_QUERIES]
-        scores, rows = scorer.first_scores, np.arange(queries.size)
+        return []
+    queries, scores = np.arange(rows.size), scorer.queries
+    if scores is None:
+        queries, scores = first_batch[first_batch >= 0], scorer.first_scores
+        rows = np.arange(queries.size)
     if is_global(scores):
-        return None
-    count = max(_MAX_SCORES // scores.shape[1], 1)
-    return queries[:count], np.asarray(scores[rows[:count]])
+        return []
+    if jax.default_backend() == "cpu":
+        scores = np.asarray(scores)  # copies nothing, and compiles nothing
+    queries, scores = queries[:_MAX_QUERIES], np.asarray(scores[rows[:_MAX_QUERIES]])
+    return on_order(scores, judgements, item_mask, unit, queries)
 
 
 def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | None:
@@ -75,8 +83,7 @@ def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | Non
         return None
     if scorer.devices.mesh is not None or not scorer.similarity.is_custom:
         return None
-    block = scorer.items[:block_size]
-    queries = scorer.queries[: min(_MAX_QUERIES, max(_MAX_SCORES // len(block), 1))]
+    queries, block = scorer.queries[:_MAX_QUERIES], scorer.items[:block_size]
     return np.asarray(jax.jit(scorer.similarity.scores)(queries, block))
 
 
@@ -122,8 +129,9 @@ def on_order(
     """
     if judgements.relevant is None:
         return []
+    scores = scores[: max(_MAX_SCORES // scores.shape[1], 1)]
     num_queries, num_items = scores.shape
-    queries = np.arange(num_queries) if queries is None else queries
+    queries = np.arange(num_queries) if queries is None else queries[:num_queries]
     judgements = judgements.of_queries(queries)
     with np.errstate(over="ignore"):
         compared = scores.astype(jax.dtypes.canonicalize_dtype(scores.dtype))
