@@ -234,6 +234,12 @@ def test_ids_of_rows():
     assert record.lists.ids == [*mixed] and len(jrm.to_frame({"mrr": mixed})) == 3
     with pytest.raises(ValueError, match="the list 'mean' with .* not the mean"):
         jrm.Systems({"x": {"a": 0.5, "b": 0.25, "mean": 0.5}})
-    for missing in (None, float("nan")):
-        with pytest.raises(ValueError, match="one is (None|nan) at 1"):
+    for missing in (None, float("nan"), ""):
+        with pytest.raises(
+            ValueError, match="one is (None|nan) at 1|hold ''; pass an id"
+        ):
             jrm.Systems({"x": {"a": 0.5, missing: 0.25}})
+    lists = {"a": 0.5, "b": 0.25, "all": 0.375}
+    with pytest.warns(UserWarning, match="'all' is the mean") as warned:
+        jrm.Systems({name: {"mrr": lists, "map": lists} for name in ("x", "y")})
+    assert [text.filename for text in warned] == [__file__]  # once, and of this line

@@ -27,7 +27,8 @@ def short(message: str) -> str:
 def warn(text: str) -> None:
     """Warns of the line that called the package, however deep within it this is called."""
     level, frame = 1, sys._getframe()
-    while frame and f"{frame.f_globals.get('__name__')}.".startswith(PACKAGE):
+    within = PACKAGE, "functools.", "contextlib."  # whose decorators call the package
+    while frame and f"{frame.f_globals.get('__name__')}.".startswith(within):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, stacklevel=level)
 

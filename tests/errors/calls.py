@@ -295,6 +295,7 @@ CASES = {
     "no queries": (ValueError, "retrieved_ids has 0 queries", lambda: jrm.rank_ids({}, {}), lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]})),
     "a missing id": (ValueError, "retrieved_ids of query 'q' is None at 1; pass", lambda: jrm.rank_ids({"q": ["a", None]}, {"q": ["a"]}), lambda: jrm.rank_ids({"q": ["a", "b"]}, {"q": ["a"]})),
     "a relevant id twice": (ValueError, "relevant_ids holds 'a' twice in a list", lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a", "a"]}), lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]})),
+    "dicts as ids": (TypeError, "retrieved_ids and relevant_ids: {'id': 'a'} is no id; pass integers or strings", lambda: jrm.rank_ids([[{"id": "a"}]], [["a"]]), lambda: jrm.rank_ids([["a"]], [["a"]])),
     "float ids of a list": (TypeError, "retrieved_ids and relevant_ids: 1.0 is no id; pass integers or strings", lambda: jrm.rank_ids([[1.0, 2.0], [3]], [[1], [3]]), lambda: jrm.rank_ids([[1, 2], [3]], [["1"], ["3"]])),
     "labels of other queries": (ValueError, "retrieved_ids has the query 'q', which relevant_labels has not", lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]}, {"r": [1]}), lambda: jrm.rank_ids({"q": ["a"]}, {"q": ["a"]}, {"q": [1]})),
     "repeats of ids": (ValueError, "repeats is 'drop'", lambda: jrm.rank_ids([1], [1], repeats="drop"), lambda: [jrm.rank_ids([1], [1], repeats=word) for word in ("keep", "remove")]),

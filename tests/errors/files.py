@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -49,6 +50,21 @@ def qrels(data, format=None, name="qrels", **options):
 def run(data, format=None, name="run", **options):
     """Reads a run that was written into a file."""
     reading(jrm.read_run, name, data, format=format, **options)
+
+
+def lists_of(ids):
+    """Makes a table of one query, whose documents are a list."""
+    return pl.DataFrame({"query_id": ["q"], "doc_ids": [ids]})
+
+
+def archive():
+    """Returns a packed archive of a run."""
+    data, file = b"q1 Q0 a 1 0.9 t\n", io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as tar:
+        member = tarfile.TarInfo("run")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    return file.getvalue()
 
 
 def evaluated(run, measure="map", **options):
@@ -122,7 +138,12 @@ CASES = {
     "a long line": (ValueError, f"line 1 ('{'x' * 80}…')", lambda: run("x" * 1000)),
     "compressed twice": (ValueError, "qrels: is packed twice; decompress it once", lambda: qrels(COMPRESSED_TWICE), lambda: qrels(gzip.decompress(COMPRESSED_TWICE))),
     "a mark between files": (ValueError, "qrels, line 2 .*: begins with a byte order mark, as where files were joined", lambda: qrels("q 0 a 1\n\ufeffr 0 a 1\n"), lambda: qrels("q 0 a 1\nr 0 a 1\n")),
-    "lines between stray quotes": (ValueError, "qrels.tsv, line 2 .*: doc_id is .*, with a line break; close the quote that", lambda: qrels('query_id\tdoc_id\trelevance\nq\t"a\t1\nq\tb\t1\nq\tc"\t1\n', name="qrels.tsv"), lambda: qrels('query_id\tdoc_id\trelevance\nq\t"a"\t1\nq\tb\t1\nq\tc\t1\n', name="qrels.tsv")),
+    "lines between stray quotes": (ValueError, "qrels.tsv, line 2 .*: doc_id is .*, with a line break; close the quote that begins it", lambda: qrels('query_id\tdoc_id\trelevance\nq\t"a\t1\nq\tb\t1\nq\tc"\t1\n', name="qrels.tsv"), lambda: qrels('query_id\tdoc_id\trelevance\nq\t"a"\t1\nq\tb\t1\nq\tc\t1\n', name="qrels.tsv")),
+    "a line break in an id of JSON": (ValueError, "qrels, line 1 .*: doc_id is 'a\\nb', with a line break", lambda: qrels(JUDGED.replace(b"2", b'"a\\nb"'), "jsonl"), lambda: qrels(JUDGED.replace(b"2", b'"a b"'), "jsonl")),
+    "a line break in a list of ids": (ValueError, "row 0: doc_id is 'a\\nb c', with a line break", lambda: run(lists_of(["a\nb", "c"]), "parquet"), lambda: run(lists_of(["a", "c"]), "parquet")),
+    "a line break in JSON by query": (ValueError, "query 'q\\nr', document 'a': query_id is 'q\\nr', with a line break", lambda: run('{"q\\nr": {"a": 1}}', "json"), lambda: run('{"q r": {"a": 1}}', "json")),
+    "documents that are dicts": (ValueError, "doc_id is {'id': 'a', 's': 1.0}, a dict; pass the id in it alone", lambda: jrm.join({"q": ["a"]}, {"q": [{"id": "a", "s": 1.0}]}), lambda: jrm.join({"q": ["a"]}, {"q": ["a"]})),
+    "a tar archive": (ValueError, "run.tar.gz: is a tar archive; pass a file in it, such as tarfile.open(path).extractfile(name)", lambda: run(archive(), name="run.tar.gz"), lambda: jrm.read_run(tarfile.open(fileobj=io.BytesIO(archive())).extractfile("run"))),
     # lines of runs that hold the next one, or an id with a blank
     "a lost newline after a tag": (ValueError, "line 1 .* two lines in one", lambda: run("q1 Q0 a 1 0.9 tq1 Q0 b 2 -1e-3 t\n"), lambda: run("q1 Q0 a 1 0.9 t\nq1 Q0 b 2 -1e-3 t\n")),
     "a lost newline after a blank": (ValueError, "line 1 .* two lines in one", lambda: run("q1 Q0 a 1 0.9 t q1 Q0 b 2 -1e-3 t\n"), lambda: run("q1 Q0 a 1 0.9 t\n q1 Q0 b 2 -1e-3 t\n")),

@@ -31,10 +31,10 @@ def parts(*lists):
     )
 
 
-def of_file(name):
+def of_file(name, rows="q,1,0.5\nq,0,0.4\n"):
     """Evaluates a table in a file run.csv of a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "run.csv").write_text("qid,label,score\nq,1,0.5\nq,0,0.4\n")
+        Path(folder, "run.csv").write_text(f"qid,label,score\n{rows}")
         return jrm.evaluate_scored("mrr", f"{folder}/{name}")
 
 
@@ -49,6 +49,7 @@ CASES = {
     "a list id that is missing": (ValueError, "source, row 1 (of list None): qid is missing", lambda: scored(qid=["q", None, "r"])),
     "a list id that is nan": (ValueError, "source, row 1 (of list nan): qid is missing", lambda: scored(qid=[1.0, NAN, 2.0]), lambda: scored(qid=[1, 1, 2])),
     "list ids of two kinds": (ValueError, "source: list holds values of several kinds; pass strings only", lambda: scored(qid=MIXED), lambda: scored(qid=[*map(str, MIXED)])),
+    "a line break in a list id": (ValueError, "run.csv, row 0 (of list 'q\\nr'): qid is 'q\\nr', with a line break; close the quote", lambda: of_file("run.csv", '"q\nr",1,0.5\n'), lambda: of_file("run.csv", "q,1,0.5\nr,0,0.4\n")),
     "a label of a table that is text": (ValueError, "source, row 2 (of list 'r'): label is 'yes', which is not a number", lambda: scored(label=["0", "1", "yes"]), lambda: scored(label=["0", "1", "1"])),
     "a label of a table that is infinite": (ValueError, "label is inf; pass a finite number", lambda: scored(label=[1, np.inf, 0]), lambda: scored(label=[decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal(0)])),
     "a label of a table beyond float32": (ValueError, "label is 1e+300, beyond float32", lambda: scored(label=[1, 1e300, 0])),

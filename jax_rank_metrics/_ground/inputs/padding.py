@@ -355,10 +355,8 @@ def padded_ids(
             f"{ids_name}: a list stands where an id should; pass a list of lists for both, "
             "or a single list for both"
         )
-    if fractions := [key for key in ids if isinstance(key, float)]:
-        raise TypeError(
-            f"{ids_name}: {fractions[0]} is no id; pass integers or strings"
-        )
+    if wrong := [key for key in ids if isinstance(key, (float, Mapping))]:
+        raise TypeError(f"{ids_name}: {wrong[0]} is no id; pass integers or strings")
     for row in lists.get("relevant_ids", ()):
         counts = Counter(key for key in row if key != -1)
         repeated = [key for key, count in counts.items() if count > 1]

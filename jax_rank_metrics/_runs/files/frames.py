@@ -169,6 +169,21 @@ def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFr
     )
 
 
+def refuse_breaks(column: "pl.Series", fail: Fail) -> None:
+    """Passes the first text with a line break, or the first list of one, to `fail`.
+
+    Two stray quotes take all lines of a table between them into a field.
+    """
+    texts = column.list.join(" ") if column.dtype == pl.List(pl.String) else column
+    if texts.dtype != pl.String:
+        return
+    if (row := first_true(texts.str.contains(r"[\r\n]"))) is not None:
+        cure = (
+            "close the quote that begins it, if there is one, or write it in one line"
+        )
+        fail(row, f"{column.name} is {texts[row][:80]!r}, with a line break; {cure}")
+
+
 def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
@@ -187,6 +202,10 @@ def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
         return ids
     if not (ids.dtype.is_integer() or ids.dtype == pl.Null):
         row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
+        if isinstance(ids.dtype, pl.Struct):
+            fail(
+                0, f"{ids.name} is {str(ids[0])[:80]}, a dict; pass the id in it alone"
+            )
         fail(
             row or 0,
             f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",

@@ -234,6 +234,8 @@ def read(
     if format in (*_TABLES, "json"):
         *_, number = parsed.frame.columns[:3]
         parsed.frame.columns = [*frames.standard_names(value, parsed.frame.width)]
+        for column in parsed.frame:
+            frames.refuse_breaks(column, parsed.fail)
         if value == "score" and (has_ranks or frames.is_rank(number)):
             parsed = text.ranks_as_scores(parsed, first_rank=0)
     if parsed.frame.height == 0:

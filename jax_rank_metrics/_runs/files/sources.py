@@ -84,10 +84,16 @@ def content(source: Source, data: bytes) -> bytes:
     """Returns the text of a file from its bytes: unpacked, without a byte order mark.
 
     Raises:
-        ValueError: as `decompressed`; if a byte order mark begins another line.
+        ValueError: as `decompressed`; if it is a tar archive; if a byte order mark begins
+            another line.
         ModuleNotFoundError: as `decompressed`.
     """
     data = decompressed(source, data).removeprefix(BOM)
+    if data[257:262] == b"ustar":
+        raise ValueError(
+            f"{source}: is a tar archive; pass a file in it, such as tarfile.open(path)"
+            ".extractfile(name)"
+        )
     start = (b"\n" + data).find(b"\n" + BOM) if BOM in data else -1
     if start >= 0:
         line = data.count(b"\n", 0, start) + 1

@@ -222,6 +222,8 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
     for role, name in names.items():
         values = frame[role].alias(name)
         if role in ("list", "item"):
+            if _format_of(Path(where)) in _SCANS:  # a file
+                frames.refuse_breaks(values, fail)
             values = frames.ids_of(values, fail)
         elif role in ("weight", "list_weight"):
             values = frames.numbers_of(values, "relevance", fail).cast(pl.Float64)

@@ -354,6 +354,8 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
         ) from error
     if {*map(type, names)} - {int, str}:
         inputs.refuse_missing(f"ids of {name}: one", names)
+    if "" in counts:
+        raise ValueError(f"ids of {name} hold ''; pass an id in its place")
     if len(names) != count:
         raise ValueError(
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
@@ -85,6 +84,7 @@ class Record:
             metric; otherwise it ends in a key of a dict.
         remarks: What was probably not intended, if an evaluation says so.
         signature: The signature of the metric at all cutoffs; "" if nothing holds it.
+        warned: The rows of means that a remark has named among what is read at once.
         fix_missing: What the error of values that are missing says to do, where
             `undefined` is None; "" where these are lists that people have not labelled.
     """
@@ -99,6 +99,7 @@ class Record:
     is_of_metric: bool = False
     remarks: tuple[str, ...] = ()
     signature: str = ""
+    warned: set[Hashable] = dataclasses.field(default_factory=set)
     fix_missing: str = FIX_MISSING
 
     @functools.cached_property
@@ -136,7 +137,7 @@ class Record:
             array = array if has_cutoffs else array[:, None]
             ids = self._checked_ids(len(array))
             if ids is not None:
-                is_list = ~_are_means(name, ids, array)
+                is_list = ~_are_means(name, ids, array, self.warned)
                 array, ids = array[is_list], [*itertools.compress(ids, is_list)]
             weights = np.ones(array.shape)
             # NaN in values that people hand in means a missing value.
@@ -277,8 +278,12 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
 _MEANS = ("all", "amean", "mean", "average")
 
 
-def _are_means(name: str, ids: list[Any], array: np.ndarray) -> np.ndarray:
+def _are_means(
+    name: str, ids: list[Any], array: np.ndarray, warned: set[Hashable]
+) -> np.ndarray:
     """Returns which lists `[lists]` are means of the others, by their ids and values.
+
+    Each id is warned of once, and then among these.
 
     Raises:
         ValueError: if a list has the id of a mean, and another value.
@@ -299,9 +304,9 @@ def _are_means(name: str, ids: list[Any], array: np.ndarray) -> np.ndarray:
                 "is not the mean of the others; leave it out, or rename it if it is a list"
             )
     first = ids[int(np.argmax(are_means))]
-    warnings.warn(
-        f"the row {first!r} is the mean of the others, and left out", stacklevel=2
-    )
+    if first not in warned:
+        warned.add(first)
+        messages.warn(f"the row {first!r} is the mean of the others, and left out")
     return are_means
 
 
@@ -626,7 +631,11 @@ def read(
     """
     if isinstance(tree, Systems):
         return [_with(record, undefined) for record in tree]
-    records = [_with(record, undefined, fix_missing) for record in _flat(tree, name)]
+    warned = set[Hashable]()
+    records = [
+        dataclasses.replace(_with(record, undefined, fix_missing), warned=warned)
+        for record in _flat(tree, name)
+    ]
     if holds_levels(tree):
         keys = ("system", "metric")
     if keys is not None:
