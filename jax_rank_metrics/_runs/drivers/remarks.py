@@ -66,7 +66,7 @@ def on_rows(
     if scores is None:
         queries, scores = first_batch[first_batch >= 0], scorer.first_scores
         rows = np.arange(queries.size)
-    if is_global(scores):
+    if scores is None or is_global(scores):
         return []
     if jax.default_backend() == "cpu":
         scores = np.asarray(scores)  # copies nothing, and compiles nothing
