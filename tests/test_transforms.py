@@ -99,7 +99,12 @@ def with_columns(x):
 
 def known(x, name):
     """Ranks ids, of whose items something is known."""
-    return jrm.rank_ids(x.ids, item_columns={name: getattr(x, name)})
+    return jrm.rank_ids(in_catalog(x.ids), item_columns={name: getattr(x, name)})
+
+
+def in_catalog(ids):
+    """Makes padding of ids that are of no item."""
+    return jnp.where(ids < ITEMS, ids, -1)
 
 
 def values(x):
@@ -141,9 +146,9 @@ OF_LISTS = {
     "popularity": lambda x: jrm.popularity.of(known(x, "counts"), k=KS),
     "novelty": lambda x: jrm.novelty.of(known(x, "counts"), k=KS, by="users", num_users=50),
     "intra_list_diversity": lambda x: jrm.intra_list_diversity.of(known(x, "embeddings"), k=KS),
-    "serendipity": lambda x: jrm.serendipity.of(jrm.rank_ids(x.ids, x.relevant, item_columns={"counts": x.counts}), k=KS),
-    "miscalibration": lambda x: jrm.miscalibration.of(jrm.rank_ids(x.ids, item_columns={"genres": x.genres}, profile_ids=x.others, profile_weights=x.distances), k=KS),
-    "popularity_lift": lambda x: jrm.popularity_lift.of(jrm.rank_ids(x.ids, item_columns={"counts": x.counts}, profile_ids=x.others), k=KS),
+    "serendipity": lambda x: jrm.serendipity.of(jrm.rank_ids(in_catalog(x.ids), in_catalog(x.relevant), item_columns={"counts": x.counts}), k=KS),
+    "miscalibration": lambda x: jrm.miscalibration.of(jrm.rank_ids(in_catalog(x.ids), item_columns={"genres": x.genres}, profile_ids=in_catalog(x.others), profile_weights=x.distances), k=KS),
+    "popularity_lift": lambda x: jrm.popularity_lift.of(jrm.rank_ids(in_catalog(x.ids), item_columns={"counts": x.counts}, profile_ids=in_catalog(x.others)), k=KS),
     "neighbor_recall": lambda x: jrm.neighbor_recall(x.distances, x.distances[..., ::2], KS, 0.1, x.ids),
     "sampled_labels": lambda x: jrm.sampled_labels("ndcg@3", x.item_weights / 3, x.scores, jax.random.key(0), 4),
     "slopes of soft ranks": lambda x: jax.grad(lambda scores: jrm.ndcg.per_list(x.labels, scores, relax=RELAX).values.sum())(x.scores),
