@@ -59,7 +59,9 @@ def compare_ids(
     are_arrays = (Ranking, np.ndarray, jax.Array)
     if not any(isinstance(ids, are_arrays) for ids in (first, second)):
         padded = inputs.padded_ids(first, second, names=("first", "second"))
-        first, second = (first, second) if padded is None else padded[:2]
+        if padded is not None:
+            assert padded.relevant is not None  # a second side was passed
+            first, second = padded.retrieved, padded.relevant
     ks = inputs.rank_cutoffs(k)
     ks_read = ks if reads_cutoffs else ()
     first_items, first_dtype = id_lists.ranked_items("first", first, ks_read, ties)
