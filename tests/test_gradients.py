@@ -63,7 +63,7 @@ def listed(scores, labels, cost, weights, lists):
     del weights
     ids = np.arange(0, ITEMS, ITEMS // LISTED)[None].repeat(LISTS, 0)
     of_ids = {"relevant_labels": labels[:, :LISTED], "list_weights": lists}
-    of_ids["columns"] = {"cost": cost[:, :LISTED]}
+    of_ids["relevant_columns"] = {"cost": cost[:, :LISTED]}
     return jrm.rank_scores(scores, ids, **of_ids)
 
 

@@ -25,6 +25,7 @@ WITH_CUTOFFS = sorted(
     for name in jrm.__all__
     if isinstance(metric := getattr(jrm, name), jrm.Metric)
     and "k" in metric.spec.options
+    and {"groups"}.issuperset(metric.spec.item_columns)  # others need lists of ids
 )
 
 
