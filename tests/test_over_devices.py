@@ -43,7 +43,6 @@ def data():
         "relevant": scipy.sparse.csr_array(labels),
         "users": np.arange(USERS),  # also without an item
         "seen": scipy.sparse.csr_array(seen),
-        "embeddings": rng.normal(size=(ITEMS, 3)).astype(np.float32),
         "item_mask": rng.random(ITEMS) < 0.9,
         "batch_size": BATCH,
     }
