@@ -190,25 +190,3 @@ def chance(
 def wider(*dtypes: jnp.dtype) -> jnp.dtype:
     """Returns the float dtype of the most bits."""
     return max(dtypes, key=lambda dtype: dtype.itemsize)
-
-
-def in_catalog(ids: jax.Array, table: jax.Array) -> jax.Array:
-    """Whether each id has a row in a table, `[*lists, ranks]` bool."""
-    return (ids >= 0) & (ids < table.shape[0])
-
-
-def rows_of(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
-    """Returns the rows of ids as floats, `[*lists, ranks, …]`; 0 where there is none."""
-    exists = in_catalog(ids, table)
-    rows = table[jnp.where(exists, ids, 0).astype(jnp.int32)].astype(dtype)
-    return jnp.where(arithmetic.widen(exists, rows), rows, 0)
-
-
-def mean_within(values: jax.Array, is_within: jax.Array) -> jax.Array:
-    """Means of `[*lists, ranks]` over the items within each cutoff.
-
-    `is_within`, `[*lists, len(ks), ranks]`, says which these are.
-    """
-    is_within = is_within.astype(values.dtype)
-    sums = arithmetic.dot(is_within, values[..., None])[..., 0]
-    return arithmetic.ratio(sums, arithmetic.total(is_within))

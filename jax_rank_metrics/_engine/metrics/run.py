@@ -93,7 +93,7 @@ def check_columns(
     """Raises if a metric lacks a column, or if no metric reads one that was passed."""
     readers = {name: bound for bound in bounds for name in bound.spec.columns}
     for name, bound in readers.items():
-        if name not in columns and dict(bound.spec.prepared).get(name) not in columns:
+        if name not in columns and bound.spec.key_of(name) not in columns:
             cure = f"columns={{{name!r}: …}}"
             if name in bound.spec.item_columns:
                 cure = f"item_{cure}, or columns= where items are not known by id"

@@ -136,7 +136,8 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     names = _names_read(data, item_fn)
     if not names:
         return None
-    shapes = {name: column.shape[1:] for name, column in _columns(data, 1).items()}
+    columns = _columns(data, 1)
+    shapes = {name: columns[name].shape[1:] for name in names}
     sizes = [math.prod(shapes[name]) for name in names]
     total = sum(sizes)
     rng = np.random.default_rng(0)
@@ -146,7 +147,6 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     units = np.eye(total) if total <= _MANY_ENTRIES else rng.uniform(0.5, 1, (1, total))
     rows = np.concatenate([np.zeros((1, total)), units, [low, high, (low + high) / 2]])
     parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
-    columns = _columns(data, 1)
     probes = {
         name: part.reshape(len(rows), *shapes[name]).astype(columns[name].dtype)
         for name, part in zip(names, parts, strict=True)

@@ -78,22 +78,30 @@ def checked_mask(
     return mask
 
 
+# The arguments relevant_ids, relevant_labels and relevant_columns.
+_Judged = tuple[
+    types.RelevantIds | by_attributes, types.RelevantIds | None, types.Columns | None
+]
+# The arguments item_columns, profile_ids and profile_weights.
+_Known = tuple[
+    types.ItemColumns | None, types.ProfileIds | None, types.ProfileWeights | None
+]
+
+
 def checked_relevance(
-    relevant_ids: types.RelevantIds | by_attributes,
-    relevant_labels: types.RelevantIds | None,
-    relevant_columns: types.Columns | None,
-    item_columns: types.ItemColumns | None,
-    profile_ids: types.ProfileIds | None,
-    profile_weights: types.ProfileWeights | None,
+    judged: _Judged,
+    known: _Known,
     catalog: blocks.Catalog,
     items_axis: types.AxisNames | None,
 ) -> tuple[Relevant, by_attributes | None]:
-    """Checks what is relevant: the items with some ids, or by attributes.
+    """Checks what is relevant, by ids or by attributes, and what is known of items.
 
     Returns:
-        The items that are known by their ids, of which there are none in the other case;
-        and the attributes, or None.
+        The items that are known by their ids, none if they are relevant by attributes; and
+        the attributes, or None.
     """
+    relevant_ids, relevant_labels, relevant_columns = judged
+    item_columns, profile_ids, profile_weights = known
     num_items, lists_of = catalog.num_items, catalog.lists_of
     if isinstance(relevant_ids, by_attributes):
         arguments = {
@@ -113,19 +121,17 @@ def checked_relevance(
         # Called for its checks alone.
         label_dtype(attributes, lists, catalog.block_length)
         return Relevant.empty(lists), attributes
-    listed = inputs.relevant_items(
-        relevant_ids, relevant_labels, relevant_columns, *lists_of
-    )
+    listed = inputs.relevant_items(*judged, *lists_of)
     numbers = {num_items}
     if items_axis is not None:
         # Those of the whole catalogue, or of the part that the device has.
         numbers.add(num_items * axis_size(items_axis))
-    known = inputs.item_columns(item_columns, relevant_columns, numbers)
+    arrays = inputs.item_columns(item_columns, relevant_columns, numbers)
     profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
     if profiles[0] is not None:
         of_profiles = {"profile_ids": profiles[0]}
         inputs.ids_below(max(numbers), "the catalogue", of_profiles)
-    columns = item_columns_.read(known, items_axis, num_items)
+    columns = item_columns_.read(arrays, items_axis, num_items)
     return Relevant(*listed, columns, *profiles), None
 
 
@@ -258,12 +264,8 @@ def rank_catalog(
     mask = inputs.item_mask(item_mask, catalog.num_items)
     return _rank_checked(
         dataclasses.replace(catalog, item_mask=mask),
-        relevant_ids,
-        relevant_labels,
-        relevant_columns,
-        item_columns,
-        profile_ids,
-        profile_weights,
+        (relevant_ids, relevant_labels, relevant_columns),
+        (item_columns, profile_ids, profile_weights),
         exclude_ids,
         list_weights,
         items_axis,
@@ -361,12 +363,8 @@ def rank_scores(
     mask = checked_mask(item_mask, catalog.queries)
     return _rank_checked(
         dataclasses.replace(catalog, item_mask=mask, retrieved=retrieved),
-        relevant_ids,
-        relevant_labels,
-        relevant_columns,
-        item_columns,
-        profile_ids,
-        profile_weights,
+        (relevant_ids, relevant_labels, relevant_columns),
+        (item_columns, profile_ids, profile_weights),
         exclude_ids,
         list_weights,
         items_axis,
@@ -378,12 +376,8 @@ def rank_scores(
 
 def _rank_checked(
     catalog: blocks.Catalog,
-    relevant_ids: types.RelevantIds | by_attributes,
-    relevant_labels: types.RelevantIds | None,
-    relevant_columns: types.Columns | None,
-    item_columns: types.ItemColumns | None,
-    profile_ids: types.ProfileIds | None,
-    profile_weights: types.ProfileWeights | None,
+    judged: _Judged,
+    known: _Known,
     exclude_ids: types.ExcludedIds | None,
     list_weights: types.PerListInput | None,
     items_axis: types.AxisNames | None,
@@ -393,16 +387,7 @@ def _rank_checked(
 ) -> ranking.Ranking:
     """Ranks items whose scores and masks are checked, as the other arguments say."""
     items_axis = inputs.axis_names("items_axis", items_axis)
-    relevant, attributes = checked_relevance(
-        relevant_ids,
-        relevant_labels,
-        relevant_columns,
-        item_columns,
-        profile_ids,
-        profile_weights,
-        catalog,
-        items_axis,
-    )
+    relevant, attributes = checked_relevance(judged, known, catalog, items_axis)
     if exclude_ids is not None:
         exclude_ids = inputs.ids("exclude_ids", exclude_ids)
         inputs.same_lists("exclude_ids", exclude_ids, *catalog.lists_of)

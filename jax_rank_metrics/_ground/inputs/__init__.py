@@ -49,8 +49,8 @@ from jax_rank_metrics._ground.inputs.attribute_names import (
     without_pairs as without_pairs,
 )
 from jax_rank_metrics._ground.inputs.items import attributes as attributes
-from jax_rank_metrics._ground.inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._ground.inputs.items import check_distinct as check_distinct
+from jax_rank_metrics._ground.inputs.items import check_names as check_names
 from jax_rank_metrics._ground.inputs.items import columns as columns
 from jax_rank_metrics._ground.inputs.items import columns_by_id as columns_by_id
 from jax_rank_metrics._ground.inputs.items import group_memberships as group_memberships
@@ -59,7 +59,6 @@ from jax_rank_metrics._ground.inputs.items import ids_below as ids_below
 from jax_rank_metrics._ground.inputs.items import ids_of_columns as ids_of_columns
 from jax_rank_metrics._ground.inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._ground.inputs.items import item_columns as item_columns
-from jax_rank_metrics._ground.inputs.items import item_counts as item_counts
 from jax_rank_metrics._ground.inputs.items import item_mask as item_mask
 from jax_rank_metrics._ground.inputs.items import per_list as per_list
 from jax_rank_metrics._ground.inputs.items import profiles as profiles

@@ -24,7 +24,6 @@ from jax_rank_metrics._ground.inputs.arrays import (
     real,
     same_lists,
     same_shape,
-    unsharded,
 )
 from jax_rank_metrics._ground.inputs.list_ids import (
     Packing,
@@ -271,40 +270,6 @@ def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -
             )
 
 
-def catalog_array(
-    name: str, value: object, trailing_axes: tuple[str, ...] = ()
-) -> jax.Array:
-    """Converts an array `[num_items, *trailing_axes]` that describes a whole catalogue.
-
-    `trailing_axes` names the axes after the first: `("features",)` for embeddings. Raises
-    if the number of axes differs, if there are no items, or if the array is sharded.
-    """
-    array = real(name, libraries.by_items(name, value))
-    if array.ndim != 1 + len(trailing_axes) or not array.shape[0]:
-        shape = ", ".join(("num_items", *trailing_axes))
-        raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
-    unsharded(name, array, "where all of it is on every device")
-    return array
-
-
-def item_counts(value: object) -> jax.Array:
-    """Converts how often each item was seen, `[num_items]`.
-
-    Raises `ValueError` on numbers below 0 and NaN, which pandas has where it found none.
-    """
-    array = catalog_array("counts", value)
-    if not is_readable(array):
-        return array
-    counts = np.asarray(array)
-    if (is_wrong := ~(counts >= 0)).any():
-        index = first_index(is_wrong)
-        raise ValueError(
-            f"counts holds {counts[index]} at {index[0]}; pass how often each item was "
-            "seen, 0 where it never was"
-        )
-    return array
-
-
 def ids_of_columns(item_columns: object) -> list[Any] | None:
     """Returns the ids by which columns `{name: {id: …}}` name items; None for rows.
 
@@ -320,9 +285,18 @@ def ids_of_columns(item_columns: object) -> list[Any] | None:
     return None
 
 
+def check_names(name: str, columns: Any) -> None:
+    """Raises TypeError unless the argument `name` is a dict from names to columns."""
+    is_dict = isinstance(columns, Mapping)
+    if not is_dict or not all(isinstance(key, str) for key in columns):
+        raise TypeError(
+            f"{name}: got {kind_of(columns)}; pass a dict of names to arrays"
+        )
+
+
 @messages.short_errors()
 def item_columns(
-    value: object,
+    value: Any,
     relevant_columns: object = None,
     num_items: Collection[int] = (),
     ids_of_items: Sequence[Any] | None = None,
@@ -337,10 +311,7 @@ def item_columns(
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(
-            f"item_columns: got {kind_of(value)}; pass a dict of names to arrays"
-        )
+    check_names("item_columns", value)
     columns = {}
     for key, column in value.items():
         name = f"item_columns[{key!r}]"
@@ -384,15 +355,12 @@ def item_columns(
     return columns
 
 
-def columns_by_id(name: str, value: object) -> dict[str, tuple[list[Any], np.ndarray]]:
+def columns_by_id(name: str, value: Any) -> dict[str, tuple[list[Any], np.ndarray]]:
     """Returns the ids of items and the values of each of a dict of columns.
 
     `name` is the argument. Raises TypeError for columns that name no ids.
     """
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{name}: got {kind_of(value)}; pass a dict of names to columns"
-        )
+    check_names(name, value)
     columns = {}
     for key, column in value.items():
         labels, values = libraries.labelled_items(f"{name}[{key!r}]", column)
@@ -449,7 +417,7 @@ def group_memberships(array: jax.Array) -> jax.Array:
 
 @messages.short_errors()
 def columns(
-    value: object, shape_name: str, shape: Sequence[int], name: str = "columns"
+    value: Any, shape_name: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:
     """Converts a dict of arrays `[*shape, …]`; None becomes an empty dict.
 
@@ -457,8 +425,7 @@ def columns(
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name}: got {kind_of(value)}; pass a dict of names to arrays")
+    check_names(name, value)
     arrays = {}
     for key, column in value.items():
         array = real(f"{name}[{key!r}]", column)

@@ -336,8 +336,14 @@ def by_ids(
 
 def ids_of_items(name: str, value: Any) -> list[Any] | None:
     """Returns the ids with which data of items is labelled, as keys of a dict, or None."""
-    labels, _ = _parts(name, value, _ITEMS)
+    labels, _ = labelled_items(name, value)
     return None if labels is None else lookup_keys(labels)
+
+
+def labelled_items(name: str, value: Any) -> tuple[list[Any] | None, Any]:
+    """Returns the ids of items in labelled data, or None, and the values beside them."""
+    labels, values = _parts(name, value, _ITEMS)
+    return (None if labels is None else list(keys_of(labels))), values
 
 
 def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
@@ -471,12 +477,6 @@ def read_labelled(name: str, value: Any) -> tuple[Any, np.ndarray]:
     """Returns the ids of lists in a Series or a frame, and the values beside them."""
     labels, values = _parts(name, value, _LISTS)
     return (range(len(values)) if labels is None else labels), values
-
-
-def labelled_items(name: str, value: Any) -> tuple[list[Any] | None, Any]:
-    """Returns the ids of items in labelled data, or None, and the values beside them."""
-    labels, values = _parts(name, value, _ITEMS)
-    return (None if labels is None else list(keys_of(labels))), values
 
 
 def _parts(

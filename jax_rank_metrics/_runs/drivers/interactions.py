@@ -166,12 +166,8 @@ class Vocabulary:
         """Returns `item_columns` as `ordered` does."""
         if columns is None:
             return {}
-        if not isinstance(columns, Mapping):
-            raise TypeError(
-                f"item_columns: got {inputs.kind_of(columns)}; pass a dict of names to "
-                "arrays"
-            )
-        named = {f"item_columns[{key!r}]": column for key, column in columns.items()}
+        inputs.check_names("item_columns", columns)
+        named = inputs.named(columns, "item_columns")
         return dict(zip(columns, self.ordered(**named), strict=True))
 
     def check_size(self, num_rows: int) -> None:

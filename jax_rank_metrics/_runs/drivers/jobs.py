@@ -293,7 +293,7 @@ def read_item_columns(
     arrays = item_columns.made_of(arrays, dict.fromkeys(pairs))
     # What every metric reads prepared is not kept as it was passed.
     kept = {
-        dict(bound.spec.prepared).get(name, name)
+        bound.spec.key_of(name)
         for bound in options.bounds
         for name in bound.spec.all_columns
     }
