@@ -20,8 +20,7 @@ GROUPS = "groups"
 # The column of how often each item was seen, which drivers know.
 COUNTS = "counts"
 
-
-# Pairs of the name of a column that a metric reads, and of that in its place.
+# Pairs of the name by which a metric reads a column, and the key of the column.
 Renamed = Sequence[tuple[str, str]]
 
 

@@ -78,8 +78,6 @@ ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
 # By name, `[num_items, …]` each: an array, or a Series, a frame or a dict by id.
 ItemColumns = Mapping[str, Any]
-Embeddings = Shaped[_Arrays, "num_items features"] | _Numbers
-ItemGenres = Shaped[_Arrays, "num_items genres"] | _Numbers
 ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers
 ProfileWeights = Shaped[_Arrays, "*lists profile"] | _Numbers
 # [*lists], or [*lists, num_segments] where lists are packed.

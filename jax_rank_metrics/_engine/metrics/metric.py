@@ -166,7 +166,7 @@ def _bind(
 
 
 def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
-    """Raises where a metric of what is known of items is called as a function of ids."""
+    """Raises if a metric that reads item columns is called as a function of ids."""
     missing = [name for name in spec.item_columns if name not in (columns or {})]
     if missing:
         facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)

@@ -42,7 +42,7 @@ class Spec:
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
     item_columns: tuple[str, ...] = ()  # those of `columns` that are known by id
-    # By the name of such a column, the key of what is made of it: see `metric`.
+    # Pairs of the name of such a column and the key of the prepared one; see `metric`.
     prepared: tuple[tuple[str, str], ...] = ()
     reads_labels: bool = True  # see `metric`
     order_columns: tuple[str, ...] = ()  # beside these, it reads one order
@@ -54,7 +54,7 @@ class Spec:
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
     def key_of(self, name: str) -> str:
-        """Returns the key of what the metric reads in the place of an item column."""
+        """Returns the key of the column that the metric reads by this name."""
         return dict(self.prepared).get(name, name)
 
     @property

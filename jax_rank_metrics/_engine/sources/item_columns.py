@@ -23,16 +23,16 @@ from jax_rank_metrics._engine.ranking import pools
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 
-# From the column as it was passed, `[num_items, …]`, an array that a metric reads in its
-# place, with a row for each item too.
+# Prepares a column, `[num_items, …]`: returns the array that a metric reads in its place,
+# with a row for each item too.
 Prepare = Callable[[jax.Array], jax.Array]
 
-# By the name of a column, what metrics make of it, by the key of what is made.
+# The functions that prepare each column, by its name and by the key of the prepared column.
 _prepared: dict[str, dict[str, Prepare]] = {}
 
 
 def register(name: str, prepare: Prepare, metric: str) -> str:
-    """Returns the key of what a metric makes of the column `name`."""
+    """Returns the key of the column that `prepare` makes of the column `name`."""
     known = _prepared.setdefault(name, {})
     for key, function in known.items():
         if function == prepare:
@@ -49,8 +49,8 @@ class ItemColumn:
     Attributes:
         values: `[num_items, …]` floats; or the part of this device.
         axis: The mesh axes over which `values` are cut; None where they are whole.
-        knows_all: Whether ids have been checked, so that one without a row is of an item
-            that the catalogue lacks on purpose, of which nothing is known: it counts 0.
+        knows_all: Whether ids have been checked already. An id without a row is then of an
+            item that is missing from the catalogue on purpose, and counts 0.
         ids: `[num_items]` integers, ascending, the ids of the rows; None for 0, 1, ….
     """
 
@@ -75,7 +75,7 @@ class ItemColumn:
         return self._rows(ids)
 
     def of_own(self, ids: jax.Array) -> jax.Array:
-        """Returns the rows of items that this device ranks, without a word to others."""
+        """Returns the rows of items that this device ranks, and so holds itself."""
         return self._rows(ids - self._start)
 
     @property
@@ -119,12 +119,12 @@ def made_of(
     columns: Mapping[str, jax.Array],
     prepared_by: Iterable[tuple[str, str]] | None = None,
 ) -> dict[str, jax.Array]:
-    """Returns columns as they were passed, and what metrics make of them.
+    """Returns columns as they were passed, and the prepared ones by their keys.
 
     Args:
         columns: By name, `[num_items, …]` each.
-        prepared_by: The names of columns, and the keys of what is made of them; None for
-            those of every metric.
+        prepared_by: The names of the columns to prepare, with the keys of the results;
+            None prepares for every registered metric.
     """
     if prepared_by is None:
         prepared_by = [
@@ -141,7 +141,7 @@ def read(
     items_axis: types.AxisNames | None = None,
     num_items: int | None = None,
 ) -> dict[str, ItemColumn]:
-    """Returns columns, and what metrics make of them, as they lie on devices.
+    """Returns columns, and the prepared ones by their keys, as they lie on devices.
 
     Args:
         columns: By name, `[num_items, …]` each.
@@ -162,7 +162,7 @@ def read(
 
 
 def _over_devices(column: jax.Array, axis: types.AxisNames | None) -> jax.Array:
-    """Returns the rows of all devices: of a part, nobody could take shares of a total."""
+    """Returns the rows of all devices, since a column may be divided by its total."""
     return column if axis is None else lax.all_gather(column, axis, tiled=True)
 
 
@@ -172,7 +172,7 @@ def by_id(
     numbers: Mapping[str, int] | None,
     ids: Mapping[str, jax.Array],
 ) -> dict[str, ItemColumn]:
-    """Returns what `read` does, of columns of items whose ids do not number the rows.
+    """Returns columns as `read` does, if ids are not the numbers of rows.
 
     Args:
         columns: By name, `[num_items, …]` each.
