@@ -62,10 +62,12 @@ def test_what_a_total_cannot_tell(problem):
 
 def test_wrong_ids_and_groups(problem):
     """Groups of relevant items alone, and an id without a row."""
-    columns = {"groups": np.ones((LISTS, RELEVANT, 2))}
+    columns = {"groups": np.ones((LISTS, RELEVANT, 2), bool)}
     ids = problem.relevant_ids
     partial = jrm.rank_ids(ids, ids, relevant_columns=columns)
     assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
+    with pytest.raises(ValueError, match="'groups' of the listed items alone"):
+        jrm.expected_exposure.of(partial, k=2, target="relevant")
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
         jrm.rank_ids([5], [1], item_columns={"groups": np.ones((5, 2))})
 

@@ -210,7 +210,11 @@ def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
     # Beyond the axes of lists and that of items.
     trailing = data.list_exists.ndim + 1
     return {
-        name: np.zeros((num_items, *column.shape[trailing:]), column.dtype)
+        # Memberships are read as floats, however they were passed.
+        name: np.zeros(
+            (num_items, *column.shape[trailing:]),
+            data.dtype if name == GROUPS else column.dtype,
+        )
         for name, column in data.items_held.items.columns.items()
     }
 
