@@ -113,7 +113,8 @@ def _check_fits_int32(name: str, values: np.ndarray) -> None:
         raise ValueError(
             f"{name}: {values.dtype} values from {values.min()} to {values.max()} do not "
             "fit int32, which JAX uses by default; pass smaller integers, or floats where "
-            "these are no ids, or jrm.hash_ids as attributes, or enable jax_enable_x64"
+            "these are no ids, or jrm.hash_ids(ids) where these are attributes, or enable "
+            "jax_enable_x64"
         )
 
 
