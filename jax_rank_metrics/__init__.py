@@ -4,11 +4,11 @@
         │ inputs      checks shapes and dtypes, resolves masks and weights
         │ ordering    the only step that sorts: once, under a tie policy
         ▼
-      Ranking         items with their places, and the pool of items they came from: rows,
-        │             packed lists, sharded items, retrieved ids, or a catalogue
+      Ranking         items with their places, and the pool of all items: rows, packed
+        │             lists, sharded items, retrieved ids, or a catalogue
         │ formula     one short function per metric: expected_sum, expected_first
         ▼
-      PerList         a value and a weight per list, and where the metric is defined
+      PerList         a value and a weight per list, and whether the metric is defined
         │ mean
         ▼
       Mean            a mergeable state, which holds only sums
@@ -19,31 +19,31 @@
     files, dicts, frames ─ read_qrels · read_run · join ─▸ labels, scores, mask, …
     PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its p-value
     PerList of many systems ─ compare · leaderboard ─▸ their order, and how sure it is
-    results of these, and states ─ table · plots ─▸ what people read
+    all these results, and states ─ table · plots ─▸ tables and figures for people
 
 All metrics are called in the same way: `metric(labels, scores, mask, weights, key, k=10)`
-returns a `Mean`, `metric.per_list(…)` the value of every list, and
+returns a `Mean`, `metric.per_list(…)` returns the value of every list, and
 `metric.of(ranking, k=10)` reads a ranking that `rank`, `rank_retrieved`, `rank_ids`,
 `rank_places`, `rank_scores` or `rank_catalog` made. `evaluate` computes many metrics from
-one ranking. The arguments that metrics share are documented in `rank`; `metric` turns a
-formula of yours into a metric.
+one ranking. `rank` documents the arguments that metrics share; `metric` turns your own
+formula into a metric.
 
-The package has eight private rooms, and three doors between them:
+The package has eight private rooms. Three of them have a door, which other rooms use:
 
     _ground     readers of arguments (arrays, ids of lists, frames and dicts), messages,
                 types, arithmetic, arrays that are sharded over devices
-    _names      names of metrics, and what is known of a metric by its name
+    _names      names of metrics, and facts about a metric by its name
     _values     values of lists, and the states that sum and merge them; remarks on values.
-                Their door: PerList, Mean
+                Its door: PerList, Mean
     _engine     from labels and scores to the value of every list: order, top-k, places of
                 tied items, metrics and their formulas, sources. Its door: Ranking
     _runs       whole evaluations: files, read and joined; users, queries and links in
-                batches, with what went wrong in them. Their door: Evaluation
+                batches, with remarks on them. Its door: Evaluation
     _verdicts   comparisons, leaderboards, tests, intervals, tables, plots
     _check      jrm.check, and whether a function follows a definition
     _command    the command line
 
-Each imports only from those above it, and `_verdicts` from the first three alone. The
+Each room imports only from rooms above it, and `_verdicts` only from the first three. The
 docstring of each room, and of each folder in it, explains it. `adapters` brings all of this
 into other frameworks.
 """
@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     __version__: str
 
 else:
-    # The names are loaded when the first of them is used, all at once, since JAX and the
-    # package take a second to import. The command can then show its help without them.
+    # All names are loaded when the first one is used, because JAX and the package take a
+    # second to import. So the command can show its help without them.
 
     def _load() -> list[str]:
         """Loads every public name into this module, and returns the names.
 
-        What this module binds already stays, such as the mock of a function in a test.
+        Names that this module already binds stay, such as a mock that a test has set.
         """
         public = vars(_import_module("jax_rank_metrics._public"))
         names = [name for name in public if not name.startswith("_")]
@@ -77,7 +77,7 @@ else:
             return _import_module("importlib.metadata").version("jax-rank-metrics")
         if name == "__all__":
             return _load()
-        # Names of private modules are asked for while the package itself is loaded.
+        # Do not load for private names: imports look them up while the package is loaded.
         if not name.startswith("_") and name in _load():
             return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The public names, which `__init__` takes from here when the first of them is used."""
+"""The public names, which `__init__` loads from here when the first one is used."""
 
 from jax_rank_metrics import compat as compat
 from jax_rank_metrics import plots as plots

@@ -19,16 +19,16 @@ from jax_rank_metrics._names.trec import FAMILIES, SETS
 if TYPE_CHECKING:
     import typer
 
-# JAX, and whatever imports it, is imported where it is needed: `--help` and errors in the
-# options do not wait for it.
+# Import JAX, and modules that import it, only inside functions, so that `--help` and errors
+# in the options do not wait for it.
 
 
 @contextlib.contextmanager
 def _errors_as_lines(code: int = 1) -> Iterator[None]:
     """Prints an error as one line on stderr, and exits with this code.
 
-    Where 1 would be a verdict, whatever else is raised exits with the code, too. A warning
-    is a line, too.
+    Unknown errors keep their traceback, and exit with the code too if it is not 1, because
+    1 is then a verdict. A warning is printed as one line, too.
     """
     try:
         with warnings.catch_warnings():
@@ -37,7 +37,8 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
             yield
     except Exception as error:
         is_known = isinstance(error, ValueError | TypeError | OSError | ImportError)
-        # The reader of stdout has stopped, as `head` does; typer exits silently.
+        # A broken pipe means that the reader of stdout has stopped, as `head` does: raise it,
+        # because typer then exits silently.
         if code == 1 and (isinstance(error, BrokenPipeError) or not is_known):
             raise
         if not is_known:
@@ -45,7 +46,7 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
         with contextlib.suppress(OSError):  # stderr may be full, too
             note(str(error))
         if isinstance(error, OSError) and sys.stdout is not None:
-            # What stdout could not take stays in its buffer, and would fail again at exit.
+            # Text that stdout could not take is still buffered, and would fail again at exit.
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
@@ -65,7 +66,7 @@ def app() -> "typer.Typer":
     import typer
     import typer.core
 
-    # Plain errors of the command line have four lines, whatever the terminal.
+    # Without rich markup, errors have the same four lines on every terminal.
     commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
     def print_version(is_set: bool) -> None:
@@ -79,11 +80,11 @@ def app() -> "typer.Typer":
         return typer.Option(help=f"Of --scored: the column of {content}.")
 
     class Command(typer.core.TyperCommand):
-        """A command whose options, also without a value, list their choices."""
+        """A command whose options list their choices if a value is wrong or missing."""
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             for param in self.params:
-                if param.name == "runs":  # of scored tables, one suffices
+                if param.name == "runs":  # a single scored table suffices
                     param.required = "--scored" not in args
             try:
                 return super().parse_args(ctx, [*args])
@@ -181,8 +182,8 @@ def app() -> "typer.Typer":
         repeats: Annotated[
             choices.Repeats,
             typer.Option(
-                help="What documents that repeat in a ranked list leave behind: their "
-                "rank, or nothing."
+                help="What to do with documents that repeat in a ranked list: keep their "
+                "ranks, or remove them."
             ),
         ] = "keep",
         exclude_self: Annotated[
@@ -196,8 +197,8 @@ def app() -> "typer.Typer":
             str | None,
             typer.Option(
                 metavar="REGEX",
-                help="For runs of chunks: in the id of a chunk, group 1 of the match is "
-                "its document, of which the best chunk stays.",
+                help="For runs of chunks: group 1 of the match in a chunk's id is its "
+                "document. Only the best chunk of a document stays.",
             ),
         ] = None,
         format: Annotated[
@@ -229,8 +230,8 @@ def app() -> "typer.Typer":
         weights: Annotated[
             Path | None,
             typer.Option(
-                help="Weigh queries in the means: a file with lines of a query and its "
-                "weight, between them blanks, a tab or a comma."
+                help="Weigh queries in the means: a file whose lines hold a query and its "
+                "weight, separated by blanks, a tab or a comma."
             ),
         ] = None,
         signature: Annotated[
@@ -241,8 +242,8 @@ def app() -> "typer.Typer":
             bool,
             typer.Option(
                 "--scored",
-                help="QRELS and RUNS are tables of scored items, each a run with labels of "
-                "its own; one suffices.",
+                help="QRELS and RUNS are tables of scored items, each a run with its own "
+                "labels; a single table suffices.",
             ),
         ] = False,
         list: Annotated[str | None, column("lists")] = None,
@@ -275,7 +276,7 @@ def app() -> "typer.Typer":
         ] = None,
     ) -> None:
         """Measure runs against judgements."""
-        # The locals are exactly the parameters, and `CommandOptions` has a field for each.
+        # The locals are exactly the parameters, which are the fields of `CommandOptions`.
         options = CommandOptions(**locals())
         with _errors_as_lines():
             arguments.check(options)
@@ -286,13 +287,13 @@ def app() -> "typer.Typer":
     def gate(
         margin: float | None = typer.Option(None, min=0, help="A loss that may pass."),
         at_least: float | None = typer.Option(
-            None, help="The mean to reach where there is no baseline."
+            None, help="The mean to reach if there is no baseline."
         ),
         alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
         undecided: Literal["fail", "pass", "estimate"] = typer.Option(
             "fail",
-            help="Whether to exit with 3 or 0 where queries are too few; or with 0 or 1, "
-            "by the difference alone, which chance moves.",
+            help="If queries are too few: exit with 3 (fail), with 0 (pass), or with 0 or 1 "
+            "by the estimated difference alone, which chance moves (estimate).",
         ),
         format: Literal["text", "json", "markdown"] = typer.Option(
             "text", help="The format of the report."
@@ -305,9 +306,9 @@ def app() -> "typer.Typer":
     ) -> None:
         """Judge a run against a baseline, by the exit code.
 
-        RUNS are a baseline, or what --save wrote of it, and a candidate. Exits with 0 if
-        the candidate is not worse by the margin, 1 if it is, 2 if the call is wrong, and 3
-        if these queries cannot tell.
+        RUNS are a baseline, or the file that --save wrote for it, and a candidate. Exits
+        with 0 if the candidate is not worse by the margin, 1 if it is, 2 if the call is
+        wrong, and 3 if these queries cannot tell.
         """
         limits = locals()
         with _errors_as_lines(2):
@@ -347,8 +348,8 @@ def app() -> "typer.Typer":
         for library in ("optax", "rich", "sklearn"):
             optional.import_optional(library, "the demo", "demo")
         if devices is not None:
-            # JAX allows this only before it has computed anything. Devices that wait for
-            # each other each need a thread, and there may be more of them than cores.
+            # JAX allows this only before its first computation. Devices that wait for each
+            # other need a thread each, and there may be more devices than cores.
             os.environ.setdefault("PJRT_NPROC", str(4 * devices))
             import jax
 
@@ -366,8 +367,8 @@ def main() -> None:
     is_demo, is_gate = (sys.argv[1:2] == [word] for word in ("demo", "gate"))
     needed_by = ("the demo", "demo") if is_demo else ("the command line", "trec")
     if not is_demo:
-        # A process that ends soon need not look for cycles among the objects of JAX,
-        # neither while it runs nor at its end. That would take a quarter of its time.
+        # Looking for cycles among the objects of JAX would take a quarter of the time, so
+        # skip it: the process ends soon anyway.
         gc.disable()
     try:
         with _errors_as_lines(2 if is_gate else 1):

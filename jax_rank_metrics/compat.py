@@ -1,4 +1,4 @@
-"""Weights that reproduce numbers of other libraries, where lists depend on each other."""
+"""List weights as in libraries where a list's weight depends on other lists."""
 
 from collections.abc import Hashable, Iterable
 
@@ -22,17 +22,18 @@ def keras_rs_list_weights(
     """Derives list weights from item weights as keras_rs and TF-Ranking do.
 
     The weight of a list is Σ weight·relevance / Σ relevance. A list without a relevant
-    item gets the mean weight of the lists with one *in the same batch*, or 1 if there are
-    none: with these weights, as in keras_rs, a result depends on how lists were batched.
-    A list without items gets 0. Pass the weights as `list_weights` to reproduce the
-    numbers of keras_rs.
+    item gets the mean weight of the lists with a relevant item *in the same batch*, or 1
+    if the batch has no such list. So with these weights, as in keras_rs, a result depends
+    on how lists were batched. A list without items gets 0. Pass the weights as
+    `list_weights` to reproduce the numbers of keras_rs.
 
     Args:
         labels: `[lists, items]`; negative labels are padding.
         weights: `[lists, items]`; items with a weight not above 0 are masked.
         mask: `[lists, items]` bool, or None.
-        gain_fn: The relevance of a label. Pass the gain for keras_rs `DCG` and `NDCG`,
-            and None, which is 1 for labels of at least 1, for its other metrics.
+        gain_fn: The relevance of a label. Pass the gain for keras_rs `DCG` and `NDCG`. For
+            its other metrics pass None: the relevance is then 1 for labels of at least 1,
+            else 0.
 
     Returns:
         `[lists]` floats.
@@ -68,7 +69,7 @@ def keras_rs_list_weights(
     num_with_relevant = jnp.sum(has_relevant, dtype=jnp.int32).astype(
         mean_item_weights.dtype
     )
-    # The default is the mean over the lists with a relevant item, or 1 without such lists.
+    # Lists without a relevant item get the mean over the other lists, or 1 without any.
     default_weight = jnp.where(
         num_with_relevant > 0, ratio(jnp.sum(mean_item_weights), num_with_relevant), 1
     )
@@ -79,10 +80,11 @@ def keras_rs_list_weights(
 def accuracy_calculator_list_weights(query_labels: Iterable[Hashable]) -> jax.Array:
     """Derives list weights that average first within classes, and then over classes.
 
-    So does the `AccuracyCalculator` of pytorch-metric-learning with `avg_of_avgs=True`:
-    the weight of a list is 1 / the number of queries of its class. Pass the weights as
-    `list_weights`, with `undefined="skip"`, since it leaves out queries that no item
-    matches. For the mean of each class, as with `return_per_class=True`, see `PerList.by`.
+    The `AccuracyCalculator` of pytorch-metric-learning averages in this way with
+    `avg_of_avgs=True`. The weight of a list is 1 / the number of queries of its class. Pass
+    the weights as `list_weights`, with `undefined="skip"`, because `AccuracyCalculator`
+    leaves out queries that no item matches. For the mean of each class, as with
+    `return_per_class=True`, see `PerList.by`.
 
     Args:
         query_labels: `[lists]`, the class of each query, of all queries at once: integers,

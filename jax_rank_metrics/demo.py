@@ -1,11 +1,11 @@
-"""The command `jax-rank-metrics demo`: learns to retrieve digits, and measures it.
+"""The command `jax-rank-metrics demo`: learns to retrieve digits, and measures the result.
 
 A query is an image of a handwritten digit, and every other image of that digit is relevant
 to it. A small network is trained, with ndcg@10 and mrr measured inside the compiled step.
-Then every held-out image queries all other held-out images, none of which was trained on,
-with the queries spread over all devices.
+Then every held-out image queries all other held-out images. No held-out image is trained
+on, and the queries are spread over all devices.
 
-The images are those that come with scikit-learn; nothing is downloaded.
+The images come with scikit-learn, so nothing is downloaded.
 """
 
 import time
@@ -29,7 +29,7 @@ TRAIN_METRICS = ("ndcg@10", "mrr")
 METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
 COMPARED = ("ndcg@10", "map", "mrr")
 
-LAYERS = (64, 128, 64)  # the last is as wide as the raw images, the baseline
+LAYERS = (64, 128, 64)  # the output is as wide as the raw images, the baseline
 BATCH = 256
 LEARNING_RATE = 2e-3
 TEMPERATURE = 0.1
@@ -48,7 +48,7 @@ class Images(NamedTuple):
 
 
 def load_images(seed: int) -> tuple[Images, Images]:
-    """Loads the images to train on and those held out."""
+    """Loads the training images and the held-out images."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -132,8 +132,8 @@ def make_train_step(optimizer: Any) -> Callable[..., Any]:
         (loss, lists), grads = value_and_grad(params, batch)
         updates, opt_state = optimizer.update(grads, opt_state, params)
         params = optax.apply_updates(params, updates)
-        # The scores exist already, so that the metrics only cost one ranking of them.
-        # Their states stay on the device until they are read.
+        # The scores exist already, so the metrics only cost one ranking. Their states stay
+        # on the device until they are read.
         states = jrm.merge(states, jrm.evaluate(TRAIN_METRICS, *lists))
         return params, opt_state, states, loss
 
@@ -170,13 +170,13 @@ def train(
 
 
 def same_digit(query_digits: jax.Array, item_digits: jax.Array) -> jax.Array:
-    """Labels images by queries, `[queries, items]`: those of its digit are relevant."""
+    """Returns labels `[queries, items]`: images of the query's digit are relevant."""
     return query_digits[:, None] == item_digits[None]
 
 
 def evaluate(embeddings: jax.Array, digits: jax.Array) -> jrm.Evaluation:
-    """Measures how well every image retrieves all others of its digit."""
-    # The axis type is explicit, since its default differs among versions of JAX.
+    """Measures how well every image retrieves all other images of its digit."""
+    # Pass the axis type, because its default differs among versions of JAX.
     mesh = jax.make_mesh((jax.device_count(),), ("data",), axis_types=(AxisType.Auto,))
     return jrm.evaluate_embeddings(
         METRICS,

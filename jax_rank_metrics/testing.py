@@ -36,8 +36,8 @@ def _random_amounts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndar
     return rng.uniform(0.5, 4, shape).astype(np.float32)
 
 
-# How the columns are drawn that metrics of the package read. Others are random bools, and
-# what is known of items are numbers above 0, of which there are logarithms.
+# How to draw the columns that metrics of the package read. Other columns are random bools.
+# Other item columns are numbers above 0, because a metric may take logarithms.
 COLUMNS: Mapping[str, Draw] = {
     "judged": lambda rng, shape: rng.random(shape) < 0.7,
     "pooled": lambda rng, shape: rng.random(shape) < 0.8,
@@ -72,7 +72,7 @@ class Lists(NamedTuple):
         return Lists(labels, scores, mask, weights, columns)
 
     def with_tables(self, tables: Mapping[str, ArrayLike]) -> "Lists":
-        """Adds columns `[items, …]` of items that are the same in all lists."""
+        """Adds item columns `[items, …]`, repeated for every list."""
         shape = self.labels.shape
         rows = {
             name: np.broadcast_to(table, (*shape, *np.shape(table)[1:]))
@@ -83,7 +83,7 @@ class Lists(NamedTuple):
     def garbled(self) -> "Lists":
         """Fills slots without an item, where the mask is false, with NaN, 1 or True.
 
-        A metric must not read them. The mask itself stays as it is.
+        A metric must not read these slots. The mask itself is not changed.
         """
 
         def fill(x: np.ndarray) -> np.ndarray:
@@ -107,16 +107,16 @@ def check_metric(
 ) -> None:
     """Runs a metric on small random lists, and raises if it breaks a law.
 
-    The value of a list depends on its own items alone: not on `jax.jit`, `jax.vmap`, the
-    rest of the batch, padding, or the order of the items; nor on the layout, which may be
-    rows, packed lists, lists already in rank order, or scores with the ids of relevant
-    items (where a metric may raise ValueError instead). Means of batches merge into the
-    mean of all lists, and gradients are zero, never NaN. Where scores tie, the value is
-    the mean over all orders of the tied items, unless the metric declares otherwise: on
-    lists of five items, cut within tie groups too (`check_ties`).
-    Functions that the formula passes to the verbs are the same in every call, since
-    metrics share work by their identity. Sharded items are not tested, since the same code
-    reads them as rows.
+    The laws: The value of a list depends only on its own items. It does not depend on
+    `jax.jit`, `jax.vmap`, the rest of the batch, padding, or the order of the items; nor on
+    the layout, which may be rows, packed lists, lists already in rank order, or scores with
+    the ids of relevant items (for which a metric may raise ValueError instead). Means of
+    batches merge into the mean of all lists, and gradients are zero, never NaN. If scores
+    tie, the value is the mean over all orders of the tied items, unless the metric declares
+    otherwise; this is tested on lists of five items, also cut within tie groups
+    (`check_ties`). Functions that the formula passes to the verbs are the same in every
+    call, because metrics share work by their identity. Sharded items are not tested,
+    because the same code reads them as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
@@ -191,7 +191,7 @@ def check_metric(
 
 
 def _cuts(options: Mapping[str, Any]) -> list[tuple[int | None, dict[str, Any]]]:
-    """Returns how deep to rank lists of five items, and the cutoffs to ask for there."""
+    """Returns pairs of a depth to rank lists of five items to, and cutoffs to ask for."""
     if "k" not in options:
         return [(None, {})]
     ks = options["k"] if isinstance(options["k"], (tuple, list)) else (options["k"],)
@@ -238,15 +238,15 @@ def check_ties(
         columns: For each column, a function that draws it; see `check_metric`.
         rng: Draws the lists.
         depth: How deep lists are ranked; None ranks them whole.
-        tables: By name, columns `[5, …]` of items that are the same in all lists.
+        tables: By name, item columns `[5, …]`, the same for all lists.
 
     Raises:
-        AssertionError: if a value is another one; the message shows the list.
+        AssertionError: if a value differs from its mean; the message shows the list.
     """
     orders = np.array(list(itertools.permutations(range(5))))
     lists = _random_lists(rng, columns, (24, 5)).with_tables(tables or {})
     lists = lists._replace(scores=rng.integers(0, 3, (24, 5)).astype(np.float32))
-    # Each list is followed by itself in every order of its items that tie.
+    # Each list is followed by copies in which its tied items have every order.
     tied = 5 * lists.scores[:, None]
     scores = np.concatenate([tied, tied + orders], axis=1).reshape(-1, 5)
     repeated = lists.map(lambda array: np.repeat(array, 1 + len(orders), axis=0))
@@ -299,12 +299,12 @@ def _check_functions(bound: Bound, ranking: Ranking) -> None:
     names = sorted(getattr(fn, "__qualname__", repr(fn)) for fn in fresh)
     assert not fresh, (
         f"{bound.name}: {', '.join(names)} is made anew in each call, so that nothing is "
-        "shared; define it outside of the formula, or under functools.lru_cache"
+        "shared; define it outside the formula, or under functools.lru_cache"
     )
 
 
 def _closes_over_arrays(function: Callable[..., Any]) -> bool:
-    """Whether a function reads arrays of its trace, so that it cannot outlive it."""
+    """True if a function closes over arrays, so that it cannot outlive their trace."""
     return any(
         isinstance(cell.cell_contents, jax.Array)
         or (callable(cell.cell_contents) and _closes_over_arrays(cell.cell_contents))
@@ -313,7 +313,7 @@ def _closes_over_arrays(function: Callable[..., Any]) -> bool:
 
 
 def _prepared(spec: Spec, tables: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
-    """Returns what a metric reads in the place of columns of items."""
+    """Returns item columns, with the prepared columns that a metric reads."""
     arrays = {name: jnp.asarray(table, float) for name, table in tables.items()}
     columns = item_columns.made_of(arrays, spec.prepared)
     return {**tables, **{name: columns[key] for name, key in spec.prepared}}
@@ -329,7 +329,7 @@ def _check_ids(
 
     Args:
         lists: The lists as rows.
-        tables: By name, `[items, …]`, what is known of items by their ids.
+        tables: By name, item columns `[items, …]`, looked up by id.
         evaluate: Returns the values of a ranking.
         name: The name of the metric.
     """
@@ -353,7 +353,7 @@ def _check_ids(
         ranking = rank_with_ids(k=k)
         try:
             values = evaluate(ranking)
-        except ValueError:  # the metric reads unlisted items, of which nothing is known
+        except ValueError:  # the metric reads unlisted items, whose columns are unknown
             continue
         expected = evaluate(lists.ranked(ties="stable"))
         _check_same(name, expected, "scores and ids", values)

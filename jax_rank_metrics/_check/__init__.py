@@ -1,11 +1,11 @@
-"""Checks on the host: of values that are probably not intended, and of other programs.
+"""Checks on the host, of values that are probably not intended and of other programs.
 
-    check.py        `jrm.check`: reads lists, or what `join` and drivers have returned,
-                    raises on values that no caller can intend, and hands lists over to
-                    the remarks of `_values/remarks.py`
+    check.py        `jrm.check`: reads lists, or results of `join` and drivers, raises on
+                    values that no caller can intend, and passes lists to the remarks of
+                    `_values/remarks.py`
     conformance.py  `jrm.testing.conformance`: which definition of a metric a function
                     follows
 
 Everything here runs on the host, in NumPy, on concrete arrays. Calls of metrics never
-look at values in this way, since inside `jax.jit` they cannot.
+look at values in this way, because inside `jax.jit` they cannot.
 """

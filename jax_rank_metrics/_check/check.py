@@ -19,13 +19,13 @@ from jax_rank_metrics._runs import evaluation
 from jax_rank_metrics._runs.files import joined
 from jax_rank_metrics._values import per_list, remarks
 
-# Arguments that say something of another one, by that one.
+# Arguments that only make sense together with another argument, keyed by that argument.
 _COMPANIONS = {
     "relevant_ids": ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"),
     "labels": ("mask", "weights", "segment_ids", "num_segments"),
 }
 _NUMBERS = "pass numbers, or mask the item"
-_gains_of = jax.jit(gains_of, static_argnums=0)  # in one program, as in metrics
+_gains_of = jax.jit(gains_of, static_argnums=0)  # one program, as in metrics
 
 
 class _Options(NamedTuple):
@@ -34,7 +34,7 @@ class _Options(NamedTuple):
     Attributes:
         gain_fn: The gain function.
         threshold: The smallest relevant label.
-        bounds: The metrics, if any.
+        bounds: The metrics with their options; () if none were passed.
     """
 
     gain_fn: types.Gain
@@ -43,7 +43,7 @@ class _Options(NamedTuple):
 
     @property
     def in_order(self) -> list[str]:
-        """The names of metrics that read tied items in one order by a hash."""
+        """The names of metrics that read tied items in the order of a hash."""
         return [bound.name for bound in self.bounds if bound.tie_reading == "order"]
 
 
@@ -66,30 +66,30 @@ def check(
 ) -> list[str]:
     """Raises on impossible values, and returns remarks on values that look unintended.
 
-    Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
+    Pass the arguments of the call that you want to check: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`. Or pass what `join` or a driver has returned, which warned of the same.
-    Of an `Evaluation` only that is known: its driver saw no distances, for instance, where
-    all metrics have a cutoff and the scores of a model stay on its device. Everything
-    is read on the host, so call it outside `jax.jit`, once for a data set or on its first
-    batch. Of a model or embeddings, pass the scores of some queries, with their
-    `relevant_ids` and `exclude_ids`.
+    `rank_scores`. Or pass the result of `join` or of a driver, which has warned of the same
+    already. For an `Evaluation`, only the warnings of its driver are known. The driver sees
+    no distances, for instance, if all metrics have a cutoff and the scores of a model stay
+    on its device. Everything is read on the host, so call `check` outside `jax.jit`, once
+    for a data set or on its first batch. For a model or embeddings, pass the scores of some
+    queries, with their `relevant_ids` and `exclude_ids`.
 
     Each remark says how many lists or items it is about, names the first of them, and
     says what to pass if they were not intended. There are remarks on
 
     - labels and scores that seem to be swapped;
     - lists that all have a single item, as arrays `[lists, items, 1]` have;
-    - items of which none is relevant, or all are, at this threshold;
+    - labels without a relevant item at this threshold, or with relevant items only;
     - negative labels, unless they are padding: one value, at the end of rows;
-    - lists in which all scores are equal, and relevant items whose scores float32 does
-      not tell from those of others;
-    - items of different labels whose scores are equal, where one of the `metrics` has no
+    - lists in which all scores are equal, and relevant items whose scores float32 rounds
+      to the scores of other items;
+    - items of different labels whose scores are equal, if one of the `metrics` has no
       closed form over ties;
-    - items of different labels that tie across a cutoff of one of the `metrics`, where
+    - items of different labels that tie across a cutoff of one of the `metrics`, if
       their order can move its mean by more than its standard error;
     - scores of −inf, which is the lowest score;
-    - relevant items that score below the others, as if scores were ranks or distances;
+    - relevant items that score below other items, as if scores were ranks or distances;
     - masks that hide whole lists before others;
     - segment ids that seem to be the sizes of lists;
     - lists whose relevant items are all excluded;
@@ -97,11 +97,11 @@ def check(
     - ids of a `Joined` that never match.
 
     Args:
-        labels: See `rank`. Or a `Joined` or an `Evaluation`, with none of the other arrays.
-        scores: See `rank`. NaN raises where an item exists.
+        labels: See `rank`. Or a `Joined` or an `Evaluation`, without any other array.
+        scores: See `rank`. NaN raises if the item exists.
         mask: See `rank`.
-        weights: See `rank`. Negative and NaN weights raise, of lists and of items that
-            exist.
+        weights: See `rank`. Negative and NaN weights of lists, and of items that exist,
+            raise.
         gain_fn: The gain function; its values must be finite and not negative.
         relevance_threshold: The smallest label of a relevant item.
         segment_ids: See `rank`.
@@ -110,10 +110,10 @@ def check(
         relevant_ids: See `rank_ids` and `rank_catalog`. A repeated id in a list raises.
         relevant_labels: See `rank_ids`; None makes every listed id relevant.
         exclude_ids: See `rank_catalog`.
-        num_items: The number of items in the catalogue. Ids count from 0, so those that
-            are not below it raise. Read off the scores where these are passed with ids.
-        metrics: As for `evaluate`, to remark on ties that these read in one order, or that
-            can move their means.
+        num_items: The number of items in the catalogue. Ids count from 0, so ids that are
+            not below it raise. None reads it from scores that are passed with ids.
+        metrics: As for `evaluate`, to remark on ties that these metrics read in one order,
+            or that can move their means.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
@@ -167,7 +167,7 @@ def check(
             return [*labels.remarks]
         _check_gains(gain_fn, labels.labels, labels.mask)
         lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
-        known = labels.remarks_at(relevance_threshold)  # of the order, too
+        known = labels.remarks_at(relevance_threshold)  # remarks on order included
         of_scores = remarks.remark_on_scores(lists, lists.scores)
         of_scores += _on_cutoffs(lists, bounds, labels.arguments())
         return [*known, *(text for text in of_scores if remarks.REVERSED not in text)]
@@ -272,7 +272,7 @@ def _check_labels(
 
 
 def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
-    """Returns scores as they were passed, flat, or None if their dtype stays."""
+    """Returns the scores as passed, flat, if JAX narrows their dtype; None otherwise."""
     if isinstance(raw_scores, jax.Array):
         return None
     exact = inputs.numpy_array("scores", raw_scores)
@@ -282,7 +282,7 @@ def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
 def _checked_scores(
     scores: jax.Array, exists: np.ndarray, cure: str = _NUMBERS
 ) -> np.ndarray:
-    """Returns scores as float64; raises where the score of an existing item is NaN."""
+    """Returns scores as float64; raises if the score of an existing item is NaN."""
     raw_values = np.asarray(scores)
     values = raw_values.astype(np.float64)
     _raise_where(exists & np.isnan(values), "scores", raw_values, cure)
@@ -290,7 +290,7 @@ def _checked_scores(
 
 
 def _check_gains(gain_fn: types.Gain, labels: np.ndarray, exists: np.ndarray) -> None:
-    """Raises where the gain of an existing item is infinite, NaN or negative."""
+    """Raises if the gain of an existing item is infinite, NaN or negative."""
     readable = np.where(exists, labels, np.zeros_like(labels))
     dtype = inputs.float_dtype(jnp.asarray(readable))
     gains = np.asarray(_gains_of(gain_fn, readable.astype(dtype)))
@@ -343,7 +343,7 @@ def _check_ids(
         cure = f"there are {count} items; pass ids from 0, and -1 for padding"
         for name, values in ids.items():
             _raise_where(values >= count, name, values, cure)
-    # From here on, all leading axes are flattened into one.
+    # Flatten all leading axes into one.
     num_lists = math.prod(shape)
     rows = {
         name: array.reshape(num_lists, array.shape[-1]) for name, array in ids.items()
@@ -399,7 +399,7 @@ def _remarks_on_catalog_scores(
     exists: np.ndarray,
     options: _Options,
 ) -> list[str]:
-    """Remarks on scores `[*lists, items]`; ids `[lists, …]` index the items that exist."""
+    """Remarks on scores `[*lists, items]` of a catalogue, which `relevant_ids` index."""
     *shape, _ = scores.shape
     list_numbers = np.arange(len(exists))[:, None]
     labels = np.zeros(exists.shape)
@@ -427,7 +427,7 @@ def _remarks_on_catalog_scores(
 def _on_cutoffs(
     lists: remarks.FlatLists, bounds: Sequence[spec.Bound], arguments: dict[str, Any]
 ) -> list[str]:
-    """Remarks on ties across cutoffs of metrics that read no columns but those passed."""
+    """Remarks on ties across cutoffs, for metrics whose columns were all passed."""
     columns = arguments.get("columns", {})
     bounds = tuple(x for x in bounds if columns.keys() >= {*x.spec.columns})
     read = {name for x in bounds for name in x.spec.all_columns}
@@ -444,9 +444,9 @@ def _on_cutoffs(
 
 
 def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:
-    """Raises ValueError where `bad`, of the shape of `values`, is True.
+    """Raises ValueError if `bad`, in the shape of `values`, is true anywhere.
 
-    The message holds the first such value, its index, and what to pass instead.
+    The message names the first bad value and its index, and ends in `cure`.
     """
     if bad.any():
         index = inputs.first_index(bad)

@@ -1,7 +1,7 @@
 """`jrm.testing.conformance`: the definition of a metric that a function follows.
 
 The conformance vectors hold the value of each test under every published definition, and
-those of known mistakes; `conformance/README.md` has the rule by which they are read.
+the values of known mistakes; `conformance/README.md` says how to read them.
 """
 
 import dataclasses
@@ -20,13 +20,13 @@ from jax_rank_metrics._ground import inputs
 
 Form = Literal["arrays", "documents", "ranked", "queries"]
 Json = Mapping[str, Any]
-Choices = Mapping[str, str]  # by option
-Answers = list[tuple[Json, float | None]]  # of tests
+Choices = Mapping[str, str]  # from each option to a choice
+Answers = list[tuple[Json, float | None]]  # tests with their answers
 
-# Options of which the arguments of a form say nothing.
+# Options that the arguments of a form cannot express.
 _UNSAID = {"arrays": {"duplicates"}, "documents": set(), "queries": {"duplicates"}}
 _UNSAID |= {"ranked": {"ties", "scores", "nan", "infinite"}}
-_MAX_EXAMPLES = 3  # of each mistake, that are shown
+_MAX_EXAMPLES = 3  # shown for each mistake
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Failure:
 
     Attributes:
         test: The id of the test.
-        answer: The value; None where the function raised, or returned NaN or None.
+        answer: The value; None if the function raised, or returned NaN or None.
         due: The value of the definition, None for no value.
         mistake: The choices of a known mistake, or of another definition, that give the
-            answer, such as "ideal:returned"; "" where none is known.
+            answer, such as "ideal:returned"; "" if no known choices give it.
     """
 
     test: str
@@ -55,13 +55,13 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Conformance:
-    """The definition that a function follows, and where it does not.
+    """The definition that a function follows, and the answers that break it.
 
     Attributes:
         metric: The name of the metric.
         definition: The choice of each option.
-        undecided: By option, the choices that explain as many answers as that of the
-            definition, if there are any.
+        undecided: By option, the choices that explain the same number of answers as the
+            definition, for options with several such choices.
         failures: The answers that the definition does not give.
         num_tests: How many tests the function was called for.
     """
@@ -74,17 +74,17 @@ class Conformance:
 
     @property
     def ok(self) -> bool:
-        """Whether the definition explains every answer."""
+        """True if the definition explains every answer."""
         return not self.failures
 
     @property
     def differences(self) -> dict[str, str]:
-        """The choices of the definition that are not those of definition 1."""
+        """The choices of the definition that differ from definition 1."""
         options, chosen = _options(self.metric), self.definition.items()
         return {option: name for option, name in chosen if name != options[option][0]}
 
     def __repr__(self) -> str:
-        """Shows the definition in words, what is open, and mistakes with examples."""
+        """Shows the definition in words, undecided options, and mistakes with examples."""
         words = _vectors("means")["options"] | _vectors("lists")["options"]
         num_equal = self.num_tests - len(self.failures)
         lines = [f"{self.metric}: {num_equal} of {self.num_tests} answers follow"]
@@ -113,16 +113,17 @@ def conformance(
     """Names the definition of a metric that a function follows, and its mistakes.
 
     One name, such as ndcg, stands for several published definitions. The function is
-    called for small lists, of which the value under each definition is known, and the
-    definition is derived that explains the most answers; where choices of an option explain
-    as many, it has that of definition 1, the defaults of this package. An answer that the
-    definition does not give is named by the known mistake that gives it.
+    called for small lists whose values under each definition are known, and the result is
+    the definition that explains the most answers. If several choices of an option explain
+    the same number, the result has the choice of definition 1, the defaults of this
+    package. An answer that the definition does not give is named by the known mistake that
+    gives it.
 
-    What runs behind the function may be in any language. It takes two arguments, as
-    `form` says, and returns a number; NaN, None and an exception are no value. Parameters
-    of a test are passed by keyword, if the function names them: `k`, which is left out
-    for whole lists, `rel`, the least relevant grade, `p`, `max_grade` and `alpha`. Tests
-    that the function cannot be called for are left out.
+    The function may call a program in any language. It takes two arguments, as `form` says,
+    and returns a number; NaN, None and an exception are no value. Parameters of a test are
+    passed by keyword, if the function names them: `k`, which is left out for whole lists,
+    `rel`, the least relevant grade, `p`, `max_grade` and `alpha`. Tests that the function
+    cannot be called for are left out.
 
     Args:
         function: The function.
@@ -130,12 +131,12 @@ def conformance(
             r_precision, bpref, alpha_ndcg or rbo.
         signature: The definition that the function is meant to follow, such as
             "ndcg@10|gain:linear|ties:id-desc|def:1", as `jax_rank_metrics.signature`
-            makes it; rbo has none. Options that it does not name are those of
+            makes it; rbo has none. Options that it does not name have the choices of
             definition 1. None derives the definition.
         form: The arguments of the function, for a list of documents:
 
-            - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot say
-              what was judged and not returned, nor that a document repeats.
+            - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot express
+              documents that were judged but not returned, or that repeat.
             - "documents": judgements `{id: grade}`, and the run as pairs `(id, score)` in
               the order of the input, in which ids may repeat. For alpha_ndcg judgements
               are `{id: [subtopic, …]}`; for rbo there are two runs.
@@ -144,12 +145,12 @@ def conformance(
               queries, and for lists as a single query.
 
     Returns:
-        A `Conformance`, which shows the definition in words. Its `ok` says whether every
-        answer follows it; `failures` are the answers that do not.
+        A `Conformance`, which shows the definition in words. Its `ok` is true if every
+        answer follows the definition; `failures` are the answers that do not.
 
     Raises:
         ValueError: if the metric or the form is unknown; if the signature is of another
-            metric, or says what no test value is about; if no answer is a number.
+            metric, or has a choice that no test knows; if no answer is a number.
         TypeError: if the function is not callable.
 
     >>> def hit_rate(labels, scores, k=None):
@@ -184,27 +185,28 @@ def conformance(
 
 @functools.cache
 def _vectors(name: str) -> Json:
-    """Reads a file of the vectors: in the wheel, or beside the package in a checkout."""
+    """Reads a file of the vectors, from the wheel or, in a checkout, beside the package."""
     paths = [top / f"conformance/v1/{name}.json" for top in Path(__file__).parents[1:3]]
     return json.loads(next(filter(Path.is_file, paths)).read_text("ascii"))
 
 
 def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
-    """Returns the choices of options that a form can say, first that of definition 1."""
+    """Returns the choices that a form can express; definition 1's choice comes first."""
     headers = _vectors("lists")["metrics"]
     inputs.option("metric", metric, headers)
     options = dict(headers[metric]["options"])
     if form == "queries":
         options |= _vectors("means")["metrics"].get(metric, {}).get("options", {})
-    # The reference of the vectors refuses a repeat, of which definition 1 keeps the rank.
+    # The reference of the vectors refuses repeats, but definition 1 keeps their rank, so
+    # move "error" to the end.
     options["duplicates"] = sorted(options["duplicates"], key="error".__eq__)
-    if form == "arrays":  # which have no ids
+    if form == "arrays":  # ties cannot be broken by ids
         options["ties"] = [name for name in options["ties"] if name[:3] != "id-"]
     return options
 
 
 def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
-    """Returns the choice of each option for which a signature stands."""
+    """Returns the choice of each option in a signature; raises if a choice is unknown."""
     choices = signatures.fields(signature)
     if choices["metric"] != metric:
         raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
@@ -214,7 +216,7 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
 
 
 def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
-    """Returns what a function takes for a group; None where the form cannot say it."""
+    """Returns a function's arguments for a group; None if the form cannot express it."""
     if form == "queries":
         is_list = all(group.get(name) for name in ("qrels", "run"))
         queries = group.get("queries", [group] if is_list else [])
@@ -236,12 +238,12 @@ def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
 
 
 def _pairs(run: list[list[Any]]) -> list[tuple[str, float]]:
-    """Returns ids and scores, which are strings where JSON has no number."""
+    """Returns ids and scores; JSON holds infinity and NaN as strings."""
     return [(doc, float(score)) for doc, score in run]
 
 
 def _answers(function: Callable[..., object], metric: str, form: Form) -> Answers:
-    """Returns each test that a function can be called for, with its answer."""
+    """Calls a function for the tests that fit it; returns each test with its answer."""
     signature, answers, error = inspect.signature(function), [], None
     defaults = _vectors("lists")["metrics"][metric]["parameters"]
     names = ["lists", "scores"] + ["means"] * (form == "queries")
@@ -252,7 +254,7 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
         arguments = _arguments(group, form)
         if test["metric"] != metric or arguments is None or not fits:
             continue
-        # The function may have other defaults; a whole list is one without `k`.
+        # Pass even defaults, because the function may have others. Whole lists have no `k`.
         values, named = defaults | test, defaults.keys() & signature.parameters.keys()
         named |= {name for name in defaults if values[name] != defaults[name]}
         chosen = [name for name in defaults if name in named]
@@ -263,7 +265,7 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
             continue
         try:
             value = float(np.asarray(function(*arguments, **at)).item())
-        except Exception as refusal:  # of any language behind the function
+        except Exception as refusal:  # also of a program in another language
             value, error = math.nan, refusal
         answers.append((test, None if math.isnan(value) else value))
     if all(answer is None for _, answer in answers):
@@ -275,7 +277,7 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
 
 
 def _holds(when: Json, choices: Choices) -> bool:
-    """Whether all options of an entry contain the choices."""
+    """True if an entry holds for these choices."""
     return all(choices.get(option) in names for option, names in when.items())
 
 
@@ -286,16 +288,16 @@ def _is_equal(answer: float | None, due: float | None) -> bool:
 
 
 def _causes(entries: list[Json], answer: float | None) -> list[Json]:
-    """Returns the choices under which entries give an answer."""
+    """Returns the choices of all entries that have this answer as their value."""
     return [entry["when"] for entry in entries if _is_equal(answer, entry["value"])]
 
 
 def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
     """Returns the choice of each option that explains the most answers.
 
-    Options are turned one after the other, from definition 1 on, until none explains more;
-    among equals, the first choice of an option is taken. Groups of vectors have one feature
-    each, so that this finds the definition of every function that follows one.
+    Starts from definition 1 and changes one option at a time, until no change explains more
+    answers. Ties go to the option's first choice. Each group of vectors has a single
+    feature, so this finds the definition of every function that follows one.
     """
     choices, previous = {option: names[0] for option, names in options.items()}, None
     while choices != previous:
@@ -306,7 +308,7 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
 
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
-    """Returns the fewest choices, of a known mistake if possible, that give an answer."""
+    """Returns the fewest changed choices that give an answer; prefers known mistakes."""
     entries = [*test.get("mistakes", ()), *test["values"]]
     unmet = [
         [pair for pair in when.items() if definition.get(pair[0]) not in pair[1]]

@@ -1,7 +1,7 @@
 """Functions with options, equal by value.
 
-Metrics of one call share what they compute by the functions that they pass to a ranking, so
-that two functions made with the same options must be equal.
+Metrics of one call share work if they pass equal functions to a ranking. So two functions
+that are made with the same options must be equal.
 """
 
 import functools
@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 
 class EqualPartial(functools.partial[T]):
-    """A function with its options, equal to another one of the same function and options.
+    """A function with its options, equal to any other with the same function and options.
 
-    An option named `position_fn` is a function of ranks that a `place_fn` sums over the
-    ranks of a place, up to the cutoff that it is given: such sums are found together with
-    the place, where each of them would otherwise take a loop.
+    An option named `position_fn` is a function of ranks, which a `place_fn` sums over the
+    ranks of a place, up to the cutoff that it is given. Such sums are computed together
+    with the places, because each would otherwise take a loop of its own.
     """
 
     @property
     def position_fn(self) -> types.PositionFn | None:
-        """The function of ranks that is summed over places; None where there is none."""
+        """The function of ranks that is summed over places; None without this option."""
         return self.keywords.get("position_fn")
 
     def __eq__(self, other: object) -> bool:
@@ -37,10 +37,10 @@ class EqualPartial(functools.partial[T]):
 
 
 def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
-    """Makes a function of arguments and keyword-only options one of its options alone.
+    """Turns a function of arguments and keyword-only options into a function of options.
 
-    That returns the function of the arguments that is left. The last ones are kept, as
-    long as which results are kept that depend on them.
+    The new function returns the old one with these options set. It caches the last results,
+    because other caches are keyed by them.
 
     >>> @by_options
     ... def multiple(x, *, factor):
@@ -48,7 +48,7 @@ def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     >>> multiple(3)(5), multiple(3) == multiple(3)
     (15, True)
     """
-    # Run-time type checkers wrap functions, and `signature` sees through wrappers.
+    # `signature` sees through the wrappers of run-time type checkers.
     parameters = inspect.signature(function).parameters.values()
     names = [option.name for option in parameters if option.kind is option.KEYWORD_ONLY]
 

@@ -13,11 +13,11 @@ from jax_rank_metrics._ground import arithmetic, pytrees
 
 T = TypeVar("T")
 
-# The column of memberships in groups. It alone is a matter of fact for every item, whether
-# anybody has judged it or not.
+# The column of memberships in groups. Unlike other columns it holds for every item, judged
+# or not.
 GROUPS = "groups"
 
-# The column of how often each item was seen, which drivers know.
+# The column of how often each item was seen, which drivers add.
 COUNTS = "counts"
 
 # Pairs of the name by which a metric reads a column, and the key of the column.
@@ -25,7 +25,7 @@ Renamed = Sequence[tuple[str, str]]
 
 
 def columns_named(columns: Mapping[str, T], renamed: Renamed) -> dict[str, T]:
-    """Returns columns, some of them under other names too."""
+    """Returns the columns, and the renamed columns under both names."""
     return {
         **columns,
         **{name: columns[key] for name, key in renamed if key in columns},
@@ -35,13 +35,13 @@ def columns_named(columns: Mapping[str, T], renamed: Renamed) -> dict[str, T]:
 class ItemArrays(NamedTuple):
     """Items of lists, in arrays that are 0 wherever no item exists.
 
-    Shapes, with one slot per item along the axis after those of lists:
+    Shapes, with one slot per item along the axis after the axes of lists:
         labels: `[*lists, items]` in the float dtype of the computation.
         exists: `[*lists, items]` bool, false at padding.
-        weights: `[*lists, items]`; None where items weigh the same.
+        weights: `[*lists, items]`; None if items weigh the same.
         columns: `[*lists, items, …]` each.
-        integer_labels: `[*lists, items]`, the labels as passed; None where they compare
-            as floats as well.
+        integer_labels: `[*lists, items]`, the labels as passed; None if they compare
+            correctly as floats.
     """
 
     labels: jax.Array
@@ -59,7 +59,7 @@ class ItemArrays(NamedTuple):
         return self
 
     def retrieved_items(self) -> "ItemArrays":
-        """Returns `self`; `RawItems` removes items without a rank here."""
+        """Returns `self`; only `RawItems` still has items without a rank to remove."""
         return self
 
     def at(self, slots: jax.Array) -> "ItemArrays":
@@ -67,14 +67,14 @@ class ItemArrays(NamedTuple):
         return jax.tree.map(lambda array: arithmetic.take_items(array, slots), self)
 
     def broadcast_to(self, shape: tuple[int, ...]) -> "ItemArrays":
-        """Broadcasts labels and what exists to `[*lists, items]`."""
+        """Broadcasts `labels` and `exists` to `[*lists, items]`."""
         labels = jnp.broadcast_to(self.labels, shape)
         return self._replace(labels=labels, exists=jnp.broadcast_to(self.exists, shape))
 
     def only(self, exists: jax.Array) -> "ItemArrays":
         """Returns the items for which `exists` is also true; others become 0.
 
-        Slots stay where they are: of the labels 3 1 2, `exists` T F T leaves 3 0 2.
+        Slots stay where they are: with `exists` T F T, the labels 3 1 2 become 3 0 2.
         """
         exists = self.exists & exists
 
@@ -101,11 +101,11 @@ export.register_namedtuple_serialization(
 
 @pytrees.pytree("dtype")
 class RawItems:
-    """Items of lists as they were passed, `[*lists, items]`.
+    """Items of lists as the caller passed them, `[*lists, items]`.
 
-    `read` is called only where items are used: on those that `at` gathered, or in a
-    branch that needs all of them. For long lists, materialising the arrays that `read`
-    makes would cost more than the top-k itself.
+    Call `read` only where items are used: on items that `at` gathered, or in a branch that
+    needs all items. For long lists, materialising the arrays of `read` would cost more than
+    the top-k itself.
     """
 
     labels: jax.Array
@@ -117,7 +117,7 @@ class RawItems:
 
     @property
     def label_dtype(self) -> str | None:
-        """The dtype of labels as they were passed, if these are widened floats."""
+        """The dtype of labels as passed, if they are floats that `dtype` widens."""
         return label_dtype(self.labels, self.dtype)
 
     def columns_named(self, renamed: Renamed) -> "RawItems":
@@ -128,10 +128,10 @@ class RawItems:
     def read(self, exists: jax.Array | None = None) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
 
-        What no item has is 0, also in gradients: padding cannot leak a NaN into them.
+        Slots without an item are 0, in gradients too, so padding cannot leak NaN.
 
         Args:
-            exists: `[*lists, items]` bool, which items exist, if that is known.
+            exists: `[*lists, items]` bool, which items exist; None to find out.
         """
         dtype = jnp.dtype(self.dtype)
         labels, weights = self.labels.astype(dtype), self.weights
@@ -147,10 +147,10 @@ class RawItems:
         return items.only(exists)
 
     def retrieved_items(self) -> ItemArrays:
-        """Returns `read()` without the items where `retrieved` is false.
+        """Returns `read()` without the items whose `retrieved` is false.
 
-        Their slots stay, with 0 in every array. All items have a rank if `retrieved` is
-        None.
+        Their slots stay, with 0 in every array. If `retrieved` is None, all items have a
+        rank.
         """
         items = self.read()
         return items if self.retrieved is None else items.only(self.retrieved)
@@ -161,14 +161,14 @@ class RawItems:
 
 
 def label_dtype(labels: jax.Array | None, dtype: DTypeLike) -> str | None:
-    """Returns the name of the dtype of labels that are floats of another than `dtype`."""
+    """Returns the labels' dtype by name if it is a float other than `dtype`, else None."""
     if labels is None or not jnp.issubdtype(labels.dtype, jnp.floating):
         return None
     return None if labels.dtype == dtype else labels.dtype.name
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
-    """Returns integer labels if floats of `dtype` may round them, or else None."""
+    """Returns integer labels if floats of `dtype` may round them, else None."""
     if not jnp.issubdtype(labels.dtype, jnp.integer):
         return None
     is_exact = jnp.iinfo(labels.dtype).max <= 2 ** (jnp.finfo(dtype).nmant + 1)

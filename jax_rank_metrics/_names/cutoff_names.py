@@ -10,7 +10,7 @@ T = TypeVar("T", bound=str)
 
 
 def cutoff_names(name: str, count: int) -> list[str]:
-    """Names the cutoffs of a metric of this name, which are numbered if it tells nothing.
+    """Returns the names of a metric's `count` values; numbers them if cutoffs are unknown.
 
     >>> cutoff_names("recall@1,5", 2), cutoff_names("P.1,5", 2), cutoff_names("mine", 2)
     (['recall@1', 'recall@5'], ['P_1', 'P_5'], ['mine[0]', 'mine[1]'])
@@ -27,7 +27,7 @@ def cutoff_names(name: str, count: int) -> list[str]:
 
 
 def cutoff_of(name: str) -> tuple[str, int] | None:
-    """Returns the metric of the name of a value, and its cutoff, if it has one in ranks.
+    """Splits the name of a value into metric and cutoff; None unless that is a rank.
 
     >>> cutoff_of("recall@5"), cutoff_of("ndcg_cut_10"), cutoff_of("map")
     (('recall', 5), ('ndcg_cut', 10), None)
@@ -39,7 +39,7 @@ def cutoff_of(name: str) -> tuple[str, int] | None:
 
 
 def without_cutoff(name: str) -> str:
-    """The name of a metric without its cutoff, as in "recall@5" or "mine[0]".
+    """Returns the name of a metric without a cutoff such as "@5" or an index such as "[0]".
 
     >>> without_cutoff("recall(rel=2)@5"), without_cutoff("mine[0]")
     ('recall(rel=2)', 'mine')
@@ -48,7 +48,7 @@ def without_cutoff(name: str) -> str:
 
 
 def cutoff_text(name: str) -> int | str | None:
-    """Returns the cutoff in the name of a value: an int, or text where it is none.
+    """Returns the cutoff in the name of a value: an int, other text, or None without one.
 
     >>> cutoff_text("recall@5"), cutoff_text("ndcg@1%"), cutoff_text("mine[2]")
     (5, '1%', 2)
@@ -65,7 +65,8 @@ def cutoff_text(name: str) -> int | str | None:
 def by_label(signatures: Mapping[str, T]) -> dict[str, T]:
     """Returns the signature of each cutoff of metrics, by the label of its value.
 
-    Cutoffs of a text are sorted; its `cutoffs`, if it has them, are in the order of values.
+    The text of a signature sorts its cutoffs; its attribute `cutoffs`, if it has one, lists
+    them in the order of the values.
 
     >>> signatures = by_label({"recall@1,5": "recall@1,5|rel:2|def:1", "mine": "ap|def:1"})
     >>> for label, text in signatures.items():

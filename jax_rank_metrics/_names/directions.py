@@ -1,4 +1,4 @@
-"""Whether lower values of a metric are better, and remarks where they are."""
+"""The direction in which values of a metric are better, and remarks on zeros."""
 
 import re
 import warnings
@@ -7,21 +7,21 @@ from collections.abc import Hashable, Iterable, Sequence
 from jax_rank_metrics._names import facts, grammar
 from jax_rank_metrics._names.cutoff_names import without_cutoff
 
-# Names of metrics of which lower values are better, or whether this holds for all.
+# Names of metrics that are better when lower; or True for all metrics, False for none.
 Lower = bool | str | Sequence[str]
 
 
 def is_lower_better(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
-    """Whether lower values are better, by the metric itself or because `lower` names it.
+    """True if lower values are better, by the metric itself or because `lower` names it.
 
     Args:
-        path: The keys that lead to the values, such as ("web", "arp", "new"). The metric is
-            named by the last one that this package or `lower` knows. If they know none,
+        path: The keys that lead to the values, such as ("web", "arp", "new"). The last key
+            that this package or `lower` knows names the metric. If they know no key,
             higher values are better.
         lower: Names of metrics, with or without cutoffs, or True for all.
 
     Returns:
-        None for a metric of which neither direction is better.
+        A bool, or None for a metric that has no better direction.
 
     >>> is_lower_better(("fall_out(rel=2)@10",)), is_lower_better(("mine", 3), "mine")
     (True, True)
@@ -35,7 +35,7 @@ def is_lower_better(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
 
 
 def _is_lower_better(name: str, lower: Lower) -> bool | None:
-    # `lower` may name "recall" for "recall@5", or that cutoff alone.
+    # `lower` may name "recall" for all cutoffs, or "recall@5" for one.
     if lower is True or {name, without_cutoff(name)} & set(_names_in(lower)):
         return True
     known = facts.facts_of(name)
@@ -54,10 +54,10 @@ def warn_of_zeros(
     """Warns of metrics that are better when lower, and count undefined lists as 0.
 
     Args:
-        counts: As for `remark_on_zeros`, as the next two.
-        lower: See there.
-        of_states: See there.
-        stacklevel: That of the warning, seen from this function.
+        counts: See `remark_on_zeros`.
+        lower: See `remark_on_zeros`.
+        of_states: See `remark_on_zeros`.
+        stacklevel: The `stacklevel` of `warnings.warn`, which this function calls.
     """
     for remark in remark_on_zeros(counts, lower, of_states):
         warnings.warn(remark, stacklevel=stacklevel)
@@ -74,9 +74,9 @@ def remark_on_zeros(
         counts: The keys that lead to each metric, with the number of lists in which it is
             undefined and counts as 0, and the number of all lists.
         lower: As for `is_lower_better`.
-        of_states: Whether some of the numbers are those of states.
+        of_states: True if some of the numbers come from states.
     """
-    # Keys of a dict, so that a metric of many systems is named once.
+    # Keys of a dict drop repeats, so a metric of many systems is named once.
     texts = {
         f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
         for path, (undefined, lists) in counts
@@ -96,9 +96,9 @@ def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
     """Raises ValueError if `lower` names a metric that is not among `names`.
 
     A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
-    names none.
+    names no metric.
     """
-    # Keys that are no text, such as numbers of systems, are no names of metrics.
+    # Keys that are no text, such as numbers of systems, do not name metrics.
     known = {name: None for name in names if isinstance(name, str)}
     for name in _names_in(lower):
         if name not in known and name not in map(without_cutoff, known):

@@ -7,19 +7,19 @@ from jax_rank_metrics._names import trec
 
 
 class Facts(NamedTuple):
-    """Facts about a metric by its name; the defaults hold for names that are unknown.
+    """Facts about a metric by its name; unknown names have the defaults.
 
     Attributes:
-        is_metric: Whether it is a metric of labels and scores.
-        reads_labels: Whether it reads labels; else it is of the items that are ranked.
-        lower_is_better: None if neither direction is better, as for a count; or a function
-            of the options that returns this.
-        mean: What its values are aggregated into, in the word of signatures: "lists" for a
-            `Mean`, "geometric" for a `GeometricMean`.
+        is_metric: True for a metric of labels and scores.
+        reads_labels: False if it reads only the ranked items, and no labels.
+        lower_is_better: A bool; None if neither direction is better, as for a count; or a
+            function of the options that returns a bool or None.
+        mean: The state that aggregates its values, in the words of signatures: "lists" for
+            a `Mean`, "geometric" for a `GeometricMean`.
         options: Its options, with their defaults.
-        preset: The options that the name stands for.
+        preset: The options that the name implies.
         at: The option that @ sets in the name.
-        cutoffs: Those of a name that leaves them out, as text; () if it has one value.
+        cutoffs: The default cutoffs of the name, as text; () if it has one value.
     """
 
     is_metric: bool = False
@@ -37,7 +37,7 @@ FACTS: dict[str, Facts] = {}
 
 
 def facts_of(name: str) -> Facts:
-    """Returns what is known of the metric that a name is of, as typed or as in results.
+    """Returns the facts about a metric by its name, as typed or as in results.
 
     >>> facts_of("gm_map(rel=2)").mean, facts_of("Fall-out@10").lower_is_better
     ('geometric', True)
@@ -48,10 +48,10 @@ def facts_of(name: str) -> Facts:
 
 
 def is_metric_name(key: object) -> bool:
-    """Whether a key of a dict names a metric of this package, as typed or as in results.
+    """True if a key of a dict names a metric of this package, as typed or as in results.
 
-    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
-    caller has made up do not.
+    Options and cutoffs may follow the name, and names of trec_eval count too. Names that a
+    caller has made up do not count.
 
     >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
     [True, True, True, False]

@@ -1,6 +1,6 @@
-"""Reads the names of metrics: a name, its options and its cutoffs; answers unknown ones.
+"""Reads the names of metrics, with options and cutoffs, and answers unknown names.
 
-A name is `name(option=value, …)@k,k`, or one of trec_eval.
+A name is `name(option=value, …)@k,k`, or a name of trec_eval.
 """
 
 import ast
@@ -14,10 +14,10 @@ from jax_rank_metrics._names import facts, trec
 
 SHORT = {"rel": "relevance_threshold"}
 
-# What Python's parser raises for text that it cannot read or that is nested too deeply.
+# The errors of Python's parser for text that is no Python or is nested too deeply.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
-# Quantifiers are possessive, so that a text from outside is read in linear time.
+# Quantifiers are possessive, so that a hostile text still takes linear time.
 _GRAMMAR = re.compile(
     r"\s*+(?P<name>[\w\-]++(?:\.[\d.,]*\d)?)\s*+(?P<options>\(.*\))?\s*+(@(?P<k>[^@]*))?\s*+"
 )
@@ -32,7 +32,7 @@ _OF_TWO_RANKINGS = (
 )
 _OF_MORE = "the function jrm.{0} measures it, which reads more than labels and scores"
 
-# Names of what is no metric of labels and scores, and where it is found.
+# Names of functions that are no metrics of labels and scores, and where to find them.
 _ELSEWHERE = {
     **dict.fromkeys(("coverage", "gini", "entropy", "personalization"), _OF_ALL_LISTS),
     "exposure": "jrm.exposure(ids, num_items) measures it, over all lists together",
@@ -50,10 +50,10 @@ _SYNONYMS = {
     "item_coverage": "coverage",
 }
 
-MAX_LENGTH = 80  # of a name that is compared with those that are known
+MAX_LENGTH = 80  # an unknown name is compared with known names up to this length
 
-# A cutoff at the end of a name, as others write it: "ndcg_10", "recall_at_5", "hr10",
-# "judged.20".
+# A cutoff at the end of a name, as other libraries write it: "ndcg_10", "recall_at_5",
+# "hr10", "judged.20".
 _CUTOFF = re.compile(r"(?P<name>.*?[^\W\d_])(?:_?at)?[_.]?(?P<k>\d+(?:,\d+)*)")
 
 
@@ -117,10 +117,10 @@ def read(text: str) -> tuple[str, list[tuple[str, object]]]:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Returns what to pass in place of a name that is unknown.
+    """Returns the advice for an unknown name.
 
     Args:
-        name: In lower case, with underscores, without options and what follows @.
+        name: The name in lower case, with underscores, without options and cutoffs.
         known: The names of metrics.
 
     >>> suggestion("ndcg_10", ["ndcg", "map"])
@@ -158,7 +158,7 @@ def name_and_options(text: str) -> tuple[str, dict[str, object]]:
 
 
 def cutoffs_in(text: str, option: str) -> object:
-    """Returns what follows the @ of a name: `10` for "10", `(1, 5)` for "1,5".
+    """Reads the text after the @ of a name: `10` for "10", `(1, 5)` for "1,5".
 
     >>> cutoffs_in("0.5%,10", "k"), cutoffs_in("0.5", "recall_levels")
     ((share(0.005), 10), 0.5)
@@ -189,8 +189,7 @@ def _rank_or_share(text: str) -> int | shares.share | None:
 def options_in(text: str | None) -> list[tuple[str, object]]:
     """Returns the names and values of the options in the parentheses of a metric's name.
 
-    Abbreviations of option names are spelt out. None stands for a name without
-    parentheses.
+    Abbreviated option names are spelt out. Pass None for a name without parentheses.
 
     >>> options_in("(rel=2, denominator=hits)"), options_in(None)
     ([('relevance_threshold', 2), ('denominator', 'hits')], [])
@@ -199,7 +198,7 @@ def options_in(text: str | None) -> list[tuple[str, object]]:
         call = ast.parse(f"f{text or '()'}", mode="eval").body
     except _UNREADABLE as error:
         raise ValueError(f"cannot read {text!r}; pass (option=value, …)") from error
-    # `(a=1)(b=2)` parses as a call of the result of `(a=1)`, but only one pair is allowed.
+    # `(a=1)(b=2)` parses as a call of the result of `f(a=1)`, so demand a call of a name.
     if (
         not isinstance(call, ast.Call)
         or not isinstance(call.func, ast.Name)

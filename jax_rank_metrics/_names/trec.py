@@ -1,4 +1,4 @@
-"""The names of trec_eval's measures, families and sets; imports nothing of JAX."""
+"""The names of trec_eval's measures, families and sets; does not import JAX."""
 
 import re
 from typing import NamedTuple
@@ -9,14 +9,14 @@ _CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 class MeasureFamily(NamedTuple):
     """A measure of trec_eval with a value for each of several cutoffs."""
 
-    metric: str  # of this package
-    options: str = ""  # that give it the meaning of trec_eval, as in a name
-    cutoffs: tuple[str, ...] = _CUTOFFS  # by default
+    metric: str  # the metric of this package
+    options: str = ""  # as in a name: with them the metric equals trec_eval's measure
+    cutoffs: tuple[str, ...] = _CUTOFFS  # the default cutoffs
     suffix: str = "_{:g}"  # the format of a cutoff, after the name of the family
 
 
 FAMILIES = {
-    # trec_eval divides by k even where fewer documents were retrieved.
+    # trec_eval divides by k even if fewer documents were retrieved.
     "P": MeasureFamily("precision", "denominator=k"),
     "Rprec_mult": MeasureFamily(
         "precision_at_multiples",
@@ -33,13 +33,13 @@ FAMILIES = {
     "recall": MeasureFamily("recall"),
     "relative_P": MeasureFamily("recall", "denominator=attainable"),
     "success": MeasureFamily("hit_rate", cutoffs=("1", "5", "10")),
-    # How far precision could rise: the share of unjudged documents.
+    # The share of unjudged documents is how far precision could rise.
     "unj": MeasureFamily("residual", "of=precision(denominator=k)", ("5", "10", "20")),
 }
-# Families whose names are also those of metrics here, which have no cutoff by default.
+# Families that share their names with metrics here, which have no default cutoff.
 AMBIGUOUS = ("P", "recall", "success")
 
-# Lines about the whole run, which are no metrics.
+# Lines of trec_eval's output that are about the whole run and are no metrics.
 RUN_LINES = ("runid", "num_q")
 
 OFFICIAL = (
@@ -60,22 +60,23 @@ SETS = {
         "num_nonrel_judged_ret",
     ),
 }
-# Members of sets that mean something else here, and are no families.
+# Members of sets that are no families, and whose bare names mean something else here.
 _IN_FULL = {"ndcg": "ndcg(gain_fn=linear_gain)", "rbp": "rbp(p=0.9)"}
-# Whose means are geometric.
+# Measures whose means are geometric.
 GEOMETRIC = ("gm_map", "gm_bpref")
 NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "yaap")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
 _NUMBER = r"(?:\d++(?:\.\d++)?|\.\d++)"
-# Measures and parameters that are options of a metric, as patterns. The parameters of
-# utility are what a relevant and another document add, retrieved or not.
+# Measures with parameters, as patterns, and the metric with options that computes them. The
+# four parameters of utility are the worths of relevant and other documents that were
+# retrieved, and of relevant and other documents that were not.
 _WITH_OPTIONS = {
     r"rbp_resid": "residual(of=rbp(p=0.9))",
     rf"rbp[._]p=({_NUMBER})": r"rbp(p=\1)",
     rf"utility[._]({_NUMBER}),-({_NUMBER}),0,0": r"utility(worth=\1,cost=\2)",
 }
-# Parameters that are not read, as patterns, and what to pass instead.
+# Measures whose parameters are not read, as patterns, and the advice instead.
 _NOT_READ = {
     r"11pt_avg\..+": "iprec_at_recall with these levels, whose mean it is",
     r"ndcg\..*=.*": "judgements with these gains, or the option gain_fn",
@@ -90,10 +91,10 @@ _PATTERN = re.compile(
 
 
 def meaning(name: str) -> tuple[MeasureFamily, str | None]:
-    """Returns the family that a name without parentheses is of, and its cutoffs.
+    """Returns the family of a name without parentheses, and the cutoffs in the name.
 
-    The cutoffs are those in the name, as they would follow @, or None. A name that is none
-    of a family is a family of its own, without cutoffs and options.
+    The cutoffs are text, as after @, or None if the name has none. Any other name makes a
+    family of its own, without cutoffs and options.
 
     >>> family, cutoffs = meaning("ndcg_cut_10")
     >>> family.metric, family.options, cutoffs
@@ -108,7 +109,7 @@ def meaning(name: str) -> tuple[MeasureFamily, str | None]:
 
 
 def with_options(name: str) -> str:
-    """Returns the name of a measure with parameters as one with options, or as it is.
+    """Rewrites the name of a measure with parameters to options; returns others unchanged.
 
     >>> with_options("utility.2,-1,0,0"), with_options("rbp_p=.95"), with_options("map")
     ('utility(worth=2,cost=1)', 'rbp(p=.95)', 'map')
@@ -120,7 +121,7 @@ def with_options(name: str) -> str:
 
 
 def instead_of(name: str) -> str | None:
-    """Returns what to pass in place of a measure whose parameters are not read, or None.
+    """Returns the advice for a measure whose parameters are not read, or None.
 
     >>> instead_of("set_F.0.25"), instead_of("map")
     ('set_F(beta=…), whose square trec_eval reads', None)
@@ -145,7 +146,7 @@ def metric_part(name: str) -> str:
 def value_names(name: str) -> list[str]:
     """Returns the names that trec_eval gives the values of families and parameters.
 
-    Options in parentheses stay at the end. None are returned for other names.
+    Options in parentheses stay at the end. For other names the list is empty.
 
     >>> value_names("P.5,10"), value_names("map_cut.5(rel=2)"), value_names("rbp.p=0.95")
     (['P_5', 'P_10'], ['map_cut_5(rel=2)'], ['rbp_p=0.95'])
@@ -163,7 +164,7 @@ def value_names(name: str) -> list[str]:
 
 
 def cutoff_of(name: str) -> tuple[str, int] | None:
-    """Returns the family of the name of a value, and its cutoff, if that is a rank.
+    """Splits the name of a value into family and cutoff; None unless that is a rank.
 
     >>> cutoff_of("ndcg_cut_10"), cutoff_of("P_5(rel=2)"), cutoff_of("iprec_at_recall_0.20")
     (('ndcg_cut', 10), ('P(rel=2)', 5), None)
@@ -176,15 +177,15 @@ def cutoff_of(name: str) -> tuple[str, int] | None:
 
 
 def _match(name: str) -> re.Match[str] | None:
-    """Matches the name of a family; None if it is that of a metric here."""
+    """Matches the name of a family; None for a bare name that is also a metric here."""
     is_ambiguous = name.lower() in map(str.lower, AMBIGUOUS)
     return None if is_ambiguous else _PATTERN.fullmatch(name)
 
 
 def in_full(name: str) -> str:
-    """Returns the name of a family with its default cutoffs, and other names as they are.
+    """Adds its default cutoffs to the name of a family; returns other names unchanged.
 
-    Unlike the bare name, it has the meaning of trec_eval wherever it is read.
+    Unlike the bare name, the result has the meaning of trec_eval wherever it is read.
 
     >>> in_full("success"), in_full("map")
     ('success.1,5,10', 'map')
@@ -195,12 +196,12 @@ def in_full(name: str) -> str:
 def members(name: str) -> list[str]:
     """Returns the measures of a set that are metrics of labels and scores.
 
-    They have the names that `evaluate` reads.
+    The names are names that `evaluate` reads.
 
     >>> members("set")[:3], members("map")
     (['num_ret', 'num_rel', 'num_rel_ret'], [])
     """
-    # Arrays of labels and scores do not say what was judged.
+    # Arrays of labels and scores do not tell which documents were judged.
     absent = (*RUN_LINES, *NOT_MEASURED, "unj", "rbp_resid")
     names = [member for member in SETS.get(name, ()) if member not in absent]
     return [_IN_FULL.get(member) or in_full(member) for member in names]

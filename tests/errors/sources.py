@@ -262,7 +262,7 @@ CASES = {
     "names beside numbers": (TypeError, "query_attributes and item_attributes: one holds numbers, the other names", lambda: by(query=[0, 1], item=["a", "b", "c"]), lambda: by(query=["a", "b"], item=["a", "b", "c"])),
     "a name that is missing": (ValueError, "item_attributes is nan at 1; pass a name there too, such as 'unknown'", lambda: by(query=["a", "b"], item=["a", np.nan, "b"]), lambda: by(query=["a", "b"], item=["a", "unknown", "b"])),
     "names of two kinds": (TypeError, "names have no common order.*pass names of one kind", lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[ns]")), lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[D]"))),
-    "floats for what leaves": (TypeError, "label_fn gives float.* for what leaves", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))), lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)) > 0))),
+    "floats for what leaves": (TypeError, "label_fn gives float.* flags of items that leave", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))), lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)) > 0))),
     "ids with a gap": (ValueError, "item_attributes['x'] holds 20000001.0", lambda: by_numbers(20000000.0, 20000001.0, np.nan), lambda: as_strings_or_float32(20000000.0, 20000001.0, np.nan)),  # as pandas makes them
     "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0), lambda: as_strings_or_float32(1.5, 1.5 + 1e-9, 0.0)),
     "features with ids": (ValueError, "holds 16777217.0.*pass integers", lambda: by_numbers([0.5, 2.0**24 + 1], [1, 2], [3, 4]), lambda: by_numbers([0, 2**24 + 1], [1, 2], [3, 4])),
@@ -271,7 +271,7 @@ CASES = {
     "no group": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((3, 0))}), lambda: scores(item_columns={"groups": np.ones((3, 1))})),
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((2, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
     "groups as a column": (ValueError, "item_columns alone", lambda: scores(relevant_columns={"groups": np.ones((2, 1, 2))}, item_columns={"groups": np.ones((3, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
-    "groups beside attributes": (ValueError, "item_columns is given, and relevant_ids are by attributes", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
+    "groups beside attributes": (ValueError, "item_columns is given, but relevant_ids are by attributes", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group), lambda: traced(lambda: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=1))())
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))

@@ -11,8 +11,8 @@ from jax import lax
 
 from jax_rank_metrics._ground import inputs, pytrees
 
-# From attributes of queries and of items, labels `[queries, items]`, or these and which
-# pairs leave the ranking, bool.
+# Takes attributes of queries and of items. Returns labels `[queries, items]`, or a pair of
+# labels and bools, true for items that leave the ranking.
 LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
 
 
@@ -20,29 +20,30 @@ LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
 class by_attributes:
     """Relevance by attributes, in place of the ids of relevant items.
 
-    Labels are then a function of what is known of a query and of an item, such as the
-    person on a picture. They are computed for a block of items at a time, and no matrix
-    of all queries and items exists.
+    A function derives labels from attributes of a query and of an item, such as the person
+    on a picture. Labels are computed for a block of items at a time, and no matrix of all
+    queries and items exists.
 
     It is a pytree with the attributes as leaves. The function is static: pass the same
-    object again, rather than a fresh lambda, to use a compiled program again.
+    object again, rather than a fresh lambda, to reuse a compiled program.
 
     Args:
         label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
-            `[queries, block]` of a block of items; or a pair of these and a bool array of
-            the same shape, true for items that leave the list: they have no rank and are
-            not in the pool. So do items whose label is negative or NaN, but drivers
-            refuse such labels. Attributes reach it with one axis of queries, whatever
-            axes lists have, or of items: compare `query[:, None] == item[None]`.
-            Names reach it as numbers in their order, and pairs of `hash_ids` as one.
-            The labels are bools; or where all items are in one block, real numbers.
+            `[queries, block]` of a block of items; or a pair of the labels and a bool
+            array of the same shape, true for items that leave the list: they have no rank
+            and are not in the pool. Items with a negative label or NaN leave the list
+            too, but drivers refuse such labels. Query attributes reach the function with
+            one axis of queries, whatever axes lists have, and item attributes with one
+            axis of items: compare `query[:, None] == item[None]`. Names become numbers
+            in the order of the names, and the pairs of `hash_ids` one number each. Labels
+            are bools; if all items are in one block, they may also be real numbers.
         query_attributes: A pytree of arrays `[*lists, …]`, such as a dict. Attributes are
-            numbers, or names: strings, dates, categories, whatever is no number. Equal
-            names of queries and items are equal.
+            numbers, or names: strings, dates, categories, and all else that is no number.
+            Equal names of queries and items become equal numbers.
         item_attributes: A pytree of arrays `[items, …]`.
 
-    Pictures of the same person are relevant; those by the same camera as well leave the
-    list:
+    Pictures of the same person are relevant, but leave the list if the same camera took
+    them:
 
     >>> from jax_rank_metrics import rank_catalog, recall
     >>> def same_person(query, item):
@@ -66,7 +67,7 @@ class by_attributes:
     item_attributes: Any
 
     def __post_init__(self) -> None:
-        # Lists of numbers are arrays, which are not cut into their entries as pytrees.
+        # Make arrays of lists of numbers: as pytrees, lists would split into their entries.
         for name in ("query_attributes", "item_attributes"):
             tree = inputs.without_lists(getattr(self, name))
             object.__setattr__(self, name, tree)
@@ -81,15 +82,15 @@ def labels_of_block(
     """Labels the items from `start` on.
 
     Args:
-        relevant: What `checked_attributes` returned.
+        relevant: The result of `read_attributes`.
         lists: The shape of the axes of lists.
         start: The index of the first item.
         length: The number of items.
 
     Returns:
-        Arrays `[*lists, length]`: the labels as `label_fn` returns them; whether it
-        leaves each item in the ranking, bool; and whether the label of an item that it
-        leaves there is below 0 or NaN, which removes the item: None for bools.
+        Three arrays `[*lists, length]`: the labels as `label_fn` returns them; a bool, true
+        for items that stay in the ranking; and a bool, true for items that only leave it
+        because their label is below 0 or NaN. The last is None if labels are bools.
     """
 
     def block(x: jax.Array) -> jax.Array:
@@ -105,14 +106,14 @@ def labels_of_block(
         jax.tree.map(block, relevant.item_attributes),
     )
     labels, excluded = result if isinstance(result, tuple) else (result, None)
-    # The function sees one axis of queries; from here on, lists have all their axes.
+    # The function sees one axis of queries, so restore the axes of lists.
     labels = jnp.asarray(labels).reshape((*lists, length))
     kept = jnp.ones(labels.shape, bool)
     if excluded is not None:
         kept = ~jnp.asarray(excluded).reshape(labels.shape)
     if labels.dtype == jnp.bool_:
         return labels, kept, None
-    # Labels below 0, and those that are NaN, are padding as they are everywhere.
+    # Labels that are negative or NaN mark padding, as everywhere.
     return labels, kept & (labels >= 0), kept & ~(labels >= 0)
 
 
@@ -122,8 +123,9 @@ def read_attributes(
     """Converts attributes to arrays, and checks that they begin with the right axes.
 
     Raises:
-        ValueError: if a leaf has other axes than `[*lists, …]` or `[items, …]`, or if JAX
-            would round numbers of it that are likely to be ids; if a name is missing.
+        ValueError: if a leaf does not begin with the axes `[*lists, …]` or `[items, …]`, if
+            JAX would round its numbers and they are likely to be ids, or if a name is
+            missing.
         TypeError: if `label_fn` is no function, or a leaf is not an array of numbers or
             of names.
     """
@@ -158,21 +160,21 @@ def read_attributes(
 def label_dtype(
     relevant: by_attributes, lists: tuple[int, ...], block_length: int
 ) -> np.dtype:
-    """Returns the dtype of labels, and checks what the function makes of a block of items.
+    """Returns the dtype of labels, and checks what the function returns for a block.
 
     Args:
-        relevant: What `read_attributes` returned.
+        relevant: The result of `read_attributes`.
         lists: The shape of the axes of lists.
         block_length: The number of items in a block.
     """
     expected = (math.prod(lists), block_length)
-    # By types alone: nothing is labelled to check the function.
+    # Only types are traced, so that checking the function labels nothing.
     result = jax.eval_shape(
         relevant.label_fn,
         _with_first_axis(relevant.query_attributes, expected[0], len(lists)),
         _with_first_axis(relevant.item_attributes, expected[1], 1),
     )
-    # Tuples of other lengths are left whole, and refused as something without a shape.
+    # A tuple of another length stays one part, which is refused as it has no shape.
     parts = [result]
     if isinstance(result, tuple) and len(result) == 2:
         parts = list(result)
@@ -180,15 +182,16 @@ def label_dtype(
         kinds = " and ".join(map(inputs.kind_of, parts))
         raise ValueError(
             f"label_fn gives {kinds} for {expected[0]} queries and {expected[1]} items; "
-            f"return labels of shape {expected}, or these and a bool array of the same "
-            "shape that says what leaves the ranking. Attributes begin with one axis of "
-            "queries, or of items: compare query[:, None] with item[None]"
+            f"return labels of shape {expected}, or labels and a bool array of the same "
+            "shape, true for items that leave the ranking. Attributes begin with one axis "
+            "of queries, or of items: compare query[:, None] with item[None]"
         )
     if jnp.issubdtype(parts[0].dtype, jnp.complexfloating):
         raise TypeError(f"label_fn gives {parts[0].dtype} labels; return real numbers")
     if len(parts) == 2 and parts[1].dtype != jnp.bool_:
         raise TypeError(
-            f"label_fn gives {parts[1].dtype} for what leaves the ranking; return bools"
+            f"label_fn gives {parts[1].dtype} flags of items that leave the ranking; "
+            "return bools"
         )
     return parts[0].dtype
 
@@ -198,7 +201,7 @@ def refuse_numbers(dtype: np.dtype, cure: str) -> None:
 
     Args:
         dtype: The dtype of labels.
-        cure: What else to pass.
+        cure: What to pass if labels are to stay numbers, for the message.
     """
     if dtype != np.bool_:
         raise ValueError(
@@ -208,11 +211,11 @@ def refuse_numbers(dtype: np.dtype, cure: str) -> None:
 
 
 def negative_labels(subject: str) -> str:
-    """Returns the message for a list that `label_fn` removes items from by their labels."""
+    """Returns the message for a list whose items `label_fn` removes by their labels."""
     return (
         f"label_fn gives {subject} labels below 0 or NaN, by which items would leave the "
         "ranking; return 0 for items that are not relevant, or a pair of labels and a bool "
-        "array of what leaves the ranking"
+        "array that is true for items that leave the ranking"
     )
 
 

@@ -1,4 +1,4 @@
-"""A catalogue of items, its scores in blocks, and catalogues cut over devices by type."""
+"""A catalogue of items, scored in blocks, and computations per shard of a catalogue."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,46 +20,48 @@ class Block(NamedTuple):
     """Items of the catalogue with consecutive ids, scored for every list."""
 
     scores: jax.Array  # [*lists, block]
-    exists: jax.Array  # [block] or [*lists, block], which are in the pool
-    retrieved: jax.Array | None  # [*lists, block], which have a rank; None if all exist
-    is_masked: bool  # whether items may be missing that no earlier block had
+    exists: jax.Array  # [block] or [*lists, block], true for items in the pool
+    # [*lists, block], true for items with a rank; None if all that exist have one.
+    retrieved: jax.Array | None
+    is_masked: bool  # true if items other than repeated ones may be missing
     length: jax.Array  # [*lists], or () for all lists: how many items exist
     first_id: jax.Array
-    first_new_id: jax.Array  # the items before it were in an earlier block
-    labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
-    # [*lists], whether `label_fn` removes an item by a label below 0 or NaN; None if never.
+    first_new_id: jax.Array  # items before it were in an earlier block
+    labels: jax.Array | None  # [*lists, block], of `label_fn`; None with relevant ids
+    # [*lists], true if `label_fn` removes an item by a label below 0 or NaN; None if never.
     loses_items: jax.Array | None
     totals: dict[str, jax.Array]  # of item columns, [*lists, …], or […] for all lists
 
     @property
     def has_rank(self) -> jax.Array:
-        """Which items have a rank, `[block]` or `[*lists, block]` bool."""
+        """True for items that have a rank, `[block]` or `[*lists, block]` bool."""
         return self.exists if self.retrieved is None else self.retrieved
 
     def offsets(self, ids: jax.Array) -> jax.Array:
-        """Returns the offsets of ids in the block, its size where they are not in it.
+        """Returns the offsets of ids in the block; the block's size for ids outside it.
 
         In a block of the items 40, 41 and 42, the ids [41, 7] have the offsets [1, 3].
         """
         return _offsets(ids, self.first_id, self.scores.shape[-1])
 
     def introduces(self, ids: jax.Array) -> jax.Array:
-        """Whether each id is in this block and in none before it, bool."""
-        # The last block repeats items of the one before it, which has introduced them.
+        """Returns bools, true for ids that are in this block and in no earlier one."""
+        # The last block repeats items that the block before it has introduced.
         is_new = ids >= self.first_new_id.astype(ids.dtype)
         return is_new & (self.offsets(ids) < self.scores.shape[-1])
 
     def look_up(self, ids: jax.Array) -> tuple[jax.Array, jax.Array | None, jax.Array]:
-        """Returns which ids are of items that the block introduces, and their keys.
+        """Looks up ids among the items that the block introduces.
 
         Returns:
-            Which ids are of such items; which of these have a rank, or None if all have;
-            and the keys of their scores, the least one for ids without a rank.
+            exists: Bool, true for ids of items that the block introduces.
+            retrieved: Bool, true if such an item has a rank; None if all have a rank.
+            keys: The keys of the items' scores, the least key for ids without a rank.
         """
-        # Ids that are not in the block read its last item, and are ruled out by `exists`.
+        # Ids that are not in the block read its last item, but `exists` is false for them.
         indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
         exists = self.introduces(ids)
-        # Without masks, every item that a block introduces exists: a gather is saved.
+        # Without masks, every item that a block introduces exists, so save a gather.
         if self.is_masked:
             all_exists = jnp.broadcast_to(self.exists, self.scores.shape)
             exists = exists & arithmetic.take(all_exists, indices)
@@ -74,27 +76,27 @@ class Block(NamedTuple):
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
-    The items are those that this device holds, or a part of them that the host has read.
+    It holds the items of this device, or a part of them that the host has read.
 
     Attributes:
-        queries: `[*lists, …]`; or `[*lists, items]` scores that are known.
+        queries: `[*lists, …]`; or `[*lists, items]`, scores that are known already.
         items: `[items, …]`.
-        similarity: What scores them.
+        similarity: The function that scores queries and items.
         block_size: How many items are scored at a time.
-        relevant: The items that are known by their ids.
-        attributes: Label all items; no ids are listed then.
+        relevant: The items that are relevant by their ids.
+        attributes: Attributes that label all items, in place of ids.
         exclude_ids: `[*lists, excluded]`.
         item_mask: `[items]` bool; or `[*lists, items]`.
         list_weights: `[*lists]`.
-        depth: How many ranks; None counts places instead.
-        policy: The tie policy; with seeds where lists are cut over devices.
+        depth: How many ranks to find; None counts places instead.
+        policy: The tie policy; with seeds once lists are cut over devices.
         key: The key of random ties.
         items_axis: The mesh axes over which items are cut.
         first_id: The id of the first item, without `items_axis`.
         retrieved: `[*lists, items]` bool, which items of the pool have a rank; None if all
-            have.
-        skips_inf: Whether a score of −∞ says that an item has no rank.
-        judges_unlisted: Whether items that are not listed by their ids count as judged.
+            have one.
+        skips_inf: True if items with the score −∞ have no rank.
+        judges_unlisted: True if items that are not listed by id count as judged.
     """
 
     queries: jax.Array
@@ -117,21 +119,21 @@ class Catalog:
 
     @classmethod
     def of_scores(cls, scores: jax.Array) -> "Catalog":
-        """Returns one block of items, whose scores are known."""
-        # Such items need no embeddings.
+        """Returns a catalogue of one block, whose scores are known."""
+        # Items need no embeddings if their scores are known.
         items = jnp.zeros((scores.shape[-1], 0))
         return cls(scores, items, similarities.Similarity(_known_scores), len(items))
 
     @property
     def has_scores(self) -> bool:
-        """Whether scores take the place of queries."""
+        """True if `queries` holds known scores."""
         return self.similarity.function is _known_scores
 
     @property
     def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
-        """The name of an array that says which lists there are, and this array.
+        """The name of an array that tells the axes of lists, and the array.
 
-        It is `[*lists, …]` with one further axis.
+        Its shape is `[*lists, …]`, with one further axis.
         """
         if self.has_scores:
             return "scores", self.queries
@@ -160,11 +162,11 @@ class Catalog:
     def scores(self, start: jax.Array | int) -> jax.Array:
         """Scores the block of items that begins at an index, `[*lists, block]`."""
         items = self.cut(self.items, start, 0)
-        # Ranks have no gradient; for one, a scan would keep arrays of every block.
+        # Ranks have no gradient, so stop it: a scan would keep arrays of all blocks for it.
         return lax.stop_gradient(self.similarity.scores(self.queries, items))
 
     def cut(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
-        """Returns the part of an array that belongs to the block from an index on."""
+        """Returns the part of an array for the block that begins at an index."""
         if self.num_blocks == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
@@ -183,9 +185,9 @@ class Catalog:
     def block(self, number: jax.Array) -> Block:
         """Scores the block of this number, from 0.
 
-        All blocks have the same size. So the last one begins with items that were in the
-        block before, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3]
-        and [3, 4], and in the last of them only item 4 exists.
+        All blocks have the same size, so the last one may begin with items of the block
+        before it, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3] and
+        [3, 4], and in the last block only item 4 exists.
         """
         size = self.block_length
         first_new = number * size
@@ -195,17 +197,17 @@ class Catalog:
         if self.item_mask is not None:
             mask = self.cut(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
-        # A scalar as long as all lists share the items, `[*lists]` once they differ.
+        # A scalar if all lists share the same items, `[*lists]` if they differ.
         length = arithmetic.count(exists)
         id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
-            # Devices hold equal parts, one after the other, through which ids count.
+            # Devices hold equal parts, and ids count through the parts of all devices.
             id_of_first = lax.axis_index(self.items_axis) * self.num_items
         first_id = start + id_of_first
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, size)
             exists = jnp.broadcast_to(exists, scores.shape)
-            # Excluded ids of other blocks have an offset beyond the end, and are dropped.
+            # Excluded ids of other blocks have an offset beyond the end, so are dropped.
             exists = arithmetic.put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = arithmetic.count(exists)
         labels = loses_items = None
@@ -215,7 +217,7 @@ class Catalog:
             )
             exists = jnp.broadcast_to(exists, scores.shape)
             if is_lost is not None:
-                # Before labels remove items: a label loses no item that is masked anyway.
+                # Test before labels remove items: items that are masked are not lost.
                 loses_items = jnp.any(exists & is_lost, axis=-1)
             exists = exists & has_rank
             length = arithmetic.count(exists)
@@ -245,11 +247,11 @@ class Catalog:
         )
 
     def loses_items(self) -> jax.Array:
-        """Whether `label_fn` removes items by labels below 0 or NaN, `[*lists]` bool.
+        """Returns `[*lists]` bool, true if negative labels or NaN remove an item.
 
-        Only rankings that a caller makes may have such labels.
+        Drivers refuse such labels; rankings that a caller makes may have them.
         """
-        # Labels are numbers in one block alone, and bools are never below 0.
+        # One block is enough: labels of several blocks are bools, which are never below 0.
         lost = self.block(jnp.zeros((), jnp.int32)).loses_items
         if lost is None:
             return jnp.zeros(self.lists, bool)
@@ -258,20 +260,20 @@ class Catalog:
         )
 
     def has_inf(self) -> jax.Array:
-        """Whether an item of the first block has a rank and a score of −∞, `[*lists]`."""
+        """Returns `[*lists]` bool, true if a ranked item of the first block scores −∞."""
         block = self.block(jnp.zeros((), jnp.int32))
         return jnp.any(block.has_rank & jnp.isneginf(block.scores), axis=-1)
 
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
-    """Returns the scores of a catalogue of one block, which were passed as queries."""
+    """Returns the scores, which a catalogue of one block holds as its queries."""
     del items
     return scores
 
 
 def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
-    """Returns `ids - first_id`, or `length` where that is not from 0 to `length - 1`."""
-    # In the dtype of the ids: int64 ids cut to int32 could fall into the block.
+    """Returns `ids - first_id`, or `length` if that is not from 0 to `length - 1`."""
+    # Subtract in the dtype of the ids, because int64 ids cut to int32 could hit the block.
     offsets = ids - first_id.astype(ids.dtype)
     is_inside = (offsets >= 0) & (offsets < length)
     return jnp.where(is_inside, offsets, length).astype(jnp.int32)
@@ -283,16 +285,16 @@ R = TypeVar("R")
 def map_catalog_shards(
     fn: Callable[[Catalog], R], catalog: Catalog, *, has_items: bool = False
 ) -> R:
-    """Computes `fn(catalog)`, shard by shard where types say that arrays are sharded.
+    """Computes `fn(catalog)`, shard by shard if arrays are sharded by their types.
 
-    Items stay where they are, since most of the data are theirs. Where one mesh axis cuts
-    items and queries, the queries are gathered.
+    Items stay where they are, because they are most of the data. If one mesh axis cuts
+    both items and queries, the queries are gathered.
 
     Args:
-        fn: Returns a pytree of arrays `[*lists, …]`, which must be equal on all devices
-            over which items are cut.
+        fn: Returns a pytree of arrays `[*lists, …]`. They must be equal on all devices over
+            which items are cut.
         catalog: The catalogue, traced.
-        has_items: Whether `fn` returns arrays `[*lists, items]` instead.
+        has_items: True if `fn` returns arrays `[*lists, items]` instead.
     """
     leaves, structure = jax.tree.flatten(catalog)
     axes = structure.flatten_up_to(_axes_of(catalog))
@@ -306,14 +308,14 @@ def map_catalog_shards(
     cut = shards.cut_of(len(catalog.lists), **arrays)
     if cut is None:
         return fn(catalog)
-    # Every list draws the seeds that it has on one device.
+    # Draw seeds before the cut, so that every list has the same seeds as on one device.
     policy = catalog.policy.drawn(catalog.key, catalog.lists)
     catalog = dataclasses.replace(catalog, policy=policy)
     in_specs = jax.tree.map(
         lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
     )
     return shards.shard_map(
-        # No axes, where only lists are cut: every device then has all items of its lists.
+        # If only lists are cut, every device has all items, and there is no axis of items.
         lambda part: fn(dataclasses.replace(part, items_axis=cut.over_items or None)),
         cut.mesh,
         (in_specs,),
@@ -323,14 +325,14 @@ def map_catalog_shards(
 
 
 def _axes_of(catalog: Catalog) -> Catalog:
-    """Returns, for each array, what its first axes are: the name of a spec of `Cut`.
+    """Returns, for each array, the name of the spec of `Cut` that its first axes have.
 
-    "whole" is no such name, and stands for arrays that are the same on every device.
+    Arrays that are the same on every device have the name "whole", which is no spec.
     """
     mask = catalog.item_mask
     is_shared = mask is not None and mask.ndim == 1
     kinds = {
-        # Known scores, `[*lists, items]`, stand in the place of queries, `[*lists, dims]`.
+        # Known scores, `[*lists, items]`, are in the place of queries, `[*lists, dims]`.
         "queries": "per_item" if catalog.has_scores else "per_list",
         "items": "items",
         "similarity": "whole",
@@ -343,7 +345,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
     }
 
     def kind(path: tuple[Any, ...], _: object) -> str:
-        # The field of the catalogue, and the field of what this holds.
+        # The name of a field of the catalogue, then of a field inside it.
         names = [getattr(key, "name", None) for key in path[:2]]
         return next((kinds[name] for name in names if name in kinds), "per_list")
 

@@ -33,7 +33,7 @@ def checked_embeddings(
     block_size: int,
     relevant_ids: types.RelevantIds | by_attributes,
 ) -> blocks.Catalog:
-    """Checks what `rank_catalog` scores, and that a function returns scores for it."""
+    """Checks queries, items and similarity, and that a function returns scores."""
     if similarity == "maxsim":
         queries, items = packed("queries", queries), packed("items", items)
     queries = inputs.real("queries", queries)
@@ -43,7 +43,7 @@ def checked_embeddings(
     block_size = inputs.positive_integer("block_size", block_size)
     scoring = similarities.read_similarity(similarity, queries, items)
     catalog = blocks.Catalog(queries, items, scoring, block_size)
-    # By attributes, nothing but the scores of the function says which lists there are.
+    # Relevance by attributes has no ids, so only the scores tell how many lists there are.
     lists = None
     if not isinstance(relevant_ids, by_attributes):
         lists = inputs.ids("relevant_ids", relevant_ids).shape[:-1]
@@ -64,7 +64,7 @@ def checked_scores(scores: types.Scores) -> blocks.Catalog:
 def checked_mask(
     item_mask: types.ListsItemMask | None, scores: jax.Array
 ) -> jax.Array | None:
-    """Checks which items exist, of all lists or of each."""
+    """Checks the mask of items that exist, for all lists or for each."""
     per_item = scores.shape[-1:]
     if inputs.is_frame(item_mask) and not inputs.has_item_ids(item_mask):
         item_mask = inputs.by_items_of_rows("item_mask", item_mask, None)
@@ -94,10 +94,10 @@ def checked_relevance(
     catalog: blocks.Catalog,
     items_axis: types.AxisNames | None,
 ) -> tuple[Relevant, by_attributes | None]:
-    """Checks what is relevant, by ids or by attributes, and what is known of items.
+    """Checks the relevant items, by ids or by attributes, and item columns and profiles.
 
     Returns:
-        The items that are known by their ids, none if they are relevant by attributes; and
+        The items that are relevant by their ids, none if relevance is by attributes; and
         the attributes, or None.
     """
     relevant_ids, relevant_labels, relevant_columns = judged
@@ -113,18 +113,18 @@ def checked_relevance(
         for name, value in arguments.items():
             if value is not None:
                 raise ValueError(
-                    f"{name} is given, and relevant_ids are by attributes; leave it out, "
+                    f"{name} is given, but relevant_ids are by attributes; leave it out, "
                     "or pass ids"
                 )
         lists = lists_of[1].shape[:-1]
         attributes = read_attributes(relevant_ids, lists, num_items)
-        # Called for its checks alone.
+        # Called only for its checks.
         label_dtype(attributes, lists, catalog.block_length)
         return Relevant.empty(lists), attributes
     listed = inputs.relevant_items(*judged, *lists_of)
     numbers = {num_items}
     if items_axis is not None:
-        # Those of the whole catalogue, or of the part that the device has.
+        # A column may cover the whole catalogue or this device's part.
         numbers.add(num_items * axis_size(items_axis))
     arrays = inputs.item_columns(item_columns, relevant_columns, numbers)
     profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
@@ -136,7 +136,7 @@ def checked_relevance(
 
 
 def check_cut(catalog: blocks.Catalog) -> None:
-    """Raises where arrays that are sharded by their types cannot be ranked."""
+    """Raises if the arguments forbid arrays that are sharded by their types."""
     for array in jax.tree.leaves(catalog):
         if not meshes.is_sharded(array):
             continue
@@ -178,8 +178,8 @@ def rank_catalog(
 ) -> ranking.Ranking:
     """Ranks a whole catalogue for every query, by the similarity of their embeddings.
 
-    Items are scored a block at a time, and only the first ranks are kept: memory is that
-    of `queries × (block_size + k)`, and never of queries × items.
+    Items are scored a block at a time, and only the first ranks are kept: memory grows
+    with queries × (block_size + k), not with queries × items.
 
     The pool of a list is every item that is neither masked nor excluded. Items that are
     not among the relevant ids have the label 0.
@@ -187,8 +187,8 @@ def rank_catalog(
     Relevance is known by ids, or by attributes, such as the person on a picture: see
     `by_attributes`.
 
-    A query that is padding needs `list_weights` 0. Otherwise its list counts as one for
-    which nothing relevant was found.
+    A query that is padding needs `list_weights` 0. Otherwise its list counts as a list
+    for which nothing relevant was found.
 
     Args:
         queries: `[*lists, dims]`, an embedding per list, of any real dtype.
@@ -199,52 +199,52 @@ def rank_catalog(
             `by_attributes(label_fn, query_attributes, item_attributes)`.
         k: As for `rank`. None ranks every relevant item exactly, in two passes that
             count the items scoring above it: for any cutoff, and for metrics without
-            one. The gain of the label 0 must then be 0. By attributes, with items in
-            several blocks or on several devices, only metrics of the first relevant item
-            work at every cutoff and without one, such as `hit_rate` and
-            `reciprocal_rank`: they count, in two further passes, and other metrics raise
-            beyond k.
+            one. The gain of the label 0 must then be 0. If relevance is by attributes
+            and items are in several blocks or on several devices, only metrics of the
+            first relevant item, such as `hit_rate` and `reciprocal_rank`, work at every
+            cutoff and without one: they count, in two further passes. Other metrics
+            raise beyond k.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
-            those a user has already seen; ids below 0 are padding.
+            items a user has already seen; ids below 0 are padding.
         item_mask: `[items]` bool, items that exist, for every list.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding.
         similarity: How a query and an item are scored: "dot", "cosine", "l2",
             "hamming" or "maxsim", as for `evaluate_embeddings`; "l2" measures around the
-            mean of these queries, and "maxsim" takes `Tokens` as queries and items. Or a
+            mean of the `queries`, and "maxsim" takes `Tokens` as queries and items. Or a
             function of queries and a block of items that returns their scores `[*lists,
             block]`; `queries` `[*lists, …]` and `items` `[items, …]` may then have any
             trailing axes. Static under `jax.jit`: pass a named function rather than a
-            fresh lambda. If types of arrays are sharded, it may hold NumPy arrays, but
-            none on the mesh.
+            fresh lambda. If types of arrays are sharded, the function may close over
+            NumPy arrays, but not over arrays on the mesh.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
-            cut into equal parts: `items`, `item_mask` and attributes of items are the
-            part of the device, and ids count through all parts.
+            cut into equal parts: `items`, `item_mask` and attributes of items are this
+            device's part, and ids count through all parts.
         key: As for `rank`.
         ties: As for `rank`.
         relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
-        item_columns: By name, `[num_items, …]` numbers, what is known of every item of the
-            whole catalogue, such as its price; an array, or a Series, a frame or a dict by
-            id. `groups`, `[num_items, groups]`, says how much of each item belongs to each
-            group, and NaN is unknown; elsewhere a missing number raises. The same on every
-            device; or with `items_axis` the part of the device. With k=None metrics may
-            read the columns of relevant items alone. Not by attributes.
-        profile_ids: `[*lists, profile]` integers, the items that each user had to do with
+        item_columns: By name, `[num_items, …]` numbers for every item of the whole
+            catalogue, such as its price; an array, or a Series, a frame or a dict by id.
+            `groups`, `[num_items, groups]`, says how much of each item belongs to each
+            group, with NaN for unknown; elsewhere a missing number raises. The same on
+            every device; or with `items_axis` this device's part. With k=None metrics may
+            read only the columns of relevant items. Not for relevance by attributes.
+        profile_ids: `[*lists, profile]` integers, the items that each user interacted with
             before, for metrics that compare a list with them; ids below 0 are padding.
-        profile_weights: The same shape, what each of these counts, such as how recently it
-            was played; only weights above 0 do. None is 1 for all.
+        profile_weights: The same shape, the weight of each item of a profile, such as how
+            recently it was played; only weights above 0 count. None is 1 for all.
 
     Returns:
-        A `Ranking`. Its `items` are the ids found, in rank order; with k=None places
-        were counted, and it has no order (but has one if relevance is by attributes, and
-        the items are in one block).
+        A `Ranking`. Its `items` are the ids found, in rank order. With k=None places
+        are counted, and it has no order, unless relevance is by attributes and the items
+        are in one block.
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, if a
-            list repeats a relevant id, if attributes are numbers that JAX would round to
-            equal ones, or if items are in several blocks, relevance is by attributes,
-            and an array is sharded by its type.
+        ValueError: if shapes differ, if an option is unknown, if a list repeats a
+            relevant id, if JAX would round different attributes to equal numbers, or if
+            items are in several blocks, relevance is by attributes, and an array is
+            sharded by its type.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -293,30 +293,31 @@ def rank_scores(
     profile_ids: types.ProfileIds | None = None,
     profile_weights: types.ProfileWeights | None = None,
 ) -> ranking.Ranking:
-    """Ranks few relevant items of each list among all scores, without ordering all.
+    """Ranks few relevant items of each list among all scores, without sorting all items.
 
     With k=None the place of each relevant item is counted: how many items score higher,
-    and how many the same. That reads the scores once for each, and is exact for every
-    metric at every cutoff and without one. Where lists have room for more than forty
-    relevant items, a CPU sorts the scores once instead, and looks the items up. With
-    in-batch negatives, where query i should find item i, all it takes is
+    and how many the same. This reads the scores once for each relevant item, and is exact
+    for every metric at every cutoff and without one. If lists have room for more than
+    forty relevant items, a CPU sorts the scores once instead, and looks the items up. For
+    in-batch negatives, where query i should find item i, call
     `rank_scores(scores, jnp.arange(n)[:, None])`.
 
     Args:
         scores: `[*lists, items]`, as for `rank`; the index of an item is its id.
-        relevant_ids: As for `rank_catalog`. By attributes, labels are computed for all
-            items at once and ranked as by `rank`. Only where `items_axis` cuts them,
-            k=None leaves the metrics of the first relevant item.
+        relevant_ids: As for `rank_catalog`. If relevance is by attributes, labels are
+            computed for all items at once and ranked as by `rank`. If `items_axis` cuts
+            the items too, k=None works only for metrics of the first relevant item.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.
-        retrieved: `[*lists, items]` bool, or None for all. False is an item that may be
-            relevant but has no rank, whose score is never read; see `rank`. With
-            `scores > -jnp.inf` an item of this score has no rank, as in `evaluate_users`.
-        k: None to count; or how deep to rank by a top-k, which is quicker where many
-            items are relevant and only the first ranks are read.
+        retrieved: `[*lists, items]` bool, or None for all. False marks an item that may be
+            relevant but has no rank, and whose score is never read; see `rank`. With
+            `scores > -jnp.inf`, items with the score −∞ have no rank, as in
+            `evaluate_users`.
+        k: None to count; or how deep to rank by a top-k, which is quicker if many items
+            are relevant and only the first ranks are read.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding, whose
-            lists otherwise count as ones for which nothing relevant was found.
+            lists otherwise count as lists for which nothing relevant was found.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
             cut into equal parts; ids count through all parts.
         ties: As for `rank`.
@@ -330,9 +331,8 @@ def rank_scores(
         A `Ranking`. With k=None and ids it has no order, and so no `items`.
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, if a
-            list repeats a relevant id, or if attributes are numbers that JAX would round
-            to equal ones.
+        ValueError: if shapes differ, if an option is unknown, if a list repeats a
+            relevant id, or if JAX would round different attributes to equal numbers.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -385,7 +385,7 @@ def _rank_checked(
     ties: types.Ties | None,
     key: types.Key | None,
 ) -> ranking.Ranking:
-    """Ranks items whose scores and masks are checked, as the other arguments say."""
+    """Checks the other arguments, and ranks items whose scores and masks are checked."""
     items_axis = inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(judged, known, catalog, items_axis)
     if exclude_ids is not None:
@@ -405,22 +405,22 @@ def _rank_checked(
         items_axis=items_axis,
     )
     check_cut(catalog)
-    # Ids are looked at before anything is compiled, where they are known and can raise.
+    # Check ids before anything is compiled, because repeats can only raise while known.
     catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
     count_places = None
     if _is_counting_faster(catalog):
         count_places = functools.partial(_counted, catalog)
-    # Labelled catalogues are compiled in parts: rows share the programs of `rank`.
+    # `rank_labelled` compiles its parts itself, so that rows share the programs of `rank`.
     rank = _rank_blocks if catalog.attributes is None else rank_labelled
     return ranking.Ranking(rank(catalog), count_places=count_places)
 
 
 def _is_counting_faster(catalog: blocks.Catalog) -> bool:
-    """Whether counting places in a program can take less than finding first ranks.
+    """True if counting places in a program may be faster than finding the first ranks.
 
-    Outside of a program, the ranks are there before a metric asks. Items in several
-    blocks would be scored twice; and devices that share the items must exchange counts
-    where the caller ranks, and not where a metric reads, which may be in a branch.
+    Outside a program, the ranks are already computed when a metric asks. Items in several
+    blocks would be scored twice. And devices that share the items must exchange counts
+    when the caller ranks, not when a metric reads, because a metric may be in a branch.
     """
     num_relevant = catalog.relevant.ids.shape[-1]
     num_scores = math.prod(catalog.lists) * catalog.num_items
@@ -435,7 +435,7 @@ def _is_counting_faster(catalog: blocks.Catalog) -> bool:
 
 
 def _counted(catalog: blocks.Catalog) -> ranking_data.RankingData:
-    """Counts the places of the relevant items, of which only the first ranks are read."""
+    """Counts the places of the relevant items; metrics read them up to the depth."""
     assert catalog.depth is not None
     is_whole = catalog.depth >= catalog.num_items
     places = _rank_blocks(dataclasses.replace(catalog, depth=None))

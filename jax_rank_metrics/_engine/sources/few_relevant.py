@@ -13,17 +13,18 @@ from jax_rank_metrics._engine.sources import blocks, list_arguments, streams
 from jax_rank_metrics._engine.sources.lists import Relevant
 from jax_rank_metrics._ground import arithmetic, inputs
 
-# A list must be so long that a sort takes longer than counting.
+# Below this length, sorting a list takes no longer than counting.
 _LONG = 4096
 
 
 def is_faster(lists: list_arguments.ScoredLists) -> bool:
-    """Whether places are counted sooner than all items are put in order.
+    """True if counting the places of relevant items is faster than sorting all items.
 
-    That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
-    sort as quickly as they count. Whole lists must be asked for, read in tie groups; and
-    items that are not relevant must be all alike. Whether the places of relevant items are
-    all that the metrics read is not known here: `read_lists` finds it by trying.
+    This is only known outside `jax.jit`, because the labels must be looked at. It is false
+    on accelerators, which sort as quickly as they count. The caller must ask for whole
+    lists, read in tie groups, and items that are not relevant must be interchangeable.
+    Metrics may still read more than the places of relevant items: `read_lists` tries, and
+    ranks if they do.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
     if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
@@ -36,13 +37,13 @@ def is_faster(lists: list_arguments.ScoredLists) -> bool:
             return False
         if [device.platform for device in array.devices()] != ["cpu"]:
             return False
-    # Last, since it is the only test that waits for arrays.
+    # Test this last, because it alone waits for arrays.
     return bool(_most_relevant(items) <= outranking.MAX_COUNTED)
 
 
 @jax.jit
 def _most_relevant(raw_items: RawItems) -> jax.Array:
-    """Counts the relevant items of the list that has the most of them."""
+    """Returns the largest number of relevant items in a list."""
     is_relevant = raw_items.read().labels > 0
     return jnp.max(arithmetic.count(is_relevant), initial=0)
 
@@ -51,13 +52,13 @@ def rank_few(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Ranks rows by counting the places of relevant items; see `is_faster`."""
     items, size = lists.raw_items.read(), lists.scores.shape[-1]
     ids = top_k.first_true(items.labels > 0, min(outranking.MAX_COUNTED, size))
-    # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
-    # its id of −1 keeps from being read.
+    # Labels stay as passed, because `Relevant` converts them. Padding takes the label of
+    # item 0, which is never read, because the id is −1.
     labels = arithmetic.take(lists.raw_items.labels, jnp.maximum(ids, 0))
     catalog = dataclasses.replace(
         blocks.Catalog.of_scores(lists.scores),
         relevant=Relevant(ids, labels, {}),
-        # Labels below 0 have removed items as well, which a catalogue cannot know.
+        # Labels below 0 remove items too, and a catalogue knows only the relevant labels.
         item_mask=items.exists,
         list_weights=lists.list_weights,
         judges_unlisted=True,

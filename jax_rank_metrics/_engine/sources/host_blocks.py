@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics._ground import inputs
 
-# A part holds about as many bytes, if that is at least a block.
+# A part holds at most this many bytes, or else one block.
 PART_BYTES = 2**26
 
 
@@ -22,7 +22,7 @@ class Part(NamedTuple):
     Attributes:
         items: `[size, …]`, 0 in padding.
         exists: `[size]` bool, False for padding.
-        first_id: The id of the first of them.
+        first_id: The id of the first item.
     """
 
     items: np.ndarray
@@ -30,9 +30,9 @@ class Part(NamedTuple):
     first_id: int
 
     def cut(self, per_item: Any) -> np.ndarray:
-        """Returns the values of these items from those of all, `[items, …]`; 0 in padding.
+        """Returns this part of the values of all items, `[items, …]`; 0 in padding.
 
-        What stands beyond the last of all items is not looked at.
+        Values beyond the last of all items are not checked.
         """
         values = np.asarray(per_item[self.first_id : self.first_id + len(self.exists)])
         missing = len(self.exists) - len(values)
@@ -45,16 +45,16 @@ class HostBlocks:
     Attributes:
         example: One item as an array, `[1, …]`.
         num_items: How many items there are; None while an iterator has not been read.
-        is_repeatable: Whether the items can be read more than once.
+        is_repeatable: True if the items can be read more than once.
     """
 
     def __init__(self, source: BlockSource, expected_items: int | None = None) -> None:
-        """Opens the blocks and reads the first one, which says what items are.
+        """Opens the blocks and reads the first one, which sets the items' shape and dtype.
 
         Args:
             source: A memory-mapped array; a sequence of arrays; an iterator of arrays; or
                 a function that returns an iterator whenever it is called.
-            expected_items: How many items there have to be, if that is known.
+            expected_items: How many items the blocks must hold; None if unknown.
 
         Raises:
             ValueError: if there is no item.
@@ -67,12 +67,12 @@ class HostBlocks:
             self.num_items = sum(map(len, blocks))
         self._source, self._previous = blocks, None
         opened = self._opened()
-        # Empty blocks may come first, but do not say what items are.
+        # Empty blocks may come first, but hold no item to take the example from.
         first = next((block for block in opened if len(block)), None)
         if first is None:
             raise ValueError("items has no item; pass blocks that hold at least one")
         self.example = np.asarray(first[:1])
-        # An iterator can be read once, so that the first round goes on from here.
+        # An iterator can be read only once, so the first round continues from here.
         self._first_round: Iterator[Any] | None = itertools.chain([first], opened)
 
     def parts(self, block_size: int) -> Iterator[Part]:
@@ -83,12 +83,12 @@ class HostBlocks:
 
         Raises:
             ValueError: if blocks have items of different shapes, or of different dtypes;
-                if a second round has another number of items than the first; or if a
-                function returns an iterator that it has returned before.
+                if rounds differ in the number of items, or it is not the expected one; or
+                if a function returns an iterator that it has returned before.
         """
         example, num_read = self.example, 0
         item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
-        # As many blocks as fit, rounded down to a power of two: 8 where 13 would.
+        # As many blocks as fit, rounded down to a power of two: 8 if 13 would fit.
         size = block_size * 2 ** max(
             0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
         )
@@ -112,23 +112,23 @@ class HostBlocks:
                     yield Part(part, np.ones(size, bool), num_read - size)
                     part = self._empty(size)  # the device may still read the other
         if filled := num_read % size:
-            # Halved, not cut to size: a program compiled for one catalogue serves the next.
+            # Halve the size, so that other catalogues reuse the programs of few sizes.
             while size > block_size and size // 2 >= filled:
                 size //= 2
-            # Memory that was not written may hold NaN, and padding is scored like all else.
+            # Padding is scored too, and memory that was not written may hold NaN.
             part[filled:] = 0
             exists = np.arange(size) < filled
             yield Part(part[:size], exists, num_read - filled)
         if self.num_items not in (None, num_read):
             raise ValueError(
                 f"items has {num_read} items, but {self.num_items} were expected; pass "
-                "the same blocks each time, as many values of item_mask and of attributes "
-                "of items, and with exclude_self as many queries"
+                "the same blocks each time, and the same number of values in item_mask and "
+                "in attributes of items, and of queries with exclude_self"
             )
         self.num_items = num_read
 
     def _opened(self) -> Iterator[Any]:
-        """Begins to read blocks, which a function has to return afresh each time."""
+        """Begins to read the blocks; a function must return a fresh iterator each time."""
         blocks = self._source() if callable(self._source) else self._source
         if not isinstance(blocks, Iterable):
             raise TypeError(
@@ -148,7 +148,7 @@ class HostBlocks:
 
 
 def _block(block: Any) -> Any:
-    """Checks that a block has an axis of items."""
+    """Returns a block; raises if it has no axis of items, is a frame, or is masked."""
     inputs.refuse_masked("items", block, "blocks without items that do not exist")
     if inputs.is_frame(block):
         raise TypeError(
@@ -161,8 +161,8 @@ def _block(block: Any) -> Any:
 
 
 def is_in_blocks(items: object) -> bool:
-    """Whether items come in blocks, in one of the forms that `HostBlocks` takes."""
+    """True if items come in blocks, in one of the forms that `HostBlocks` takes."""
     if isinstance(items, (list, tuple)):
-        # Numbers or vectors in a list are one array of items, and not blocks of them.
+        # A list of numbers or vectors is one array of items, not blocks of items.
         return bool(items) and all(getattr(block, "ndim", 0) >= 2 for block in items)
     return isinstance(items, (np.memmap, Iterator)) or callable(items)

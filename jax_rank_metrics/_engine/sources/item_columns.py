@@ -1,8 +1,8 @@
 """Columns of the items of a catalogue, looked up by id, and their totals over some items.
 
-Of the items that no list of relevant ones names, a ranking holds only their number. With
-the totals of their columns it also knows the columns of their average item, which stands
-for all of them: sums of a function that is linear in the columns are then exact.
+A ranking holds relevant items one by one, but only the number of all others. The totals of
+their columns give the columns of an average item, which stands for all of them: sums of a
+function that is linear in the columns are then exact.
 """
 
 import dataclasses
@@ -24,10 +24,10 @@ from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 
 # Prepares a column, `[num_items, …]`: returns the array that a metric reads in its place,
-# with a row for each item too.
+# which also has a row for each item.
 Prepare = Callable[[jax.Array], jax.Array]
 
-# The functions that prepare each column, by its name and by the key of the prepared column.
+# The functions that prepare columns: by a column's name, then by the prepared column's key.
 _prepared: dict[str, dict[str, Prepare]] = {}
 
 
@@ -47,9 +47,9 @@ class ItemColumn:
     """A column of the items of a catalogue.
 
     Attributes:
-        values: `[num_items, …]` floats; or the part of this device.
-        axis: The mesh axes over which `values` are cut; None where they are whole.
-        knows_all: Whether ids have been checked already. An id without a row is then of an
+        values: `[num_items, …]` floats; or this device's part.
+        axis: The mesh axes over which `values` are cut; None if they are whole.
+        knows_all: True if ids have been checked. An id without a row then belongs to an
             item that is missing from the catalogue on purpose, and counts 0.
         ids: `[num_items]` integers, ascending, the ids of the rows; None for 0, 1, ….
     """
@@ -61,13 +61,13 @@ class ItemColumn:
 
     @property
     def trailing(self) -> tuple[int, ...]:
-        """The shape of what is known of one item."""
+        """The shape of one item's row."""
         return self.values.shape[1:]
 
     def of(self, ids: jax.Array) -> jax.Array:
         """Returns the rows of items, `[*ids.shape, …]`.
 
-        They are 0 for ids below 0. Of ids that have no row they are NaN, or 0 if the column
+        Rows are 0 for ids below 0. For ids without a row they are NaN, or 0 if the column
         knows all items.
         """
         if self.axis is not None:
@@ -75,7 +75,7 @@ class ItemColumn:
         return self._rows(ids)
 
     def of_own(self, ids: jax.Array) -> jax.Array:
-        """Returns the rows of items that this device ranks, and so holds itself."""
+        """Returns the rows of items that this device holds itself."""
         return self._rows(ids - self._start)
 
     @property
@@ -99,13 +99,13 @@ class ItemColumn:
 
         Args:
             is_counted: `[*lists, items]` bool; or `[items]` for all lists.
-            first_id: The id of the first of the items. All are on this device.
+            first_id: The id of the first of the items. This device holds all of them.
         """
         size = is_counted.shape[-1]
-        # The last block of a part may reach beyond the catalogue.
+        # Fill with 0, because the last block of a part may reach beyond the catalogue.
         ids = first_id - self._start + lax.iota(jnp.int32, size)
         rows = self.values.at[ids].get(mode="fill", fill_value=0)
-        # As a product: a gather would write out the rows of every list.
+        # Multiply, because a gather would write out the rows of every list.
         totals = arithmetic.dot(
             is_counted.astype(rows.dtype), rows.reshape(size, math.prod(self.trailing))
         )
@@ -119,7 +119,7 @@ def made_of(
     columns: Mapping[str, jax.Array],
     prepared_by: Iterable[tuple[str, str]] | None = None,
 ) -> dict[str, jax.Array]:
-    """Returns columns as they were passed, and the prepared ones by their keys.
+    """Returns the columns as passed, and the prepared columns by their keys.
 
     Args:
         columns: By name, `[num_items, …]` each.
@@ -141,12 +141,13 @@ def read(
     items_axis: types.AxisNames | None = None,
     num_items: int | None = None,
 ) -> dict[str, ItemColumn]:
-    """Returns columns, and the prepared ones by their keys, as they lie on devices.
+    """Returns the columns, and the prepared columns by their keys, as `ItemColumn`s.
 
     Args:
         columns: By name, `[num_items, …]` each.
         items_axis: The mesh axes over which the items are cut, or None.
-        num_items: How many items this device has, beside `items_axis`.
+        num_items: How many items this device has; a column of this length is this device's
+            part, if `items_axis` is given.
     """
     known = {}
     for name, column in columns.items():
@@ -162,7 +163,7 @@ def read(
 
 
 def _over_devices(column: jax.Array, axis: types.AxisNames | None) -> jax.Array:
-    """Returns the rows of all devices, since a column may be divided by its total."""
+    """Gathers the rows of all devices, because preparing may divide by a total."""
     return column if axis is None else lax.all_gather(column, axis, tiled=True)
 
 
@@ -172,17 +173,18 @@ def by_id(
     numbers: Mapping[str, int] | None,
     ids: Mapping[str, jax.Array],
 ) -> dict[str, ItemColumn]:
-    """Returns columns as `read` does, if ids are not the numbers of rows.
+    """Returns columns as `read` does, for ids that are not the numbers of rows.
 
     Args:
         columns: By name, `[num_items, …]` each.
         ids_of_rows: The ids of the rows; integers ascend.
-        numbers: The number that stands for each id, as text, from 0 on; None where ids
-            are integers that stand for themselves.
-        ids: By the name of the argument, those that are looked up.
+        numbers: The number of each id, keyed by the id as text, from 0 on; None if ids are
+            integers that were not numbered.
+        ids: By the name of the argument, the ids that are looked up.
 
     Raises:
-        ValueError: if an id has no row, or those of the rows are not integers.
+        ValueError: if an id has no row; or if `numbers` is None and the ids of the rows are
+            not integers.
     """
     if numbers is None:
         if not all(map(inputs.is_integer, ids_of_rows)):
@@ -204,7 +206,7 @@ def by_id(
             f"item_columns has no row for the id {unknown[0]!r}; pass one for each item of "
             "the catalogue"
         )
-    # One of few sizes, each of which is a program.
+    # Pad to one of few sizes, because each size compiles its own program.
     size = inputs.next_size(len(numbers))
     index = np.resize([row_of[text] for text in numbers] or [0], size)
     return {
@@ -260,7 +262,8 @@ def count_fn_of(columns: ItemColumns, *, are_own: bool) -> streaming.CountFn:
 
     Args:
         columns: The columns.
-        are_own: Whether all items are of this device; else all devices count the same.
+        are_own: True if this device holds all counted items; false if all devices count
+            the same items.
     """
 
     def counts(
@@ -291,13 +294,13 @@ def pool_of(
     totals: Mapping[str, jax.Array],
     ranks: int | None,
 ) -> pools.Pool:
-    """Returns items of a catalogue as a pool: some that are listed, and all others as one.
+    """Returns a pool of listed items, with one slot for all other items of a catalogue.
 
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
-        is_member: `[*lists, listed]` bool, which of them are in the pool.
+        is_member: `[*lists, listed]` bool, which listed items are in the pool.
         number: `[*lists]` int32, how many items are in the pool.
-        totals: By name, `[*lists, …]`, the total of a column over all of them.
+        totals: By name, `[*lists, …]`, the total of a column over the pool.
         ranks: See `with_unlisted`.
     """
     exists, layout = with_unlisted(is_member, number, ranks, tuple(sorted(totals)))
@@ -312,7 +315,7 @@ def pool_of(
 
 @pytrees.pytree("items_axis")
 class LookedUpPool(pools.ScoredPool):
-    """A scored pool of which wide columns are looked up, where a tie group is read.
+    """A scored pool that looks up wide columns by id when a tie group is read.
 
     Shapes:
         ids: `[*lists, items]`, the ids of the items.
@@ -339,7 +342,7 @@ class LookedUpPool(pools.ScoredPool):
 
 
 def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> RankingData:
-    """Returns the data of rows with wide columns, which are read for few of the items.
+    """Adds wide columns to the data of rows, for metrics that read few of the items.
 
     Args:
         data: Rows, with their scores.
@@ -351,7 +354,7 @@ def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> Rankin
     slots = held.item_indices
     held_ids = jnp.where(slots >= 0, arithmetic.take(ids, jnp.maximum(slots, 0)), -1)
     held = dataclasses.replace(held, items=with_columns(held.items, columns, held_ids))
-    # Those of all items are compiled only for metrics that read them of the pool.
+    # Columns of all items are only computed if a metric reads them from the pool.
     of_pool = {name: column.of(ids) for name, column in columns.items()}
     items = dataclasses.replace(pool.items, columns={**pool.items.columns, **of_pool})
     pool = LookedUpPool(
@@ -390,18 +393,19 @@ def group_across_cut(
     is_last: jax.Array,
     dropped: Any,
 ) -> tuple[jax.Array, pools.Pool]:
-    """Returns whether the tie group of the last rank reaches beyond it, and the group.
+    """Returns a bool, true if the last rank's tie group reaches beyond it, and the group.
 
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
-        is_tied: `[*lists, listed]` bool, which of them are in the group.
+        is_tied: `[*lists, listed]` bool, which listed items are in the group.
         ranked: `[*lists, ranks]`, the items of the first ranks.
-        is_last: `[*lists, ranks]` bool, which of these are in the group.
-        dropped: How many further items are, `[*lists]` int32, or the `Totals` of them.
+        is_last: `[*lists, ranks]` bool, which ranked items are in the group.
+        dropped: How many items of the group the first ranks dropped, `[*lists]` int32, or
+            the `Totals` of these items.
     """
     totals = {}
     if isinstance(dropped, Totals):
-        # Both halves of the group: what the first ranks hold of it, and what they dropped.
+        # Add both halves of the group: the items in the first ranks and the dropped ones.
         held = ranked.only(is_last).columns
         totals = {
             name: _total(held[name], is_last) + total.astype(held[name].dtype)

@@ -1,4 +1,4 @@
-"""Catalogues whose items a function labels: as rows, or streamed block by block."""
+"""Catalogues whose items a function labels, as rows or streamed block by block."""
 
 import dataclasses
 
@@ -19,11 +19,11 @@ from jax_rank_metrics._ground import arithmetic, pytrees
 
 
 def rank_labelled(catalog: Catalog) -> ranking_data.RankingData:
-    """Ranks a catalogue that has a labeller.
+    """Ranks a catalogue whose items a function labels.
 
     Items that fit in one block are ranked as rows, whose order is known to the end. More
-    items are streamed: the first ranks are held if the catalogue has a depth, and first
-    stops are found by reading the catalogue again.
+    items are streamed: the first ranks are held if the catalogue has a depth, and the
+    catalogue is read again to find first stops.
     """
     if not _is_streamed(catalog):
         labels, scores, mask, retrieved = _rows(catalog)
@@ -37,17 +37,18 @@ def rank_labelled(catalog: Catalog) -> ranking_data.RankingData:
         lists = dataclasses.replace(lists, ranks=catalog.depth, policy=catalog.policy)
         return ranking.data_of(rank.rank_checked(lists))
     data = _first_ranks(catalog)
-    # Arrays as they were passed; as results of a compiled program they would be copied.
+    # Add the catalogue here, because a compiled program would return copies of its arrays.
     return dataclasses.replace(data, pool=StreamedPool.of(data.pool, catalog))
 
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
 ) -> tuple[ranking_data.RankingData | None, ranking_data.RankingData]:
-    """Returns `rank_labelled` with the depth of the catalogue, if any, and for all cutoffs.
+    """Ranks twice by `rank_labelled`: to the depth of the catalogue, and without a depth.
 
-    The second ranking has another tie policy. Where items are streamed, nothing is
-    streamed for it before a metric reads it.
+    The first ranking is None if the catalogue has no depth. The second has the tie policy
+    `ties_of_stops`. If items are streamed, nothing is streamed for it until a metric reads
+    it.
     """
     policy = dataclasses.replace(catalog.policy, name=ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
@@ -58,7 +59,7 @@ def rank_labelled_twice(
         return first_ranks, rank_labelled(uncut)
     stops = ranking_data.RankingData(
         items_held=None,
-        # Totals of the pool do not depend on ties, so that one pool serves both.
+        # Totals of the pool do not depend on ties, so one pool serves both rankings.
         pool=StreamedPool.of(first_ranks.pool, uncut),
         length=first_ranks.length,
         list_exists=first_ranks.list_exists,
@@ -72,10 +73,10 @@ def rank_labelled_twice(
 
 @pytrees.pytree()
 class StreamedPool(pools.Pool):
-    """A pool that finds first stops in its catalogue, by streaming that twice.
+    """A pool that finds first stops by streaming its catalogue twice.
 
-    The first time finds the best item that stops, and how many others tie with it. The
-    second one counts the items that rank above it.
+    The first pass finds the best item that stops, and how many other stops tie with it.
+    The second pass counts the items that rank above it.
     """
 
     catalog: Catalog
@@ -93,15 +94,15 @@ class StreamedPool(pools.Pool):
 
     @property
     def order_error(self) -> str:
-        """The message for a metric that reads ranks, of which none is held."""
+        """The message for a metric that reads ranks that this ranking does not hold."""
         where, cure = "in one block", f", or block_size={self.catalog.total_items}"
         if self.catalog.items_axis is not None:
             where, cure = "on one device", ""
         return (
-            "this metric reads ranks, of which this ranking holds none: with label_fn and "
-            "no cutoff, only the items above the first relevant one are counted, unless "
-            f"all items are {where}; pass a cutoff, such as map@100 to a driver or k=100 "
-            f"to rank_catalog{cure}"
+            "this metric reads ranks, but this ranking holds none: with label_fn and no "
+            "cutoff, only the items above the first relevant one are counted, unless all "
+            f"items are {where}; pass a cutoff, such as map@100 to a driver or k=100 to "
+            f"rank_catalog{cure}"
         )
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
@@ -116,7 +117,7 @@ class StreamedPool(pools.Pool):
             del block
             best, length = state
             items = candidates.read().items
-            # Only items that stop exist here, so that the best of them is the first stop.
+            # Let only items that stop exist, so that the best of them is the first stop.
             stop = item_predicate(stop_fn, items)
             length = length + arithmetic.count(stop)
             candidates = candidates._replace(items=ItemArrays(items.labels, stop))
@@ -128,7 +129,7 @@ class StreamedPool(pools.Pool):
         start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
         best, _ = stream.fold(add, start)
         first, dropped = best.in_order(stream.policy, axis)
-        # The second time, all items that rank above the stop count, not only other stops.
+        # The second pass counts all items that rank above the stop, not only other stops.
         counts = stream.outranked(outranking.Outranking.zeros((*lists, 1)), first)
         if axis is not None:
             counts = lax.psum(counts, axis)
@@ -142,12 +143,12 @@ class StreamedPool(pools.Pool):
 
 
 def _is_streamed(catalog: Catalog) -> bool:
-    """Whether the items are in several blocks, or whole lists are on no device.
+    """True if items are in several blocks, or cut over devices without a depth.
 
     Raises:
-        ValueError: if labels are numbers then.
+        ValueError: if it is true and labels are numbers.
     """
-    # As rows, lists that are cut over devices cannot be ranked to their end.
+    # Rows that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
     if catalog.num_blocks == 1 and not is_cut:
         return False
@@ -163,9 +164,9 @@ _Rows = tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]
 
 @jax.jit
 def _rows(catalog: Catalog) -> _Rows:
-    """Returns labels and scores of all items, which exist, and which have a rank.
+    """Returns labels, scores, and bools of items that exist and that have a rank.
 
-    `[*lists, items]` each; None where all that exist have a rank.
+    All are `[*lists, items]`; the last is None if every item that exists has a rank.
     """
     return map_catalog_shards(_rows_of_shard, catalog, has_items=True)
 
@@ -174,10 +175,10 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     block = catalog.block(jnp.zeros((), jnp.int32))
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
-    # As the function returns them: what was passed as scores is then not copied.
+    # Return what the function returns, so that scores that were passed are not copied.
     scores = catalog.similarity.scores(catalog.queries, catalog.items)
     return labels, scores, block.exists, block.retrieved
 
 
-# Returns the ranking but for its scores.
+# Returns the ranking without its catalogue.
 _first_ranks = jax.jit(streams.rank_listed)

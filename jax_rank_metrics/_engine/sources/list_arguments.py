@@ -1,4 +1,4 @@
-"""The arguments of `rank`, which `evaluate` and metrics share: declared, and checked."""
+"""The arguments that `rank`, `evaluate` and metrics share, declared and checked."""
 
 from __future__ import annotations  # metrics show the names of types, not their unions
 
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class ListOptions(TypedDict, total=False):
-    """The options of lists with scores; `rank` documents them, and None is the default."""
+    """The options of lists with scores; `rank` documents them. Each defaults to None."""
 
     ties: types.Ties | None
     list_weights: types.ListWeights | None
@@ -36,7 +36,7 @@ class ListOptions(TypedDict, total=False):
 
 
 def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Shows each of the `ListOptions` in a signature that ends in `**options` of them."""
+    """Replaces `**options`, which ends a signature, by the keywords of `ListOptions`."""
     signature = inspect.signature(function)
     *parameters, _ = signature.parameters.values()
     parameters += [
@@ -51,14 +51,14 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
 
 @pytrees.pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
-    """The arguments of `rank`, checked; those that hold no arrays are static.
+    """The arguments of `rank`, checked; arguments without arrays are static.
 
     Attributes:
-        list_weights: `[*lists]`; a scalar is for every list.
+        list_weights: `[*lists]`, or a scalar for every list.
         key: The key of random ties; None once the policy has drawn seeds from it.
-        ranks: How many ranks are read: None for all, 0 where no order is.
-        few_relevant: Whether to count the places of the relevant items, which are few,
-            instead of putting all in order; see `few_relevant.is_faster`.
+        ranks: How many ranks are read: None for all, 0 if no order is read.
+        few_relevant: True to count the places of few relevant items, instead of sorting
+            all items; see `few_relevant.is_faster`.
     """
 
     raw_items: items.RawItems
@@ -90,7 +90,7 @@ def checked(
     """Checks the arguments of `rank`.
 
     Raises:
-        TypeError: if an option has another name than those of `ListOptions`.
+        TypeError: if an option is not one of `ListOptions`.
         ValueError: as `rank`.
     """
     for name in options.keys() - ListOptions.__annotations__.keys():
@@ -144,13 +144,13 @@ def checked(
 def _warn_of_weights(
     labels: jax.Array, mask: jax.Array | None, weights: object, list_weights: object
 ) -> None:
-    """Warns of weights that are known and mask lists, or items without a mask."""
+    """Warns of known weights that mask lists, or items if no mask is passed."""
     for name, value in (("weights", weights), ("list_weights", list_weights)):
         array = inputs.on_host(name, value)
         if array is None:
             continue
         if name == "weights" and array.ndim == labels.ndim:
-            # Those of items may mask them, and be NaN where there is no item.
+            # Item weights may be NaN at padding, and a caller with a mask may mask by them.
             may_warn = mask is None and inputs.is_readable(labels)
             if not (may_warn and np.isnan(array).any()):
                 continue
@@ -162,18 +162,18 @@ def _warn_of_weights(
 def check_index(
     labels: object, scores: object, mask: object, weights: object, **options: Any
 ) -> None:
-    """Raises if arguments of pandas do not list the same items of the same lists."""
+    """Raises if pandas arguments differ in the index of their items or lists."""
     of_items = {"labels": labels, "scores": scores, "mask": mask}
     of_items |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
     of_items |= inputs.named(options.get("columns"))
     of_lists = {"list_weights": options.get("list_weights")}
-    # A Series weighs lists, if there are several in rows.
+    # If labels are rows of several lists, weights with an index weigh lists.
     (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
     inputs.same_index(of_items, of_lists)
 
 
 def _check_relax(relax: object, **incompatible: object) -> None:
-    """Raises unless `relax` is None, or valid and without incompatible arguments."""
+    """Raises unless `relax` is None, or valid and all `incompatible` arguments are None."""
     if relax is None:
         return
     if not isinstance(relax, soft_places.sigmoid_ranks):

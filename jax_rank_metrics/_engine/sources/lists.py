@@ -1,4 +1,4 @@
-"""Parts of several sources: ties, relevant items by id, weights, and how arrays lie."""
+"""Steps that sources share: ties, relevant items by id, weights, and sharding checks."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,12 +16,12 @@ from jax_rank_metrics._engine.sources.item_columns import ItemColumns, with_colu
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
 from jax_rank_metrics._ground.types import Key, Ties
 
-# Up to so many ids of a list are compared in pairs; more are sorted.
+# Up to this number, the ids of a list are compared in pairs; beyond it, they are sorted.
 _FEW_IDS = 128
 
 
 def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
-    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
+    """Checks `ties` and `key`; returns the policy, and the key if the policy reads it."""
     if ties is not None:
         inputs.option("ties", ties, Ties, alternative="None or ")
     if ties == "random" and key is None:
@@ -34,7 +34,7 @@ def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | Non
 
 
 class Relevant(NamedTuple):
-    """Relevant items that are known by id, checked."""
+    """The relevant items by id, with their columns, checked."""
 
     ids: jax.Array  # [*lists, relevant]
     labels: jax.Array | None  # the same shape; None is 1 for all
@@ -45,25 +45,25 @@ class Relevant(NamedTuple):
 
     @classmethod
     def empty(cls, lists: tuple[int, ...]) -> "Relevant":
-        """Returns no items for each list: padding, in the only slot.
+        """Returns lists without relevant items: one slot of padding each.
 
-        Arrays of size 0 would have no type that varies over a mesh.
+        The slot is there because arrays of size 0 have no type that varies over a mesh.
         """
         return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
 
     def as_judged(self) -> "Relevant":
-        """Returns the items with columns that say that no others were judged, or pooled.
+        """Adds the columns `judged` and `pooled`, true for exactly these items.
 
-        Columns of these names that were passed stay.
+        If a caller passed columns of these names, they stay.
         """
         is_listed = self.ids >= 0
         flags = {"judged": is_listed, "pooled": is_listed}
         return self._replace(columns=flags | self.columns)
 
     def distinct(self) -> "Relevant":
-        """Returns the items without those that repeat an earlier id of their list.
+        """Raises for repeated ids of a list if ids are known; else keeps the first of each.
 
-        Known ids that repeat raise ValueError; of others, the first counts.
+        A repeat that is only found while a program runs becomes padding.
         """
         num_ids = self.ids.shape[-1]
         if num_ids < 2:
@@ -78,7 +78,7 @@ class Relevant(NamedTuple):
         return self
 
     def items(self, *arrays: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
-        """Returns the items, in the dtype of values that labels and `arrays` ask for."""
+        """Returns the items, in a float dtype that holds labels, columns and `arrays`."""
         values = [column.values for column in self.item_columns.values()]
         dtype = inputs.float_dtype(self.labels, *arrays, *values).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
@@ -94,26 +94,26 @@ class Relevant(NamedTuple):
         items = with_columns(items, self.item_columns, ids)
         if weights is None:
             return items
-        # Only weights above 0 count, and NaN is not.
+        # Only weights above 0 count, and NaN is not above 0.
         weights = jnp.where(weights > 0, weights, 0).astype(dtype)
         return items._replace(weights=weights).only(weights > 0)
 
     def find(
         self, ids: jax.Array, relevant: ItemArrays
     ) -> tuple[ItemArrays, jax.Array]:
-        """Looks up items by their ids among the relevant ones.
+        """Looks up ids among the relevant items.
 
-        With the relevant ids [7, 9], the items [9, 3, 9] have the labels [label of 9, 0,
-        0], and only the first of them is found.
+        With the relevant ids [7, 9], the ids [9, 3, 9] have the labels [label of 9, 0, 0],
+        and only the first of them is found.
 
         Args:
             ids: `[*lists, ids]` integers; an id below 0 is no item.
-            relevant: What `items` returned, perhaps fewer of them.
+            relevant: The result of `items`, in which fewer items may exist.
 
         Returns:
-            The items `[*lists, ids]`, and whether each was found, bool. Items that are
-            not relevant or repeat an earlier id are not found and have the label 0. All
-            have the item columns of their ids.
+            The items `[*lists, ids]`, and a bool for each, true if it was found. Ids that
+            are not relevant or repeat an earlier id are not found and have the label 0.
+            All items have the item columns of their ids.
         """
         relevant_ids, num_relevant = self.ids, self.ids.shape[-1]
         num_ids, ranked_ids = ids.shape[-1], ids
@@ -122,8 +122,8 @@ class Relevant(NamedTuple):
         # [*lists, ids, relevant]
         is_same = ids[..., :, None] == relevant_ids[..., None, :]
         is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
-        # Each relevant item belongs to the first of the ids that are equal to it. An index
-        # beyond the end stands for none.
+        # Each relevant item belongs to the first id that equals it. An index beyond the end
+        # means that no id does.
         index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
         first_index = jnp.where(is_same, index, num_ids)
         first_index = first_index.min(-2, keepdims=True, initial=num_ids)
@@ -138,7 +138,7 @@ class Relevant(NamedTuple):
 
 @jax.jit
 def without_repeats(ids: jax.Array) -> jax.Array:
-    """Replaces ids that occur earlier in their list, `[*lists, ids]`, by padding."""
+    """Replaces each id of `[*lists, ids]` that occurs earlier in its list by padding."""
     is_first = shards.map_list_shards(_is_first, ids.ndim - 1, ids)
     return jnp.where(is_first, ids, -1)
 
@@ -157,12 +157,12 @@ def clean_weights(
     """Returns the weights of lists as floats that are never negative or NaN.
 
     Args:
-        list_weights: `[*lists]` or a scalar for all lists; None is returned as it is.
+        list_weights: `[*lists]` or a scalar for all lists; None is returned unchanged.
         lists: The shape of the result.
         dtype: The dtype of the values of the lists, and of the result.
 
     Returns:
-        `[*lists]`, 0 where a weight is not above 0: [2, −1, NaN] becomes [2, 0, 0].
+        `[*lists]`, 0 for weights that are not above 0: [2, −1, NaN] becomes [2, 0, 0].
     """
     if list_weights is None:
         return None
@@ -173,9 +173,9 @@ def clean_weights(
 def has_nan(
     scores: jax.Array, exists: jax.Array, layout: base.PoolLayout
 ) -> jax.Array | None:
-    """Whether a score of an item that exists is no number, `[*lists]` bool.
+    """Returns `[*lists]` bool, true if an item that exists has the score NaN.
 
-    For lists that are not put in order: where they are, the key of the first item tells.
+    Call it for lists that are not sorted; in sorted lists the key of the first item tells.
 
     Args:
         scores: One per item; NaN of either sign counts.
@@ -183,7 +183,7 @@ def has_nan(
         layout: The layout of the items.
 
     Returns:
-        None for integer scores.
+        The bools, or None for integer scores.
     """
     if not jnp.issubdtype(scores.dtype, jnp.floating):
         return None
@@ -191,26 +191,27 @@ def has_nan(
     read = jnp.where(jnp.isnan(scores) & exists, scores, jnp.zeros_like(scores))
     if not isinstance(layout.on_device, rows.Rows):
         return layout.sum(jnp.isnan(read)) > 0
-    # A CPU is quicker to sum such numbers than to count them.
+    # Sum and test for NaN, because a CPU counts NaN more slowly.
     return layout.over_devices(jnp.isnan(jnp.sum(read, -1)).astype(jnp.int32)) > 0
 
 
 def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
     """Raises if the type of an array says that it is sharded over devices.
 
-    For sources that do not enter `jax.shard_map` themselves, but may be called inside.
+    Sources that do not enter `jax.shard_map` themselves need this check. They may be
+    called inside it, because types of arrays are not sharded there.
 
     Args:
         cure: Completes the advice "call inside jax.shard_map, …" of the message.
-        **arrays: By name of the argument; None is skipped.
+        **arrays: The arrays by the names of their arguments; None is skipped.
     """
     for name, array in arrays.items():
         if array is not None:
             inputs.unsharded(
                 name,
                 array,
-                f"{cure}, or outside jax.jit pass jax.device_get({name}), and so of every "
-                "array that is sharded",
+                f"{cure}, or outside jax.jit pass jax.device_get({name}), and likewise of "
+                "every array that is sharded",
             )
 
 
@@ -220,7 +221,7 @@ def columns_by_name(columns: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
 
 
 def check_whole_lists(**arrays: jax.Array | None) -> None:
-    """Raises if the type of an array says that devices hold parts of its last axis."""
+    """Raises if the last axis of an array is sharded by its type."""
     for name, array in arrays.items():
         if array is not None and (axes := meshes.spec_of(array)[-1]):
             raise ValueError(

@@ -16,7 +16,7 @@ from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 
-# Programs depend on the largest rank there can be. It is one of these.
+# Programs depend on the largest possible rank, so it is rounded up to one of these.
 MAX_RANKS = (2**12, 2**16, 2**20, 2**24, inputs.MAX_INT32)
 
 
@@ -33,14 +33,14 @@ def rank_places(
 ) -> ranking.Ranking:
     """Makes a ranking of judged items whose places are known; there are no scores.
 
-    The place of an item is how many items rank above its tie group, and how many items
-    that group holds. Both can be counted where a run is sorted, and nothing needs to be
-    passed of the items that were not judged: these have the label 0, and only take up
-    ranks. The work grows with the number of judged items, not with the depth of the run.
-    Outside `jax.jit`, nothing is sorted where items come in rank order.
+    The place of an item is two numbers: how many items rank above its tie group, and how
+    many items that group holds. Both can be counted where a run is sorted, for judged
+    items only: items that were not judged have the label 0, and only take up ranks. The
+    work grows with the number of judged items, not with the depth of the run. Outside
+    `jax.jit`, nothing is sorted if items come in rank order.
 
     Metrics read tie groups, as they do under `ties=None`, and metrics that need one
-    definite order raise unless every `tied` is 1. Inside `jax.jit`, where that is not
+    definite order raise unless every `tied` is 1. Inside `jax.jit`, where `tied` is not
     known, they read each item at the first rank of its group.
 
     Args:
@@ -49,11 +49,11 @@ def rank_places(
         above: `[*lists, judged]` integers, how many items of the list, judged or not,
             rank strictly above the tie group of each item.
         tied: `[*lists, judged]` integers, how many items that tie group holds, the item
-            itself included; 1 where nothing ties with it.
+            itself included; 1 if nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            Where `jax.jit` hides that fewer are stated than are listed with a rank, those
-            listed count.
+            It may not be below the number of listed items with a rank; inside `jax.jit`,
+            where this cannot raise, the latter then counts.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
@@ -61,9 +61,9 @@ def rank_places(
         list_weights: `[*lists]`, or None.
 
     Returns:
-        A `Ranking`, never cut. It has no `items`, since only the places of judged items
-        are known, and metrics of which an item with the label 0 is worth something, such
-        as `ndcg` with a gain above 0 for it, raise.
+        A `Ranking`, never cut. It has no `items`, because only the places of judged items
+        are known. Metrics that give a worth to items with the label 0 raise, such as
+        `ndcg` with a gain above 0 for it.
 
     Raises:
         ValueError: if shapes differ; outside `jax.jit`, also if places are impossible:
@@ -120,7 +120,7 @@ def rank_at_places(
     max_ranks: int,
     in_order: bool,
 ) -> ranking_data.RankingData:
-    """Makes the data of items at places; the arguments of `rank_places`, checked.
+    """Makes the data of `rank_places` from its checked arguments.
 
     Args:
         raw_items: `[*lists, judged]`, every judged item.
@@ -130,7 +130,7 @@ def rank_at_places(
         list_weights: `[*lists]` as passed, or None.
         ties: "none" if every `tied` is 1, "tied" if some are not, None if unknown.
         max_ranks: The largest number of ranks that a list can have.
-        in_order: Whether items that have a rank come first, by `above`.
+        in_order: True if items are sorted by `above`, with items without a rank last.
     """
     arrays = (raw_items, above, tied, num_retrieved, list_weights)
     raw_items, above, tied, num_retrieved, list_weights = shards.align_with_sharded(
@@ -142,14 +142,14 @@ def rank_at_places(
     judged, items = raw_items.read(), raw_items.retrieved_items()
     num_ranked = Rows().sum(items.exists)
     length = jnp.maximum(num_retrieved, num_ranked)
-    # Judged items without a rank are in the pool, but take none of the ranks.
+    # Judged items without a rank are in the pool, but take up no rank.
     num_unranked = Rows().sum(judged.exists) - num_ranked
     exists, layout = with_unlisted(judged.exists, length + num_unranked)
-    # What is passed for items without a rank must not reach a formula.
+    # The places passed for items without a rank must not reach a formula.
     above, tied = (jnp.where(items.exists, count, 0) for count in (above, tied))
     if not in_order:
         items, above, tied = shards.map_shards(_by_rank, (items, above, tied), length)
-    # Within a tie group no order is known, so that its first rank stands for all of it.
+    # No order is known within a tie group, so all its items get its first rank.
     ranked = Ranked(items, Rows(), max_ranks, rank_above=above, above=above, tied=tied)
     return ranking_data.RankingData(
         items_held=ranked,
@@ -172,7 +172,7 @@ _rank_places = jax.jit(
 def _by_rank(
     arrays: tuple[ItemArrays, jax.Array, jax.Array],
 ) -> tuple[ItemArrays, jax.Array, jax.Array]:
-    """Sorts items and their `above` and `tied` by rank; items without one come last."""
+    """Sorts items and their `above` and `tied` by rank; items without a rank come last."""
     items, above, tied = arrays
     key = jnp.where(items.exists, above, inputs.MAX_INT32)
     _, slots = sort.sort_by([~key])  # ascending
@@ -188,7 +188,7 @@ def _known_of(
 ) -> tuple[str | None, int, bool]:
     """Returns the static arguments of `rank_at_places`; raises for impossible places.
 
-    Traced values, and those partly on other hosts, are neither checked nor known.
+    If a value is traced or partly on other hosts, nothing is checked or known.
     """
     arrays = (raw_items.labels, raw_items.mask, raw_items.retrieved)
     arrays = (*arrays, above, tied, num_retrieved)
@@ -197,13 +197,13 @@ def _known_of(
             return None, MAX_RANKS[-1], False
     host_arrays: Sequence[np.ndarray | None] = jax.device_get(arrays)
     labels, mask, retrieved, *ints = host_arrays
-    # int64, in which the sum of two int32 does not overflow.
+    # Use int64, because the sum of two int32 could overflow.
     start, size, length = (part.astype(np.int64) for part in ints if part is not None)
     assert labels is not None
     has_rank = labels >= 0
     for flags in (mask, retrieved):
         has_rank = has_rank if flags is None else has_rank & flags
-    # Items without a rank stand after all ranks, in a tie group of none.
+    # Put items without a rank after all ranks, in an empty tie group.
     start = np.where(has_rank, start, length[..., None])
     size = np.where(has_rank, size, 0)
     _check_items(has_rank, start, size, length)
@@ -218,7 +218,7 @@ def _known_of(
 def _check_items(
     has_rank: np.ndarray, above: np.ndarray, tied: np.ndarray, number: np.ndarray
 ) -> None:
-    """Raises if the place of any item by itself is impossible."""
+    """Raises if a number of retrieved items, or a place taken alone, is impossible."""
     is_wrong = (number < 0) | (number > inputs.MAX_INT32)
     if is_wrong.any():
         index = inputs.first_index(is_wrong)
@@ -232,35 +232,35 @@ def _check_items(
         raise ValueError(
             f"above is {above[index]} and tied is {tied[index]}{_at(index)}, where "
             f"num_retrieved is {number[index[:-1]]}; pass how many items rank above the "
-            "tie group of an item, at least 0, and how many it holds, at least 1: both "
-            "together are at most num_retrieved, which counts unjudged items too"
+            "tie group of an item, at least 0, and how many the group holds, at least 1: "
+            "both together are at most num_retrieved, which counts unjudged items too"
         )
 
 
 def _check_groups(has_rank: np.ndarray, above: np.ndarray, tied: np.ndarray) -> None:
     """Raises if tie groups overlap, or list more items than they hold."""
-    # Number the ranks through all lists: groups are then in order along one axis.
+    # Number the ranks through all lists, so that one sort orders the groups of all lists.
     lists = np.arange(math.prod(above.shape[:-1])).reshape((*above.shape[:-1], 1))
     starts = (lists * (inputs.MAX_INT32 + 1) + above)[has_rank]
     tied = tied[has_rank]
     # Items with the places 1+3, 1+3 and 5+1 (above + tied) are in groups that start at 1
-    # and 5; of the first, with 3 ranks, 2 items are listed.
+    # and 5. The first group has 3 ranks, and 2 of its items are listed.
     starts, first_items, groups, sizes = np.unique(
         starts, return_index=True, return_inverse=True, return_counts=True
     )
     group_tied = tied[first_items]
-    # The last group has no other behind it; `_check_items` bounds it by `num_retrieved`.
+    # No group follows the last one; `_check_items` bounds it by `num_retrieved`.
     next_starts = np.append(starts[1:], np.iinfo(starts.dtype).max)
     is_wrong = (starts + group_tied > next_starts) | (sizes > group_tied)
-    # From groups back to items, which must agree on how many their group holds.
+    # Back from groups to items: items of one group must state the same size.
     is_wrong = is_wrong[groups] | (group_tied[groups] != tied)
     if is_wrong.any():
         index = tuple(int(i) for i in np.argwhere(has_rank)[np.argmax(is_wrong)])
         raise ValueError(
             f"above is {above[index]} and tied is {tied[np.argmax(is_wrong)]}{_at(index)}, "
             "but that tie group shares a rank with another one, or lists more items than "
-            "it holds; items tie where both numbers are equal, and tied counts all of "
-            "them, judged or not"
+            "it holds; tied items have the same above and the same tied, and tied counts "
+            "all of them, judged or not"
         )
 
 

@@ -1,4 +1,4 @@
-"""`jrm.rank`: lists of which all items have scores, as rows, packed, or softly placed."""
+"""`jrm.rank`: lists with a score for every item, as rows, packed, or with soft places."""
 
 import dataclasses
 import math
@@ -33,19 +33,19 @@ R = TypeVar("R")
 def read_lists(
     lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
 ) -> R:
-    """Returns `read(data)`, per shard where the lists are sharded by their type.
+    """Returns `read(data)`, computed per shard if the lists are sharded by their type.
 
-    Formulas so run where the data is, and only what they return leaves a device.
+    Formulas therefore run where the data is, and only their results leave the device.
 
     Args:
         lists: The lists to rank.
         read: Returns a pytree of arrays `[*lists, …]`.
     """
     if lists.segment_ids is not None:
-        # Packed lists are never cut: `_rank_packed` raises where arrays are sharded.
+        # Packed lists are never cut: `_rank_packed` raises if arrays are sharded.
         return read(_rank_packed(lists))
     cut, shape = _cut_of(lists), lists.scores.shape[:-1]
-    # Before lists are cut over devices, so that no seed depends on where its list lies.
+    # Draw seeds before lists are cut over devices, so that no seed depends on a device.
     list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
     policy = lists.policy.drawn(lists.key, shape)
     lists = dataclasses.replace(
@@ -65,7 +65,7 @@ def read_lists(
 def _read_rows(
     lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
 ) -> R:
-    """Reads rows as `read_lists` does; this device has all of their items or a part."""
+    """Reads rows as `read_lists` does; this device has all items of each or a part."""
     if lists.relax is not None:
         if lists.items_axis is not None:
             raise ValueError(
@@ -78,18 +78,18 @@ def _read_rows(
         try:
             return read(few_relevant.rank_few(lists))
         except UnknownPlaceError:
-            pass  # a metric needs the places of other items too
+            pass  # a metric needs places of items that are not relevant
     return read(_rank_rows(lists))
 
 
 def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
-    """Ranks rows, of which this device has all items or a part."""
+    """Ranks rows; this device has all items of each or a part."""
     raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
     layout = Rows() if items_axis is None else Sharded(items_axis)
     policy, size = lists.policy, lists.scores.shape[-1]
     pool = pools.ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
     if items_axis is not None:
-        # The size of whole lists, not of the part of this device.
+        # Depths are compared with the size of whole lists, not of this device's part.
         size = size * lax.axis_size(items_axis)
     # A depth that reaches the end of the lists cuts nothing off.
     cut = ranks if ranks and ranks < size else None
@@ -103,16 +103,16 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
                 "that deep, or, for a metric without k, gather labels, scores, mask and "
                 "weights first"
             )
-        # Devices exchange candidates even where nothing is cut, and then all of them.
+        # Devices must exchange candidates even if nothing is cut off, and then all of them.
         depth = size if items_axis is not None and cut is None else cut
-        # Which items tie across the cut, scores tell once a metric asks.
+        # The scores tell which items tie across the cut, but only when a metric asks.
         best, straddles = order.order_rows(pool.candidates, policy, depth, items_axis)
         straddles = None if cut is None else straddles
         index = jnp.where(best.items.exists, best.ids, -1)
         items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = arithmetic.count(items_held.items.exists)
-        # XLA:CPU reads a slot at the end of a program, and keeps the array until then; but
-        # it looks for a maximum at once.
+        # XLA:CPU reads a slot only at the end of a program and keeps the array until then,
+        # so take the maximum, which it computes at once.
         first_key = lax.platform_dependent(
             best.keys, cpu=Rows().max, default=Rows().first
         )
@@ -121,7 +121,7 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
             list_exists = Rows().first(best.items.exists)
         else:
             list_exists = keys.exists(first_key)
-    # The pool is counted only where the ranks do not already say how large it is.
+    # Count the pool only if the ranks do not already tell how large it is.
     if items_held is None or raw_items.retrieved is not None:
         pool_size = layout.sum(raw_items.read().exists)
         list_exists, length = pool_size > 0, pool_size if length is None else length
@@ -154,8 +154,8 @@ def _rank_packed(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         retrieved=raw_items.retrieved,
         **columns_by_name(raw_items.columns),
     )
-    # All axes become one: `[*rows, items]` is `[items]`, and `[*rows, num_segments]` of
-    # lists are numbered along all axes. The number of lists marks items of no list.
+    # Flatten `[*rows, items]` to `[items]`, and number the lists `[*rows, num_segments]`
+    # along all axes. Items of no list get the number of lists as their id.
     rows = segment_ids.shape[:-1]
     shape = (*rows, num_segments)
     valid = (segment_ids >= 0) & (segment_ids < num_segments)
@@ -197,7 +197,7 @@ def _rank_packed(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         ranked = best.items
         layout = layout.sorted(arithmetic.take(list_ids, indices))
         nan_found = keys.is_nan(layout.first(best.keys), best.dtype)
-        # Callers know items by their index in a row; a row may be empty.
+        # Callers know items by their index in a row. The maximum avoids % 0 for empty rows.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
         items_held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
@@ -231,8 +231,8 @@ def _rank_softly(
         raw_items: `[*lists, items]`; `[items]` for packed lists, list after list.
         scores: The same shape.
         layout: The layout of the items.
-        list_weights: `[*lists]`, or None where items weigh the list.
-        relax: How soft ranks are.
+        list_weights: `[*lists]`, or None if lists have no weights of their own.
+        relax: The soft ranks, with their temperature.
     """
     pool_items, items = raw_items.read(), raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
@@ -249,7 +249,7 @@ def _rank_softly(
 
 
 def _cut_of(lists: list_arguments.ScoredLists) -> shards.Cut | None:
-    """Returns how the ranking of rows is cut over devices by the types of their arrays."""
+    """Returns the cut over devices that the types of the arrays of rows imply."""
     return shards.cut_of(
         lists.scores.ndim - 1,
         per_item=(lists.scores, lists.raw_items),
@@ -261,10 +261,10 @@ def _cut_of(lists: list_arguments.ScoredLists) -> shards.Cut | None:
 def _rank_without_inputs(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Returns the data without the arrays of its pool, except for the seeds.
 
-    These hold the arrays as they were passed, where NaN is allowed; as results of a
-    compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
-    rankings of packed lists and of soft places hold none of them: they are returned
-    whole.
+    The pool of rows holds labels and scores as the caller passed them, which may contain
+    NaN. As results of a compiled program they would stop `jax_debug_nans`, so
+    `rank_checked` adds them afterwards. Packed lists and soft places have pools without
+    such arrays, and are returned whole.
     """
 
     def without_inputs(data: ranking_data.RankingData) -> ranking_data.RankingData:
@@ -272,7 +272,7 @@ def _rank_without_inputs(lists: list_arguments.ScoredLists) -> ranking_data.Rank
         if not isinstance(pool, pools.ScoredPool):
             return data
         seeds = pool.policy.seeds
-        # Static fields stay: a layout, the name of the tie policy.
+        # Static fields stay, such as a layout and the name of the tie policy.
         seeds_alone = jax.tree.map(lambda leaf: leaf if leaf is seeds else None, pool)
         return dataclasses.replace(data, pool=seeds_alone)
 
@@ -295,45 +295,46 @@ def rank(
     These arguments are shared by every metric. Shapes must match exactly, and nothing is
     broadcast; `*lists` stands for any number of leading axes, also none.
 
-    Items are ordered by score, highest first: finite and infinite scores (−0.0 equals
-    0.0). Masked items have no rank. NaN is no order: where an item that may have a rank
+    Items are ordered by score, highest first; scores may be infinite, and −0.0 equals
+    0.0. Masked items have no rank. NaN cannot be ordered: if an item that may have a rank
     has the score NaN, of either sign, the list has the value NaN under every metric that
-    reads places, whatever `undefined` says, and so has a mean in which the list has
-    weight. Say that a score is missing by `mask` or `retrieved`; or, to rank such items
-    last, pass `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. Values are not looked at:
-    `check` finds those that are legal, but probably not intended.
+    reads places, whatever `undefined` says, and a mean in which the list has weight is
+    NaN too. Mark missing scores by `mask` or `retrieved`; or, to rank such items last,
+    pass `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. Values are not looked at:
+    `check` finds values that are legal, but probably not intended.
 
     Args:
         labels: `[*lists, items]` bool, integer or float, the relevance of each item. A
             label that is negative or NaN marks padding, as the mask does.
         scores: `[*lists, items]` of any real dtype, higher is better. Integers are
             compared as integers, low-precision floats exactly.
-        mask: `[*lists, items]` bool, items that exist; None is all. What is masked is
-            never read: NaN there changes nothing.
+        mask: `[*lists, items]` bool, true for items that exist; None for all. Labels,
+            scores and weights of masked items are never read: NaN there changes nothing.
         weights: Interpreted by the number of axes: a scalar or `[*lists]` weighs lists,
             `[*lists, items]` weighs items. An item whose weight is not above 0 is masked.
-            Item weights w multiply gains by w/w̄, where w̄ = Σw·r / Σr
-            over the relevance r of the pool (the gain for cg, dcg and ndcg; for all
-            others 1 where relevant; and w̄ is the mean of w where nothing is relevant).
-            The weight of the list is w̄. Only the values of cg, dcg, ndcg,
+            Item weights w multiply gains by w/w̄, with w̄ = Σw·r / Σr
+            over the pool. Here r is the gain for cg, dcg and ndcg, and for all other
+            metrics 1 for relevant items, else 0; if nothing is relevant, w̄ is the mean
+            of w. The weight of the list is w̄. Only the values of cg, dcg, ndcg,
             average_precision, map_at_r, roc_auc and gauc depend on item weights; in the
-            last two a pair counts the product of those of its items. None gives every
-            list the weight 1.
+            last two a pair counts the product of the weights of its items. None gives
+            every list the weight 1.
         key: One PRNG key, typed or legacy, which breaks ties at random. Under
             `jax.vmap`, pass one key per list.
         k: How deep to rank: the largest cutoff that a metric will ask for, or None for
             whole lists. A shallow cut is much faster than a full sort.
-        ties: What tied scores mean.
+        ties: How tied items are ordered or averaged.
 
-            - None: random with a key. Without one, "expected" for metrics with a closed
-              form, which most have; for others, such as interpolated_precision, a
-              fixed pseudo-random order: that of a hash of the item's index in its
-              list, which does not depend on labels. It is the same in every list, so
-              that where relevant items lie at the same index, as with one positive before
-              sampled negatives, they all draw the same rank; a key draws the order of
-              each list anew. A few, such as tau, define ties themselves, under every
-              policy. docs/metrics.md lists which is which.
-            - "expected": the mean over all orders of tied items. `items` stand in the
+            - None: "random" if a key is passed. Otherwise "expected" for metrics with a
+              closed form, which most have. Other metrics, such as
+              interpolated_precision, read a fixed pseudo-random order: tied items are
+              ordered by a hash of the item's index in its list, which does not depend
+              on labels. The hash is the same in every list. So if relevant items have
+              the same index in all lists, as with one positive before sampled
+              negatives, they all draw the same rank; a key draws the order of each list
+              anew. A few metrics, such as tau, define ties themselves, under every
+              policy. docs/metrics.md says how each metric reads ties.
+            - "expected": the mean over all orders of tied items. `items` are in the
               order of the hash.
             - "random": an order drawn from `key`, uniformly and independently for each
               list.
@@ -341,48 +342,49 @@ def rank(
             - "best", "worst": tied items are ordered by label, then by weight,
               descending or ascending. Without item weights the two bound every metric
               that has a closed form and reads no columns: from above and below if
-              higher is better. Of those that read columns they bound bpref alone, since
-              labels do not say which of two items gives psp or group_recall more.
+              higher is better. Among metrics that read columns they bound only bpref,
+              because labels do not tell which of two items adds more to psp or
+              group_recall.
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or
             implies, and never changes a value.
         segment_ids: `[*lists, items]` integers. Lists are packed along the last axis,
             and each item belongs to the list of this number, below `num_segments`; items
             may stand in any order. `pack` makes both arguments from ids of any kind. An
             item whose id is below 0 is masked. An id that is not below `num_segments`
-            raises, and where it is not known, inside `jax.jit`, the item is masked.
-            Everywhere else `[*lists]` then means `[*lists, num_segments]`: for list
-            weights (passed as `list_weights`), and for values. A list without items does
-            not count.
-        num_segments: How many lists are packed, a Python int; None beside
+            raises; inside `jax.jit`, where ids are not known, its item is masked. With
+            packed lists, list weights (passed as `list_weights`) and values have the
+            shape `[*lists, num_segments]`. A list without items does not count.
+        num_segments: How many lists are packed, a Python int; None with
             `segment_ids=jrm.pack(ids)`, which brings it.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
-            every list are cut: every argument `[*lists, items]` is the part of the
-            device, parts are of equal size and in the order of the devices. Needs `k`.
+            every list are cut: every argument `[*lists, items]` is this device's part,
+            and parts are of equal size and in the order of the devices. Needs `k`.
             Candidates and sums travel between devices, never scores; the result is equal
-            on all devices of the axis. Where lists are cut over other axes, random ties
+            on all devices of the axis. If lists are cut over other axes, random ties
             need a key for each part: fold in `jax.lax.axis_index` of these axes.
-        retrieved: `[*lists, items]` bool, items that have a rank; None is all. The other
-            items were judged, but not returned by the system: they count as relevant and
-            in the ideal order, have no rank and no ties, and their scores are never
-            read.
+        retrieved: `[*lists, items]` bool, true for items that have a rank; None for all.
+            The other items were judged, but not returned by the system: they count as
+            relevant and in the ideal order, have no rank and no ties, and their scores
+            are never read.
         columns: By name, arrays `[*lists, items, …]` that some metrics read beside
-            labels, such as whether an item was judged. What is masked is never read.
+            labels, such as whether an item was judged. Values of masked items are never
+            read.
         relax: For training. `sigmoid_ranks(temperature)` gives every item one real rank
             that is smooth in the scores, so that metrics have gradients with respect to
             scores, by reverse and forward mode. ndcg is then ApproxNDCG, reciprocal_rank
             is ApproxMRR, and average_precision the analogous surrogate; denominators
-            stay exact. Metrics that need an order, or the first stop as hit_rate does,
+            stay exact. Metrics that need an order, or the first stop, as hit_rate does,
             raise.
             All pairs of items of a list are compared, in blocks, and again for the
             gradient: time is O(lists × items²), memory O(lists × items × 64). In packed
-            lists every item is compared with about twice as many as the longest list
-            has: time is O(all items × longest list), memory O(all items × 64). `k` does
-            not cut the ranking. In a metric it keeps the items whose nearest whole rank
-            is at most k (rank ≤ k + 1/2), an edge that has no gradient of its own: k=None
+            lists every item is compared with about twice the number of items of the
+            longest list: time is O(all items × longest list), memory O(all items × 64).
+            `k` does not cut the ranking. In a metric it keeps the items whose nearest
+            whole rank is at most k (rank ≤ k + 1/2). This edge has no gradient, so k=None
             trains better, and metrics that only count items (precision, recall, cg) have
             zero gradient. Infinite scores count as the largest and the least float, and
-            their gradient is 0, as is that of a list with NaN. `key` is ignored. Lists must
-            be whole on a device; rows may be sharded.
+            their gradient is 0; in a list with NaN all gradients are 0. `key` is ignored.
+            Lists must be whole on a device; rows may be sharded.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices
@@ -411,7 +413,7 @@ def rank(
 
 
 def rank_checked(lists: list_arguments.ScoredLists) -> ranking.Ranking:
-    """Ranks lists that `checked` made, to the number of ranks that they name."""
+    """Ranks lists that `checked` made, as deep as their `ranks`."""
     data = _rank_without_inputs(lists)
     if not isinstance(data.pool, pools.ScoredPool):
         return ranking.Ranking(data)

@@ -1,4 +1,4 @@
-"""`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
+"""`jrm.rank_retrieved` and `jrm.rank_ids`: lists that a system returned in rank order."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -37,30 +37,31 @@ def rank_retrieved(
     columns: types.Columns | None = None,
     pool_columns: types.Columns | None = None,
 ) -> Ranking:
-    """Makes a ranking of lists that are in rank order already; nothing is sorted.
+    """Makes a ranking of lists that are already in rank order; nothing is sorted.
 
-    Judged items that were not retrieved still count: the pool is every judged item, the
-    retrieved ones included. A list with a pool but nothing retrieved counts, with the
-    value 0. The ranking is never cut, and there are no ties.
+    Judged items that were not retrieved still count: the pool is every judged item,
+    retrieved or not. A list with a pool but no retrieved item counts, with the value 0.
+    The ranking is never cut, and there are no ties.
 
     Args:
         labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked items, and
             labels that are negative or NaN) leaves the ranking, and later items move up.
         mask: `[*lists, retrieved]` bool, or None.
-        weights: As for `rank`; item weights need `pool_weights` where a pool is given.
-        pool_labels: `[*lists, pool]`, the labels of every judged item in any order, those
-            retrieved included; None if there are no others. Inside `jax.jit`, where it is
-            not known that they hold less than was retrieved, recall may exceed 1.
+        weights: As for `rank`; item weights need `pool_weights` if a pool is given.
+        pool_labels: `[*lists, pool]`, the labels of every judged item in any order, also
+            of judged items that were retrieved; None if no other items were judged. Inside
+            `jax.jit` a pool that lacks retrieved items cannot raise, so recall may exceed
+            1.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
-        num_relevant: `[*lists]` integers, how many relevant items each list has, where
-            only their number is known; those that were retrieved are among them. Where
-            fewer are stated than were retrieved, those retrieved count. ndcg, which
-            needs the labels of the pool, then raises.
+        num_relevant: `[*lists]` integers, how many relevant items each list has, retrieved
+            or not, if only their number is known. If it is below the number of relevant
+            items retrieved, the latter counts. ndcg then raises, because it needs the
+            labels of the pool.
         list_weights: As for `rank`.
         columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
-            all retrieved items count as judged, and metrics that ask raise where the pool
-            has fewer items with the label 0.
+            all retrieved items count as judged, but metrics that read it raise if more
+            items with the label 0 were retrieved than the pool holds.
         pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
@@ -70,8 +71,8 @@ def rank_retrieved(
         ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
             or if item weights come without the weights of the pool; outside `jax.jit`,
             also if a `num_relevant` is negative; if all labels are 0 or 1 and a list has
-            more ones than its `num_relevant`, where that is above 0; or if more items of
-            at least some label above 0 were retrieved than the pool holds.
+            more ones than its `num_relevant`, unless that is 0; or if more items with at
+            least some label above 0 were retrieved than the pool holds.
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
@@ -130,7 +131,7 @@ def rank_retrieved(
                 f"columns are {sorted(columns)}, but pool_columns are "
                 f"{sorted(pool_columns)}; pass the same names to both"
             )
-        # One dtype for both, so that equal labels are equal in the pool and in the ranking.
+        # One dtype for both, so that equal labels stay equal in the pool and the ranking.
         arrays = (labels, weights, list_weights, pool_labels, pool_weights)
         dtype = inputs.float_dtype(*arrays).name
         raw_pool = RawItems(
@@ -151,10 +152,10 @@ def rank_retrieved(
 
 
 def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
-    """Raises where known arrays contradict each other, at every sensible threshold.
+    """Raises if known labels contradict `num_relevant`, or a number is negative.
 
-    Which graded labels are relevant is for the metrics to say, so only labels that are
-    all 0 or 1 can contradict a number. Lists that are padding may have the number 0.
+    Metrics choose which graded labels are relevant, so labels can only contradict the
+    number if all of them are 0 or 1. Lists that are padding may have the number 0.
     """
     if not _are_known(retrieved, num_relevant):
         return
@@ -180,22 +181,23 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
 
 
 def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
-    """Raises where more items of at least some label were retrieved than the pool holds.
+    """Raises if more items with at least some label were retrieved than the pool holds.
 
-    Retrieved items with the label 0 may be unjudged, and are then in no pool.
+    Only labels above 0 are compared: retrieved items with the label 0 may be unjudged, and
+    then the pool does not hold them.
     """
     if not _are_known(retrieved, pool):
         return
-    # Ascending, aligned at their ends: the labels 0 2 2 beside a pool of 1 1 2 have a 2 too
-    # many, since the second largest of them exceeds the second largest of the pool.
+    # Compare labels in ascending order, aligned at their ends. With the labels 0 2 2 and a
+    # pool of 1 1 2, the pool lacks a 2, because its second largest label is 1.
     labels, in_pool = (ascending(_positive_labels(side)) for side in (retrieved, pool))
     missing = labels.shape[-1] - in_pool.shape[-1]
     if missing > 0:
-        # A shorter pool is filled up with 0; of a longer one the largest labels count.
+        # Fill up a shorter pool with 0; of a longer pool, only the largest labels are read.
         in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
     at_least = in_pool[..., max(0, -missing) :]
     exceeds = labels > at_least
-    if exceeds.any():  # unless one was rounded to bfloat16
+    if exceeds.any():  # bfloat16 may round a label up by 1/128
         exceeds &= labels > at_least * (1 + 2**-7)
     if exceeds.any():
         *lists, slot = inputs.first_index(exceeds)
@@ -203,18 +205,18 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
         counts = [np.sum(side[tuple(lists)] >= label) for side in (labels, in_pool)]
         raise ValueError(
             f"labels: {counts[0]} retrieved items{_of_list(tuple(lists))} have a label of "
-            f"at least {label:g}, but pool_labels holds {counts[1]} of these; pass the "
-            "labels of every judged item in pool_labels, of those retrieved as well"
+            f"at least {label:g}, but pool_labels holds {counts[1]} such labels; pass the "
+            "labels of every judged item in pool_labels, retrieved or not"
         )
 
 
 def _are_known(*arrays: RawItems | jax.Array) -> bool:
-    """Whether no array is traced, or partly on other hosts."""
+    """False if an array is traced or partly on other hosts."""
     return all(map(inputs.is_readable, jax.tree.leaves(arrays)))
 
 
 def _positive_labels(items: RawItems) -> np.ndarray:
-    """Returns the labels on the host, 0 where no item exists or none is above 0."""
+    """Returns the labels on the host; 0 for padding and for labels that are not above 0."""
     labels, mask, weights = jax.device_get((items.labels, items.mask, items.weights))
     if labels.dtype.kind not in "iuf":  # NumPy sorts neither bools nor bfloat16 quickly
         labels = labels.astype(np.int8 if labels.dtype == bool else np.float32)
@@ -266,45 +268,45 @@ def rank_ids(
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
 
-    Ids are integers in padded arrays. Outside `jax.jit` they may also be lists of any
-    lengths, of strings too: a list of lists, or a dict or Series `{query: ids}` with the
-    same queries on both sides, whose order is that of `retrieved_ids`. In lists −1 alone is
-    padding, and any other integer is an id, such as a hash of 64 bits. If one is negative
-    or a string, beside which all are compared as strings, `items` of the ranking holds the
-    numbers of ids in the order of their first appearance. `join` reads these forms too, and
-    remarks on queries and ids that never match.
+    Ids are integers in padded arrays. Outside `jax.jit` they may also be integers or
+    strings in lists of any lengths: a list of lists, or a dict or Series `{query: ids}`
+    with the same queries on both sides, in the order of `retrieved_ids`. In lists only −1
+    is padding, and any other integer is an id, such as a hash of 64 bits. If an id is
+    negative or a string, `items` of the ranking numbers ids in the order of their first
+    appearance; if one is a string, all ids are compared as strings. `join` reads these
+    forms too, and remarks on queries and ids that never match.
 
     Args:
-        retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 of an
-            array are padding and leave the ranking, so that later ones move up. A repeated
-            id is relevant at its first rank only.
+        retrieved_ids: `[*lists, retrieved]` integers in rank order. In arrays, ids below 0
+            are padding and leave the ranking, so that later ids move up. A repeated id is
+            relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
-            are padding. Inside `jax.jit`, a repeated id counts where it occurs first. Of
-            other forms also sets, or a dict `{query: {id: label}}`. None for metrics that
-            read no labels.
+            are padding. Inside `jax.jit`, a repeated id counts where it occurs first.
+            Instead of lists also sets, or a dict `{query: {id: label}}`. None for metrics
+            that read no labels.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
         relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other
-            items have 0 or False there. Without `judged` and `pooled`, the relevant ids
-            are what was judged, so list judged non-relevant ids with the label 0.
-        item_columns: By name, `[num_items, …]`; see `rank_catalog`. Ids are those of rows,
-            or those of a Series, a frame or a dict `{id: …}`. One without a row raises,
-            but inside `jax.jit` the values of its list are NaN.
+            items have 0 or False there. Without `judged` and `pooled`, only the relevant
+            ids count as judged, so list judged non-relevant ids with the label 0.
+        item_columns: By name, `[num_items, …]`; see `rank_catalog`. The id of a row is its
+            number, or its id in a Series, a frame or a dict `{id: …}`. An id without a row
+            raises, but inside `jax.jit` the values of its list are NaN.
         profile_ids: `[*lists, profile]`; see `rank_catalog`.
         profile_weights: `[*lists, profile]`; see `rank_catalog`.
-        repeats: What an id that was retrieved before leaves behind: "keep" its rank, or
-            "remove" it, so that later ones move up.
+        repeats: "keep" the rank of an id that was already retrieved, or "remove" it, so
+            that later ids move up.
 
     Returns:
         A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
         is every relevant and every retrieved item, and its `items` are ids.
 
     Raises:
-        ValueError: if axes or shapes differ, if ids do not fit the integers of JAX, or if
-            a list repeats a relevant id; if the two sides have other queries; if
+        ValueError: if axes or shapes differ, if ids do not fit the integers of JAX, if a
+            list repeats a relevant id, if the queries of the two sides differ, or if
             `repeats` is neither option.
-        TypeError: if ids are not integers, or what stands for a list is none.
+        TypeError: if ids are not integers, or an entry that should be a list is not one.
 
     >>> from jax_rank_metrics import recall
     >>> ranking = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
@@ -375,7 +377,7 @@ def rank_ids(
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> ranking_data.RankingData:
-    # What is known of items has no axis of lists, and is whole on every device.
+    # Item columns have no axis of lists, and are whole on every device.
     arrays = (retrieved_ids, relevant._replace(item_columns={}), list_weights)
     return shards.map_list_shards(
         _rank_ids_of_shard,
@@ -397,9 +399,9 @@ def _rank_ids_of_shard(
     exists = retrieved_ids >= 0
     # Relevant items come first in the pool, then retrieved ones that are not relevant.
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
-    # The slots that follow hold retrieved items that are not relevant: their labels are 0.
+    # Slots after the relevant items hold other retrieved items, with the label 0.
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
-    # These are known of every id, relevant or not: padding would be wrong here.
+    # Item columns are known for every id, so appended slots must not be left at 0.
     known = {
         name: jnp.concatenate(
             (relevant_items.columns[name], items.columns[name]), axis=exists.ndim - 1
@@ -408,7 +410,7 @@ def _rank_ids_of_shard(
     }
     pool = pool._replace(columns={**pool.columns, **known}).only(in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
-    # An id that was not found among the relevant ones has a rank, with the label 0.
+    # An id that is not relevant has a rank too, with the label 0.
     retrieved = items._replace(exists=exists)
     data = rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
     dtype = label_dtype(relevant.labels, data.dtype)
@@ -424,27 +426,27 @@ def rank_in_order(
     ids: jax.Array | None = None,
     partial_columns: Iterable[str] = (),
 ) -> ranking_data.RankingData:
-    """Makes the data of items that are in rank order already.
+    """Makes the data of a ranking from items that are already in rank order.
 
     Args:
-        retrieved: In rank order, with gaps where no item exists.
-        pool: Every judged item; None if these are the retrieved ones.
-        num_relevant: `[*lists]` of any dtype, how many relevant items there are where
+        retrieved: The items in rank order, with gaps where no item exists.
+        pool: Every judged item; None if exactly the retrieved items were judged.
+        num_relevant: `[*lists]` of any dtype, how many relevant items each list has, if
             nothing else is known of the pool; or None.
         list_weights: `[*lists]` as passed, or None.
         ids: `[*lists, retrieved]` int32, the ids of the items; None for their indices.
-        partial_columns: The names of columns that are known of relevant items alone.
+        partial_columns: The names of columns that are known only for relevant items.
     """
     exists = retrieved.exists
     length = Rows().sum(exists)
-    # Padding takes no rank: where the items 1, 3 and 4 of four exist, `above` is 0 1 1 2.
+    # Padding takes no rank: if the items 1, 3 and 4 of four exist, `above` is 0 1 1 2.
     above = Rows().cumulative_count(exists) - exists.astype(jnp.int32)
     if num_relevant is None:
         pool = retrieved if pool is None else pool
         pool_size = Rows().sum(pool.exists)
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
-        # Retrieved relevant items are in both, but only whether this is above 0 matters.
+        # Counts retrieved relevant items twice, but is only compared with 0.
         pool_size = length + num_relevant
     index = shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return ranking_data.RankingData(
@@ -460,10 +462,10 @@ def rank_in_order(
 
 
 def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
-    """Returns the id of the item at each rank, −1 where there is none.
+    """Returns the id of the item at each rank; −1 for ranks without an item.
 
-    Items move up into gaps: where the second of the ids [7, 8, 9] does not exist, the
-    result is [7, 9, −1].
+    Items move up into gaps: if the second of the ids [7, 8, 9] does not exist, the result
+    is [7, 9, −1].
 
     Args:
         arrays: The ids of items, or None for their indices; which items exist; and how
@@ -476,5 +478,5 @@ def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> ja
     if ids is None:
         ids = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
     empty = jnp.full(exists.shape, -1, jnp.int32)
-    slot = jnp.where(exists, above, exists.shape[-1])  # beyond the end, and so dropped
+    slot = jnp.where(exists, above, exists.shape[-1])  # beyond the end, so dropped
     return arithmetic.put(empty, slot, ids)

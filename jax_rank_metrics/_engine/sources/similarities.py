@@ -1,4 +1,4 @@
-"""The scores of queries and items: by a similarity that has a name, or by a function.
+"""The scores of queries and items, by a named similarity or by a user's function.
 
 Items with equal vectors have equal products with a query, and so they tie.
 """
@@ -18,7 +18,7 @@ from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees
 
 SimilarityName = Literal["dot", "cosine", "l2", "hamming", "maxsim"]
 
-# From queries `[*lists, …]` and items `[items, …]`, the scores `[*lists, items]`.
+# Takes queries `[*lists, …]` and items `[items, …]`, returns scores `[*lists, items]`.
 SimilarityFn = Callable[[jax.Array, jax.Array], jax.Array]
 
 # How many partial sums a product of paired vectors has: enough to fill vector registers.
@@ -27,12 +27,12 @@ LANES = 16
 
 @pytrees.pytree("function")
 class Similarity:
-    """The function that scores queries and items, and what it reads beside them.
+    """The function that scores queries and items, and the origin of `l2`.
 
     Attributes:
-        function: What computes scores; see `SimilarityFn`.
-        origin: `[dims]`, from where `l2` measures, as its third argument; None for
-            other functions.
+        function: Computes scores; see `SimilarityFn`.
+        origin: `[dims]`, the point around which `l2` measures, its third argument; None
+            for other functions.
     """
 
     function: Callable[..., jax.Array]
@@ -45,7 +45,7 @@ class Similarity:
 
     @property
     def is_custom(self) -> bool:
-        """Whether the function is a user's, and none of those here."""
+        """True if the function is the user's, false if it is one of this file."""
         return self.function not in FUNCTIONS.values()
 
     def scores(self, queries: jax.Array, items: jax.Array) -> jax.Array:
@@ -63,13 +63,13 @@ class Similarity:
     ) -> None:
         """Raises unless a user's function returns the scores of a block of items.
 
-        Nothing is computed.
+        Only shapes and dtypes are traced, so no score is computed.
 
         Args:
             queries: `[*lists, …]`.
             items: `[items, …]`.
             num_items: How many items are in a block.
-            lists: The shape of the axes of lists; any will do for None.
+            lists: The shape of the axes of lists; None accepts any.
         """
         if not self.is_custom:
             return
@@ -93,7 +93,7 @@ class Similarity:
             )
 
     def of_pairs(self, queries: jax.Array, items: jax.Array) -> jax.Array:
-        """Scores the items that each query has of its own.
+        """Scores each query with its own items.
 
         Args:
             queries: `[queries, …]`.
@@ -103,8 +103,8 @@ class Similarity:
             `[queries, listed]`.
         """
         if not self.is_custom:
-            # The functions of this file take items `[queries, listed, …]`; a user's
-            # function takes items that all queries share, and so gets one query at a time.
+            # The functions of this file take items `[queries, listed, …]`. A user's
+            # function takes items that all queries share, so it gets one query at a time.
             return self.scores(queries, items)
 
         def score(query: jax.Array, query_items: jax.Array) -> jax.Array:
@@ -118,7 +118,7 @@ def read_similarity(
     queries: jax.Array | np.ndarray,
     items: jax.Array | np.ndarray,
 ) -> Similarity:
-    """Returns what a name stands for, or the function that was passed.
+    """Returns the similarity of a name, or the function that was passed.
 
     Args:
         similarity: The argument of `rank_catalog`.
@@ -136,10 +136,10 @@ def read_similarity(
     axes = 2 if similarity == "maxsim" else 1  # of a query or an item, with its dims
     is_fit = queries.ndim >= axes and items.ndim == axes + 1
     if similarity == "maxsim" and not (is_fit and queries.shape[-1] == items.shape[-1]):
-        # Both are packed, with a flag for each token.
+        # Both are packed: the last dim is a flag of the token, which no caller passed.
         shapes = [(*side.shape[:-1], side.shape[-1] - 1) for side in (queries, items)]
         raise ValueError(
-            f"the vectors of queries have shape {shapes[0]} and those of items "
+            f"queries.vectors has shape {shapes[0]} and items.vectors has shape "
             f"{shapes[1]}; pass jrm.Tokens of [*lists, tokens, dims] and [items, tokens, "
             "dims]"
         )
@@ -168,8 +168,9 @@ def _type_of(x: jax.Array | np.ndarray) -> jax.ShapeDtypeStruct:
 def _origin_of(queries: jax.Array | np.ndarray) -> jax.Array:
     """Returns the point from which `l2` measures, `[dims]`.
 
-    It is the mean of the queries, which is the same for all batches. For vectors of whole
-    numbers it is one too: their distances are whole numbers, and remain exact.
+    It is the mean of all queries, and so the same for every batch of them. If all queries
+    hold whole numbers the mean is rounded, because distances between vectors of whole
+    numbers then stay whole and exact.
     """
     dtype = jax.dtypes.canonicalize_dtype(queries.dtype)
     dtype = inputs.float_dtype(jax.ShapeDtypeStruct((), dtype))
@@ -184,16 +185,16 @@ def _origin_on_device(queries: jax.Array, dtype: np.dtype) -> jax.Array:
 
 
 def _origin(xp: Any, queries: Any, dtype: np.dtype) -> Any:
-    """Returns the origin by `xp`, which is `numpy` or `jax.numpy`."""
+    """Returns the origin, computed by `xp`, which is `numpy` or `jax.numpy`."""
     mean = xp.mean(queries, axis=tuple(range(queries.ndim - 1)), dtype=dtype)
     is_whole = xp.all(xp.round(queries) == queries)
-    # Where a query is NaN or infinite, the others still have distances.
+    # A query that is NaN or infinite must not spoil the distances of the other queries.
     origin = xp.nan_to_num(mean, posinf=0, neginf=0)
     return xp.where(is_whole, xp.round(origin), origin)
 
 
-# The functions below score the items of a block, `[items, …]`, or items that each query has
-# of its own, `[*lists, items, …]`.
+# The functions below score the items of a block, `[items, …]`, or each query's own items,
+# `[*lists, items, …]`.
 
 
 def products(
@@ -204,15 +205,15 @@ def products(
     """Multiplies each query with items, in a dtype that holds the products.
 
     Items with the same vector have the same product with a query, wherever they stand, so
-    that they tie. Products of matrices are so, but not those of a matrix and a single
-    vector, whose kernels add up the last items in another order. A query that is alone,
-    or may be alone on its device, is therefore multiplied twice, and so is an item that is
-    alone; the products of items that each query has of its own are sums over the last axis.
+    that they tie. Products of two matrices have this property. Products of a matrix and a
+    single vector do not, because their kernels add up the last items in another order. So
+    a query that is alone, or may be alone on its device, is multiplied twice, and a single
+    item too. If each query has its own items, products are sums over the last axis.
 
     Args:
         queries: `[*lists, dims]`.
         items: `[items, dims]`, which all queries share; or `[*lists, items, dims]`.
-        precision: Of products of matrices; see `jax.lax.dot_general`.
+        precision: The precision of matrix products; see `jax.lax.dot_general`.
 
     Returns:
         `[*lists, items]`.
@@ -220,14 +221,14 @@ def products(
     dtype = product_dtype(queries.dtype, items.dtype)
     if items.ndim > 2:
         return _paired(queries.astype(dtype), items.astype(dtype))
-    # Half floats and bytes are multiplied as they are, and added up in the wider dtype.
+    # Floats and bytes are multiplied in their own dtype, and added up in the wider one.
     is_narrow = (
         jnp.issubdtype(queries.dtype, jnp.floating) or queries.dtype.itemsize == 1
     )
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_ or not is_narrow:
         queries, items = queries.astype(dtype), items.astype(dtype)
-    # Where XLA cuts lists over devices by itself, each of them may have one, and so may a
-    # symbolic number of lists be.
+    # If XLA shards the lists by itself, each device may get a single one. A symbolic number
+    # of lists may be 1 as well.
     count = math.prod(queries.shape[:-1])
     is_doubled = not isinstance(count, int) or count <= meshes.auto_shards(queries)
     if is_doubled:
@@ -249,9 +250,9 @@ def products(
 def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
     """Returns the dtype in which vectors of these dtypes are multiplied and added up.
 
-    It is not the dtype of the vectors, in which int8 would overflow, and float16 round
-    each product. Sums of products of bytes fit int32. Those of wider integers fit no
-    integer of the devices, and are float32, like those of floats below float64.
+    It is wider than the vectors, because int8 would overflow and float16 would round each
+    product. Sums of products of bytes fit int32. Sums for wider integers fit no integer
+    of the devices, so they are float32, as for all floats below float64.
     """
     kinds = [jnp.dtype(dtype) for dtype in dtypes]
     if jnp.float64 in kinds:
@@ -269,7 +270,7 @@ def _paired(queries: jax.Array, items: jax.Array) -> jax.Array:
         return padded.reshape(*x.shape[:-1], -1, LANES)
 
     terms = in_lanes(queries)[..., None, :, :] * in_lanes(items)
-    # Partial sums first, which a CPU adds up side by side: a tenth of the time of one sum.
+    # A CPU adds up the partial sums side by side, in a tenth of the time of a single sum.
     return jnp.sum(jnp.sum(terms, axis=-2), axis=-1)
 
 
@@ -281,8 +282,8 @@ def cosine(queries: jax.Array, items: jax.Array) -> jax.Array:
 def _unit_vectors(vectors: jax.Array) -> jax.Array:
     """Divides vectors by their lengths; zeros stay zeros.
 
-    A power of two first takes the largest entry to between 1 and 4, so that no square
-    over- or underflows. It changes no bit of other results.
+    A power of two first scales the largest entry to between 1 and 4, so that no square
+    over- or underflows. Results that did not need it keep every bit.
     """
     dtype = inputs.float_dtype(vectors)
     vectors = vectors.astype(dtype)
@@ -299,8 +300,8 @@ def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:
 
     With y = x − o, the score (q − o)·y − |y|²/2 is half of |q − o|² − |q − x|². It ranks
     the items of a query as −|q − x|² does, and has one rounding less. The point o lies
-    among the vectors. So all terms are as large as distances, and cancel no more than
-    those of vectors around 0, wherever the vectors lie.
+    among the vectors, so the terms are only as large as distances. Vectors far from 0 thus
+    lose no more digits to cancellation than vectors around 0.
 
     Args:
         queries: `[*lists, dims]`.
@@ -310,7 +311,7 @@ def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:
     dtype = inputs.float_dtype(queries, items, origin)
     origin = origin.astype(dtype)
     items = items.astype(dtype) - _of_items(origin, items.ndim)
-    # Fewer bits, which accelerators use by default, would be lost to cancellation.
+    # Accelerators multiply with fewer bits by default, and cancellation would lose those.
     queries = queries.astype(dtype) - _of_items(origin, queries.ndim)
     scores = products(queries, items, lax.Precision.HIGHEST)
     return scores - _of_items(jnp.sum(items * items, axis=-1) / 2, scores.ndim)
@@ -325,7 +326,7 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
     """
     queries, items = _words(queries), _words(items)
     distances = jnp.zeros((*queries.shape[:-1], items.shape[-2]), jnp.uint32)
-    # Word by word: all of them at once would be an array `[*lists, items, words]`.
+    # Word by word, because all words at once would take an array `[*lists, items, words]`.
     for word in range(items.shape[-1]):
         item_words = _of_items(items[..., word], queries.ndim)
         distances += lax.population_count(queries[..., word, None] ^ item_words)
@@ -333,7 +334,7 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
 
 
 def _of_items(values: jax.Array, ndim: int) -> jax.Array:
-    """Adds axes of lists, if they are missing, to values of the last axes."""
+    """Prepends axes of size 1 up to `ndim` axes, for axes of lists that are missing."""
     return jnp.expand_dims(values, range(ndim - values.ndim))
 
 
@@ -349,11 +350,11 @@ def _words(packed: jax.Array) -> jax.Array:
 def maxsim(queries: jax.Array, items: jax.Array) -> jax.Array:
     """Sums, over the tokens of a query, the largest product with a token of an item.
 
-    An item without tokens scores −inf, and any other 0 for a query without tokens.
+    An item without tokens scores −inf. For a query without tokens, other items score 0.
 
     Args:
         queries: `[*lists, tokens, dims + 1]`, as `packed` makes them.
-        items: `[items, tokens, dims + 1]`, or of each query `[queries, items, …]`.
+        items: `[items, tokens, dims + 1]`; or each query's own, `[queries, items, …]`.
 
     Returns:
         `[*lists, items]`, floats.
@@ -377,14 +378,14 @@ def scores_of_tokens(
     Args:
         queries: `[queries, tokens, dims + 1]`, as `packed` makes them.
         vectors: `[tokens, items, dims]`.
-        exists: `[tokens, items]` bool, the tokens that there are.
+        exists: `[tokens, items]` bool, true for tokens that are no padding.
 
     Returns:
         `[queries, items]`, floats.
     """
     num_items, num_dims = vectors.shape[1:]
-    # [queries · tokens, dims], which meet the tokens of all items one after the other: the
-    # products of a step stay in the cache, and a maximum of them needs no other order.
+    # Rows [queries · tokens, dims] are multiplied with one token of each item per step, so
+    # that products stay in the cache, and a running maximum needs no transposition.
     num_tokens = math.prod(queries.shape[:-1])
     rows = queries[..., :-1].reshape(num_tokens, num_dims)
 
@@ -405,7 +406,7 @@ def scores_of_tokens(
     return jnp.where(jnp.any(exists, axis=0), scores, -jnp.inf)
 
 
-# By the names that `rank_catalog` takes.
+# Keyed by the names that `rank_catalog` takes.
 FUNCTIONS: dict[str, Callable[..., jax.Array]] = {
     "dot": products,
     "cosine": cosine,

@@ -27,20 +27,23 @@ State = TypeVar("State")
 
 
 class StreamState(NamedTuple):
-    """State of a pass through blocks: of scans, loops of the host, and devices.
+    """State of a pass through blocks, in a scan, in a loop of the host, or on devices.
 
     Attributes:
-        best: The items of the first ranks; None where places are counted and nothing else.
-        keys: `[*lists, relevant]`, of the scores of relevant items; the least without rank.
-        exists: `[*lists, relevant]` bool, which of these were in a block.
+        best: The items of the first ranks; None if only places are counted.
+        keys: `[*lists, relevant]`, the keys of the scores of relevant items; the least key
+            for items without a rank.
+        exists: `[*lists, relevant]` bool, which relevant items were in a block.
         length: `[*lists]` int32, how many items exist.
         retrieved: Which of the relevant items in `exists` have a rank, and how many of all
-            items have one, in the same shapes; None where all of them have.
-        hits: `[*lists]` int32, how many items a function labels True; None beside ids.
+            items have one, `[*lists]`; None if all items have a rank.
+        hits: `[*lists]` int32, how many items a function labels True; None if items are
+            labelled by ids.
         totals: By name, `[*lists, …]`, the totals of item columns over all items.
-        has_nan: `[*lists]` bool, whether a score that was read is no number; None where the
-            first ranks or counted places say so, or scores are integers.
-        counts: The items around each relevant one, in a second pass; None in the first.
+        has_nan: `[*lists]` bool, true if a score that was read is NaN; None if the first
+            ranks or counted places tell, or scores are integers.
+        counts: How many items rank above and beside each relevant item, from the second
+            pass; None in the first.
     """
 
     best: streaming.BestSoFar | None
@@ -55,7 +58,7 @@ class StreamState(NamedTuple):
 
     @property
     def has_rank(self) -> jax.Array:
-        """The relevant items that have a rank, `[*lists, relevant]` bool."""
+        """True for relevant items that have a rank, `[*lists, relevant]` bool."""
         return self.exists if self.retrieved is None else self.retrieved[0]
 
     @property
@@ -66,12 +69,12 @@ class StreamState(NamedTuple):
     def extended(
         self, block: Block, ids: jax.Array, is_judged: jax.Array
     ) -> "StreamState":
-        """Returns what was seen after a further block, but for the first ranks.
+        """Returns the state after a further block; `best` is left as it is.
 
         Args:
             block: The block.
-            ids: `[*lists, relevant]`, of the relevant items.
-            is_judged: `[*lists, relevant]` bool, which of these are no padding.
+            ids: `[*lists, relevant]`, the ids of the relevant items.
+            is_judged: `[*lists, relevant]` bool, false for ids that are padding.
         """
         exists, has_rank, keys = block.look_up(ids)
         exists = exists & is_judged
@@ -102,7 +105,7 @@ class StreamState(NamedTuple):
         )
 
     def over_devices(self, items_axis: types.AxisNames) -> "StreamState":
-        """Returns what all devices saw, each of a part of the items; `best` is its own."""
+        """Merges the states of devices with parts of the items; `best` is not merged."""
 
         def total(x: jax.Array | None) -> jax.Array | None:
             return None if x is None else lax.psum(x, items_axis)
@@ -114,7 +117,7 @@ class StreamState(NamedTuple):
         if nan_found is not None:
             nan_found = meshes.any_over(nan_found, items_axis)
         return self._replace(
-            # One device at most holds an item; on all others its key is the least.
+            # At most one device holds an item, and on all others its key is the least.
             keys=lax.pmax(self.keys, items_axis),
             exists=meshes.any_over(self.exists, items_axis),
             length=lax.psum(self.length, items_axis),
@@ -126,16 +129,16 @@ class StreamState(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """A catalogue and what to look for in it.
+    """A catalogue with its relevant items and tie policy, read block by block.
 
     The first pass through the blocks finds the first ranks and the scores of the relevant
-    items. It begins with `start`, and is `extended` by catalogues that hold the items one
-    part after the other; `merged` ends it. To count places, a second pass then
-    has `counted` the items that rank above the relevant ones. Both passes score a block in
-    the same way, so that an item equals itself.
+    items. `start` begins it; `extended` adds a catalogue, which holds all items or the next
+    part of them; `merged` ends it. To count places, a second pass calls `counted`, which
+    counts the items that rank above the relevant ones. Both passes score a block in the
+    same way, so that an item equals itself.
 
-    Items are labelled by ids, or by a function; its labels are bools here, so that items
-    without columns are exchangeable but for one bit.
+    Items are labelled by ids, or by a function. Labels of a function are bools here, so
+    items without columns differ in one bit only, and a count stands for each kind.
     """
 
     catalog: Catalog
@@ -145,8 +148,8 @@ class Stream(NamedTuple):
 
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
-        """Reads the relevant items of a catalogue, and how its items compare."""
-        # Nothing is scored here: the dtype of scores decides that of values and of keys.
+        """Reads the relevant items and the tie policy of a catalogue."""
+        # Traced, not scored: only the dtype of scores is read, for the dtype of values.
         scores = jax.eval_shape(lambda: catalog.scores(0))
         if catalog.attributes is None and not catalog.judges_unlisted:
             relevant = catalog.relevant.as_judged()
@@ -167,7 +170,7 @@ class Stream(NamedTuple):
     def start(self, total_items: int | None = None) -> StreamState:
         """Returns the state of the first pass before the first block.
 
-        No more ranks are found than there are items in all, if their number is known.
+        If the number of all items is known, no more ranks are found than items exist.
         """
         shape, depth = self.relevant_ids.shape, self.catalog.depth
         if depth is not None and total_items is not None:
@@ -176,7 +179,7 @@ class Stream(NamedTuple):
         length, padding = jnp.zeros(lists, jnp.int32), self.no_candidates(shape)
         exists = padding.items.exists
         is_float = jnp.issubdtype(self.dtype, jnp.floating)
-        # Where there are first ranks, or places are counted, these say whether one is NaN.
+        # First ranks and counted places tell if a score is NaN, so look only without them.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
         totals = item_columns.no_totals(catalog.relevant.item_columns, lists)
@@ -217,14 +220,14 @@ class Stream(NamedTuple):
         return self.fold(step, state)
 
     def merged(self, state: StreamState) -> StreamState:
-        """Ends the first pass: merges what devices with parts of the items saw."""
+        """Ends the first pass: merges the states of devices with parts of the items."""
         axis = self.catalog.items_axis
         return state if axis is None else state.over_devices(axis)
 
     def _count_fn(self, *, are_own: bool) -> streaming.CountFn | None:
-        """Returns what adds up items that tie with the last of the first ranks.
+        """Returns the function that counts items that tie with the last of the first ranks.
 
-        `are_own` says whether they are all of this device.
+        `are_own` is true if this device holds all of these items.
         """
         if columns := self.catalog.relevant.item_columns:
             return item_columns.count_fn_of(columns, are_own=are_own)
@@ -233,8 +236,8 @@ class Stream(NamedTuple):
     def counted(self, state: StreamState) -> StreamState:
         """Returns the state of the second pass after the items of this catalogue."""
         items = ItemArrays(self.judged.labels, state.has_rank)
-        # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
-        # its counts are not read.
+        # Cast to int32, as candidate ids are. An id beyond int32 is in no catalogue, so the
+        # counts of its wrapped value are never read.
         ids = self.relevant_ids.astype(jnp.int32)
         relevant = Candidates(state.keys, ids, items, self.dtype.name)
         counts = state.counts
@@ -248,7 +251,7 @@ class Stream(NamedTuple):
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
-            # A target that the block holds is level with itself, which is no tie.
+            # A block that holds a target must not count it as tied with itself.
             is_member = block.introduces(targets.ids)
             in_block = outranking(targets, candidates.read(), is_member, self.policy)
             return jax.tree.map(jnp.add, counts, in_block)
@@ -259,25 +262,26 @@ class Stream(NamedTuple):
         """Makes the ranking of the first ranks.
 
         Args:
-            state: What the first pass found, merged.
+            state: The merged state of the first pass.
             total_items: How many items all devices hold.
         """
         assert state.best is not None
         axis, straddles, group = self.catalog.items_axis, None, None
         count_fn = self._count_fn(are_own=False)
         first, dropped = state.best.in_order(self.policy, axis, count_fn)
-        # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
-        # have it, and `dropped` is 1.
+        # With the scores 9 7 7 7 4 and three ranks, `last_key` is the key of 7, two of the
+        # held items have it, and `dropped` is 1.
         depth = first.ids.shape[-1]
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
         judged = self.judged.only(state.exists)
         if state.hits is None:
-            # Items that are not relevant are not found, but have a rank, with the label 0.
+            # `find` marks only relevant items as existing, but the first ranks hold others
+            # too, with the label 0.
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
         else:
             items = first.items
-        # Otherwise every item is held, and no tie group is cut.
+        # If the first ranks hold every item, no tie group is cut.
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
             if state.hits is None:
@@ -297,27 +301,27 @@ class Stream(NamedTuple):
         return self._ranking(items_held, state, nan_found, total_items, depth)
 
     def unranked(self, state: StreamState, total_items: int) -> RankingData:
-        """Makes the ranking of items that a function labels, none of which has a place.
+        """Makes the ranking of items that a function labels; it holds no items.
 
-        Any number of them may be relevant: their places are not counted.
+        Any number of items may be relevant, so their places are not counted.
         """
         return self._ranking(None, state, state.has_nan, total_items, None)
 
     def places(self, state: StreamState, total_items: int) -> RankingData:
-        """Makes the ranking of the relevant items from the counts on each device."""
+        """Makes the ranking of the relevant items from the counts of all devices."""
         counts, has_rank = state.counts, state.has_rank
         assert counts is not None
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
         tied = jnp.where(has_rank, counts.equal, 0)
-        # Relevant items without a rank come last; they leave no gap.
+        # Relevant items without a rank sort to the end, so that they leave no gap.
         rank = jnp.where(has_rank, counts.before, jnp.iinfo(jnp.int32).max)
         _, indices = sort.sort_by([~rank])  # ascending
         items = self.judged.only(has_rank).at(indices)
         above, tied, rank = (
             arithmetic.take(amounts, indices) for amounts in (counts.above, tied, rank)
         )
-        # No longer needed to sort, the largest integer would overflow where 1 is added.
+        # The largest integer was for the sort alone: adding 1 to it would overflow.
         rank = jnp.where(items.exists, rank, 0)
         items_held = ranked_items.Ranked(
             items, rows.Rows(), total_items, rank_above=rank, above=above, tied=tied
@@ -334,16 +338,16 @@ class Stream(NamedTuple):
         total_items: int,
         depth: int | None,
     ) -> RankingData:
-        """Adds to the items that have places the pool, lengths and weights of lists."""
+        """Makes the ranking: adds pool, lengths and list weights to the held items."""
         dtype = self.judged.labels.dtype
         if state.hits is not None:
             counts = jnp.stack([state.length - state.hits, state.hits], axis=-1)
             pool = _pool_by_label(counts, total_items, dtype)
         else:
             is_listed = self.judged.exists & state.exists
-            # None says that places were counted, so that unlisted items have none.
+            # None means that places were counted, so unlisted items have no place.
             ranks = None if depth is None else total_items
-            # Outside of the pool, relevant items must not be worth anything.
+            # Relevant items outside the pool must not gain anything.
             judged = self.judged.only(state.exists)
             pool = item_columns.pool_of(
                 judged, is_listed, state.length, state.totals, ranks
@@ -367,25 +371,25 @@ class Stream(NamedTuple):
     def fold(
         self, step: Callable[[State, Block, RawCandidates], State], start: State
     ) -> State:
-        """Passes a state through all blocks of this device, and returns the last one.
+        """Passes a state through all blocks of this device, and returns the last state.
 
         Args:
             step: `step(state, block, candidates)` returns the state after a block. The
-                candidates are the items of the block; all have the label 0 unless a
-                function labels them, or the tie policy reads labels.
+                candidates are the items of the block. Their labels are 0 unless a function
+                labels them or the tie policy reads labels.
             start: The state before the first block; `step` keeps its shapes.
         """
 
         def body(state: State, number: jax.Array) -> tuple[State, None]:
             block = self.catalog.block(number)
             shape, dtype = block.scores.shape, self.judged.labels.dtype
-            # A scalar for items that are all alike, in place of zeros `[*lists, block]`.
+            # A scalar, to save an array of zeros `[*lists, block]`.
             labels = jnp.zeros((), dtype)
             if block.labels is not None:
                 labels = block.labels.astype(dtype)
             elif self.policy.reads_labels:
-                # The policies "best" and "worst" order ties by label, so that relevant
-                # items need theirs.
+                # The policies "best" and "worst" order ties by label, so relevant items
+                # need their labels here.
                 offsets = block.offsets(self.relevant_ids)
                 labels = arithmetic.put(
                     jnp.zeros(shape, dtype), offsets, self.judged.labels
@@ -402,14 +406,14 @@ class Stream(NamedTuple):
         return lax.scan(body, start, numbers)[0]
 
     def no_candidates(self, shape: tuple[int, ...]) -> Candidates:
-        """Returns candidates `shape`, `[*lists, slots]`, none of which exists."""
+        """Returns candidates of `shape`, `[*lists, slots]`, that are all padding."""
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.dtype), items).read()
 
 
 def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Pool:
-    """Returns as many items with the labels 0 and 1 as there are of each, `[*lists, 2]`."""
+    """Returns a pool with `counts`, `[*lists, 2]`, items of the labels 0 and 1."""
     labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
     exists = counts > 0
     items = ItemArrays(jnp.where(exists, labels, 0), exists)
@@ -419,7 +423,7 @@ def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Po
 def _by_label(
     candidates: Candidates, is_counted: jax.Array, first_id: jax.Array | None
 ) -> jax.Array:
-    """Counts candidates of either label, `[*lists, 2]`; a `CountFn`."""
+    """Counts the candidates of each label, `[*lists, 2]`; a `CountFn`."""
     del first_id
     return _count_labels(candidates.items.labels, is_counted)
 
@@ -431,9 +435,10 @@ def _count_labels(labels: jax.Array, is_counted: jax.Array) -> jax.Array:
 
 
 def rank_listed(catalog: Catalog) -> RankingData:
-    """Ranks a catalogue by a top-k, or by counted places where it has no depth.
+    """Ranks a catalogue by a top-k or, if it has no depth, by counted places.
 
-    Of items that a function labels, no places are counted: any number may be relevant.
+    If a function labels the items, no places are counted, because any number of items may
+    be relevant.
     """
     stream, total = Stream.of(catalog), catalog.total_items
     state = stream.merged(stream.extended(stream.start(total)))

@@ -16,14 +16,14 @@ from jax_rank_metrics._ground import inputs, pytrees
 class Tokens:
     """Vectors of the tokens of queries or items, for `similarity="maxsim"`.
 
-    Late interaction keeps a vector for each token of a text, or patch of an image, and
-    scores a query and an item by the sum over the query's tokens of the largest product
-    with a token of the item.
+    Late interaction keeps a vector for each token of a text or each patch of an image. The
+    score of a query and an item is a sum over the query's tokens: the largest product of
+    the token with a token of the item.
 
     Attributes:
         vectors: `[…, tokens, dims]`, of NumPy or JAX.
-        mask: `[…, tokens]` bool, the tokens that there are; None for all. What others
-            hold is not read.
+        mask: `[…, tokens]` bool, true for tokens that exist; None for all. Vectors of
+            other tokens are not read.
 
     References:
         Khattab & Zaharia, ColBERT: efficient and effective passage search via
@@ -44,18 +44,18 @@ class Tokens:
 
 
 def packed(name: str, tokens: object) -> jax.Array:
-    """Returns tokens as one array, of which items are rows like any others.
+    """Returns tokens as one array, so that items are rows as for any other vectors.
 
     Args:
         name: The argument, for messages.
-        tokens: What should be `Tokens`.
+        tokens: The `Tokens`, not yet checked.
 
     Returns:
-        `[…, tokens, dims + 1]`: the vectors, and 1 for tokens that there are, else 0. What
-        is filled up with zeros has no tokens.
+        `[…, tokens, dims + 1]`: the vectors, then 1 for tokens that exist and 0 for
+        others. So a row of zeros, as padding makes it, is an item without tokens.
 
     Raises:
-        TypeError: if these are no tokens, or their mask is not bool.
+        TypeError: if `tokens` are not `Tokens`, or their mask is not bool.
         ValueError: if vectors have fewer than two axes, or the mask another shape.
     """
     if not isinstance(tokens, Tokens):
@@ -73,9 +73,9 @@ def packed(name: str, tokens: object) -> jax.Array:
     mask = inputs.boolean(f"{name}.mask", tokens.mask, name, vectors.shape[:-1])
     if mask is None:
         mask = jnp.ones(vectors.shape[:-1], bool)
-    # Padding may hold NaN, whose products would be NaN too.
+    # Padding may hold NaN, and its products would be NaN too.
     vectors = jnp.where(mask[..., None], vectors, 0)
-    # Cut over a mesh as the vectors are, which the mask may not be.
+    # Derived from the vectors, so that flags are sharded as they are; the mask may not be.
     zeros = jnp.sum(jnp.zeros_like(vectors), axis=-1, keepdims=True)
     flags = jnp.where(mask[..., None], 1 + zeros, 0)
     return jnp.concatenate([vectors, flags], axis=-1)
@@ -91,7 +91,7 @@ def packed_on_host(items: Sequence[np.ndarray], width: int) -> np.ndarray:
 
 
 def padded_width(num_tokens: int) -> int:
-    """Returns the number of tokens that an item is filled up to, by its length alone.
+    """Returns the number of tokens that an item of this length is padded to.
 
     There are four widths from a power of two to the next: 4, 5, 6, 7, 8, 10, 12, 14, 16,
     20. Less than a fifth of a width is padding.
@@ -101,7 +101,9 @@ def padded_width(num_tokens: int) -> int:
 
 
 class TokenBlock(NamedTuple):
-    """Items of one width; every block holds as many, so that equal items tie.
+    """Items of one width.
+
+    All blocks have the same size, so that equal items have equal scores and tie.
 
     Attributes:
         ids: `[size]`, the ids of the items; fewer in the last block of a width.
@@ -131,11 +133,11 @@ class TokenBlock(NamedTuple):
 class TokenItems:
     """Items with arrays of tokens `[tokens, dims]`, which the host holds or reads.
 
-    As a sequence of rows it makes the packed tokens of some items; see `packed`.
+    Indexed by ids, it returns the packed tokens of these items; see `packed`.
 
     Attributes:
         num_items: How many items there are; None while an iterator has not been read.
-        is_repeatable: Whether the items can be read more than once.
+        is_repeatable: True if the items can be read more than once.
     """
 
     def __init__(self, name: str, source: Any, num_dims: int | None = None) -> None:
@@ -145,7 +147,8 @@ class TokenItems:
             name: The argument, for messages.
             source: `Tokens` of `[items, tokens, dims]`; a list of arrays `[tokens, dims]`;
                 or an iterator of such `Tokens` or lists, or a function that returns one.
-            num_dims: How many dims vectors must have, as those of queries; None for any.
+            num_dims: The number of dims of the queries, which items must have too; None
+                for any.
         """
         self._name, self._source, self._num_dims = name, source, num_dims
         in_blocks = isinstance(source, Iterator) or callable(source)
@@ -162,7 +165,7 @@ class TokenItems:
         return self.num_items
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Reads all items, and checks that they are of one kind."""
+        """Reads all items, and checks that dtypes and numbers of dims are equal."""
         kind = None
         for index, item in enumerate(self._opened()):
             dims = item.dtype, item.shape[1:]
@@ -201,7 +204,7 @@ class TokenItems:
         return rows.reshape(*ids.shape, *rows.shape[1:])
 
     def blocks(self, size: int) -> Iterator[TokenBlock]:
-        """Reads all items with tokens, and groups those of one padded width."""
+        """Reads all items, and groups them by padded width; skips items without tokens."""
         groups: dict[int, list[tuple[int, np.ndarray]]] = {}
         num_items = 0
         for number, item in enumerate(self):
@@ -218,7 +221,7 @@ class TokenItems:
 
 
 def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
-    """Returns arrays `[tokens, dims]` of `Tokens`, or of a list."""
+    """Returns the array `[tokens, dims]` of each item of `Tokens` or of a list."""
     inputs.refuse_masked(
         name, source, "the tokens that exist, or jrm.Tokens with a mask"
     )
@@ -243,9 +246,9 @@ def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows(Sequence[np.ndarray]):
-    """The tokens of each row of padded arrays, read when they are asked for."""
+    """The tokens of each row of padded arrays, read from them row by row."""
 
-    vectors: np.ndarray  # [items, tokens, dims], which may be a file
+    vectors: np.ndarray  # [items, tokens, dims], which may be mapped from a file
     mask: np.ndarray | None
 
     def __len__(self) -> int:
