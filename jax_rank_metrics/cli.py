@@ -37,8 +37,8 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
             yield
     except Exception as error:
         is_known = isinstance(error, ValueError | TypeError | OSError | ImportError)
-        # A broken pipe means that the reader of stdout has stopped, as `head` does: raise it,
-        # because typer then exits silently.
+        # A broken pipe means that the reader of stdout has stopped, as `head` does. Raise
+        # it, because typer then exits silently.
         if code == 1 and (isinstance(error, BrokenPipeError) or not is_known):
             raise
         if not is_known:
@@ -46,7 +46,7 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
         with contextlib.suppress(OSError):  # stderr may be full, too
             note(str(error))
         if isinstance(error, OSError) and sys.stdout is not None:
-            # Text that stdout could not take is still buffered, and would fail again at exit.
+            # Text that stdout did not take is still buffered, and would fail again at exit.
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
@@ -292,8 +292,8 @@ def app() -> "typer.Typer":
         alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
         undecided: Literal["fail", "pass", "estimate"] = typer.Option(
             "fail",
-            help="If queries are too few: exit with 3 (fail), with 0 (pass), or with 0 or 1 "
-            "by the estimated difference alone, which chance moves (estimate).",
+            help="If queries are too few: exit with 3 (fail), with 0 (pass), or with 0 or "
+            "1 by the difference alone, which chance moves (estimate).",
         ),
         format: Literal["text", "json", "markdown"] = typer.Option(
             "text", help="The format of the report."

@@ -1,9 +1,9 @@
 """Names of metrics: how they are read, and facts about a metric by its name.
 
 A name is a text such as "ndcg(gain_fn=linear_gain)@10", typed by a caller or written over
-a result. The functions here take such texts and return words, options and facts. Functions
-that measure read these, and so do tables, comparisons and files. No metric is called here:
-`jrm.metric` registers the facts that others need.
+a result. The functions here take such texts and return words, options and facts, for
+functions that measure and for tables, comparisons and files. No metric is called here:
+`jrm.metric` registers the facts.
 
 Each file imports only files before it:
 
