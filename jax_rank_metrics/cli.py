@@ -276,7 +276,7 @@ def app() -> "typer.Typer":
         ] = None,
     ) -> None:
         """Measure runs against judgements."""
-        # The locals are exactly the parameters, which are the fields of `CommandOptions`.
+        # The locals are exactly the parameters, and each is a field of `CommandOptions`.
         options = CommandOptions(**locals())
         with _errors_as_lines():
             arguments.check(options)

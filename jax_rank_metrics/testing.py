@@ -37,7 +37,7 @@ def _random_amounts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndar
 
 
 # How to draw the columns that metrics of the package read. Other columns are random bools.
-# Other item columns are numbers above 0, because a metric may take logarithms.
+# Other item columns are numbers above 0, so that their logarithms exist.
 COLUMNS: Mapping[str, Draw] = {
     "judged": lambda rng, shape: rng.random(shape) < 0.7,
     "pooled": lambda rng, shape: rng.random(shape) < 0.8,
@@ -107,12 +107,12 @@ def check_metric(
 ) -> None:
     """Runs a metric on small random lists, and raises if it breaks a law.
 
-    The laws: The value of a list depends only on its own items. It does not depend on
-    `jax.jit`, `jax.vmap`, the rest of the batch, padding, or the order of the items; nor on
-    the layout, which may be rows, packed lists, lists already in rank order, or scores with
-    the ids of relevant items (for which a metric may raise ValueError instead). Means of
-    batches merge into the mean of all lists, and gradients are zero, never NaN. If scores
-    tie, the value is the mean over all orders of the tied items, unless the metric declares
+    These are the laws. The value of a list depends only on its own items: not on `jax.jit`,
+    `jax.vmap`, the rest of the batch, padding, or the order of the items. It does not depend
+    on the layout either: rows, packed lists, lists already in rank order, or scores with the
+    ids of relevant items (for which a metric may raise ValueError instead). Means of batches
+    merge into the mean of all lists, and gradients are zero, never NaN. If scores tie, the
+    value is the mean over all orders of the tied items, unless the metric declares
     otherwise; this is tested on lists of five items, also cut within tie groups
     (`check_ties`). Functions that the formula passes to the verbs are the same in every
     call, because metrics share work by their identity. Sharded items are not tested,

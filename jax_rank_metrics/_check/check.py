@@ -82,8 +82,8 @@ def check(
     - lists that all have a single item, as arrays `[lists, items, 1]` have;
     - labels without a relevant item at this threshold, or with relevant items only;
     - negative labels, unless they are padding: one value, at the end of rows;
-    - lists in which all scores are equal, and relevant items whose scores float32 rounds
-      to the scores of other items;
+    - lists in which all scores are equal;
+    - relevant items whose scores float32 rounds to the scores of other items;
     - items of different labels whose scores are equal, if one of the `metrics` has no
       closed form over ties;
     - items of different labels that tie across a cutoff of one of the `metrics`, if
@@ -111,7 +111,7 @@ def check(
         relevant_labels: See `rank_ids`; None makes every listed id relevant.
         exclude_ids: See `rank_catalog`.
         num_items: The number of items in the catalogue. Ids count from 0, so ids that are
-            not below it raise. None reads it from scores that are passed with ids.
+            not below it raise. If scores are passed with ids, they tell the number.
         metrics: As for `evaluate`, to remark on ties that these metrics read in one order,
             or that can move their means.
 

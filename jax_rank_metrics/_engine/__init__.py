@@ -1,4 +1,4 @@
-"""From labels and scores to the value of every list; other packages call `Ranking`.
+"""From labels and scores to the value of every list; its interface is `Ranking`.
 
 In the order of the data:
 

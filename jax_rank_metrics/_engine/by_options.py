@@ -39,8 +39,7 @@ class EqualPartial(functools.partial[T]):
 def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     """Turns a function of arguments and keyword-only options into a function of options.
 
-    The new function returns the old one with these options set. It caches the last results,
-    because other caches are keyed by them.
+    The new function returns the old one with these options set. It caches its last results.
 
     >>> @by_options
     ... def multiple(x, *, factor):

@@ -10,6 +10,6 @@ Each file imports only files before it:
     trec.py         measures, families and sets of trec_eval
     facts.py        the registry: direction, kind of mean and options of each name
     cutoff_names.py names of the values at several cutoffs
-    grammar.py      reads the options and cutoffs of a name, and answers unknown names
+    grammar.py      reads the options and cutoffs of a name; gives advice on unknown names
     directions.py   the direction in which values are better, and remarks on zeros
 """

@@ -27,7 +27,7 @@ def cutoff_names(name: str, count: int) -> list[str]:
 
 
 def cutoff_of(name: str) -> tuple[str, int] | None:
-    """Splits the name of a value into metric and cutoff; None unless that is a rank.
+    """Splits a value's name into metric and cutoff; None unless the cutoff is a rank.
 
     >>> cutoff_of("recall@5"), cutoff_of("ndcg_cut_10"), cutoff_of("map")
     (('recall', 5), ('ndcg_cut', 10), None)

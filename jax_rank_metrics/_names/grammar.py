@@ -1,4 +1,4 @@
-"""Reads the names of metrics, with options and cutoffs, and answers unknown names.
+"""Reads the names of metrics, with options and cutoffs; gives advice on unknown names.
 
 A name is `name(option=value, …)@k,k`, or a name of trec_eval.
 """

@@ -164,7 +164,7 @@ def value_names(name: str) -> list[str]:
 
 
 def cutoff_of(name: str) -> tuple[str, int] | None:
-    """Splits the name of a value into family and cutoff; None unless that is a rank.
+    """Splits a value's name into family and cutoff; None unless the cutoff is a rank.
 
     >>> cutoff_of("ndcg_cut_10"), cutoff_of("P_5(rel=2)"), cutoff_of("iprec_at_recall_0.20")
     (('ndcg_cut', 10), ('P(rel=2)', 5), None)

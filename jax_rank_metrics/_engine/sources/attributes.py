@@ -174,7 +174,7 @@ def label_dtype(
         _with_first_axis(relevant.query_attributes, expected[0], len(lists)),
         _with_first_axis(relevant.item_attributes, expected[1], 1),
     )
-    # A tuple of another length stays one part, which is refused as it has no shape.
+    # A tuple of another length stays one part, and is refused because it has no shape.
     parts = [result]
     if isinstance(result, tuple) and len(result) == 2:
         parts = list(result)
@@ -201,7 +201,7 @@ def refuse_numbers(dtype: np.dtype, cure: str) -> None:
 
     Args:
         dtype: The dtype of labels.
-        cure: What to pass if labels are to stay numbers, for the message.
+        cure: The advice for labels that must stay numbers.
     """
     if dtype != np.bool_:
         raise ValueError(

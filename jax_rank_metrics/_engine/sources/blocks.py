@@ -131,9 +131,9 @@ class Catalog:
 
     @property
     def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
-        """The name of an array that tells the axes of lists, and the array.
+        """The name of an array that begins with the axes of lists, and the array.
 
-        Its shape is `[*lists, …]`, with one further axis.
+        It has one further axis.
         """
         if self.has_scores:
             return "scores", self.queries

@@ -83,8 +83,8 @@ class HostBlocks:
 
         Raises:
             ValueError: if blocks have items of different shapes, or of different dtypes;
-                if rounds differ in the number of items, or it is not the expected one; or
-                if a function returns an iterator that it has returned before.
+                if the number of items is not the expected one, or changes between rounds;
+                or if a function returns an iterator that it has returned before.
         """
         example, num_read = self.example, 0
         item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
@@ -122,8 +122,8 @@ class HostBlocks:
         if self.num_items not in (None, num_read):
             raise ValueError(
                 f"items has {num_read} items, but {self.num_items} were expected; pass "
-                "the same blocks each time, and the same number of values in item_mask and "
-                "in attributes of items, and of queries with exclude_self"
+                "the same blocks each time, and the same number of items in item_mask, in "
+                "attributes of items and, with exclude_self, in queries"
             )
         self.num_items = num_read
 

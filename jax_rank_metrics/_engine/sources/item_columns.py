@@ -1,8 +1,8 @@
 """Columns of the items of a catalogue, looked up by id, and their totals over some items.
 
-A ranking holds relevant items one by one, but only the number of all others. The totals of
-their columns give the columns of an average item, which stands for all of them: sums of a
-function that is linear in the columns are then exact.
+A ranking holds relevant items one by one, but only the number of all other items. The
+totals of columns give an average of these other items, which stands for each of them. Sums
+of a function that is linear in the columns are then exact.
 """
 
 import dataclasses

@@ -16,7 +16,7 @@ from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 
-# Programs depend on the largest possible rank, so it is rounded up to one of these.
+# Programs depend on the largest possible rank, so it is rounded up to one of few numbers.
 MAX_RANKS = (2**12, 2**16, 2**20, 2**24, inputs.MAX_INT32)
 
 
@@ -52,8 +52,8 @@ def rank_places(
             itself included; 1 if nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            It may not be below the number of listed items with a rank; inside `jax.jit`,
-            where this cannot raise, the latter then counts.
+            A number below that of the listed items with a rank raises; inside `jax.jit`,
+            where it cannot, the number of these items counts instead.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
@@ -62,8 +62,8 @@ def rank_places(
 
     Returns:
         A `Ranking`, never cut. It has no `items`, because only the places of judged items
-        are known. Metrics that give a worth to items with the label 0 raise, such as
-        `ndcg` with a gain above 0 for it.
+        are known. Metrics in which items with the label 0 count raise, such as `ndcg`
+        with a gain above 0 for this label.
 
     Raises:
         ValueError: if shapes differ; outside `jax.jit`, also if places are impossible:

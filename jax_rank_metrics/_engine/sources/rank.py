@@ -342,7 +342,7 @@ def rank(
             - "best", "worst": tied items are ordered by label, then by weight,
               descending or ascending. Without item weights the two bound every metric
               that has a closed form and reads no columns: from above and below if
-              higher is better. Among metrics that read columns they bound only bpref,
+              higher is better. They bound no metric that reads columns except bpref,
               because labels do not tell which of two items adds more to psp or
               group_recall.
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or

@@ -56,8 +56,8 @@ def rank_retrieved(
         pool_weights: `[*lists, pool]`, or None.
         num_relevant: `[*lists]` integers, how many relevant items each list has, retrieved
             or not, if only their number is known. If it is below the number of relevant
-            items retrieved, the latter counts. ndcg then raises, because it needs the
-            labels of the pool.
+            items that were retrieved, the latter counts. With `num_relevant` ndcg raises,
+            because it needs the labels of the pool.
         list_weights: As for `rank`.
         columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
             all retrieved items count as judged, but metrics that read it raise if more
@@ -271,10 +271,10 @@ def rank_ids(
     Ids are integers in padded arrays. Outside `jax.jit` they may also be integers or
     strings in lists of any lengths: a list of lists, or a dict or Series `{query: ids}`
     with the same queries on both sides, in the order of `retrieved_ids`. In lists only −1
-    is padding, and any other integer is an id, such as a hash of 64 bits. If an id is
-    negative or a string, `items` of the ranking numbers ids in the order of their first
-    appearance; if one is a string, all ids are compared as strings. `join` reads these
-    forms too, and remarks on queries and ids that never match.
+    is padding, and any other integer is an id, such as a hash of 64 bits. If an id is a
+    string, below −1 or at least 2⁶³, all ids are compared as strings, and `items` of the
+    ranking numbers them in the order of their first appearance. `join` reads these forms
+    too, and remarks on queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. In arrays, ids below 0

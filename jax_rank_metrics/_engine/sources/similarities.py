@@ -250,9 +250,9 @@ def products(
 def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
     """Returns the dtype in which vectors of these dtypes are multiplied and added up.
 
-    It is wider than the vectors, because int8 would overflow and float16 would round each
-    product. Sums of products of bytes fit int32. Sums for wider integers fit no integer
-    of the devices, so they are float32, as for all floats below float64.
+    It may differ from the dtype of the vectors, because int8 would overflow and float16
+    would round each product. Sums of products of bytes fit int32. Sums for wider integers
+    fit no integer of the devices, so they are float32, as for all floats below float64.
     """
     kinds = [jnp.dtype(dtype) for dtype in dtypes]
     if jnp.float64 in kinds:

@@ -149,7 +149,7 @@ class Stream(NamedTuple):
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items and the tie policy of a catalogue."""
-        # Traced, not scored: only the dtype of scores is read, for the dtype of values.
+        # Nothing is scored here: only the dtype of the scores is needed.
         scores = jax.eval_shape(lambda: catalog.scores(0))
         if catalog.attributes is None and not catalog.judges_unlisted:
             relevant = catalog.relevant.as_judged()
@@ -251,7 +251,7 @@ class Stream(NamedTuple):
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
-            # A block that holds a target must not count it as tied with itself.
+            # Tell which targets the block holds: each is level with itself, which is no tie.
             is_member = block.introduces(targets.ids)
             in_block = outranking(targets, candidates.read(), is_member, self.policy)
             return jax.tree.map(jnp.add, counts, in_block)
