@@ -108,12 +108,12 @@ def check_metric(
     """Runs a metric on small random lists, and raises if it breaks a law.
 
     These are the laws. The value of a list depends only on its own items: not on `jax.jit`,
-    `jax.vmap`, the rest of the batch, padding, or the order of the items. It does not depend
-    on the layout either: rows, packed lists, lists already in rank order, or scores with the
-    ids of relevant items (for which a metric may raise ValueError instead). Means of batches
-    merge into the mean of all lists, and gradients are zero, never NaN. If scores tie, the
-    value is the mean over all orders of the tied items, unless the metric declares
-    otherwise; this is tested on lists of five items, also cut within tie groups
+    `jax.vmap`, the rest of the batch, padding, or the order of the items. It does not
+    depend on the layout either: rows, packed lists, lists already in rank order, or scores
+    with the ids of relevant items (for which a metric may raise ValueError instead). Means
+    of batches merge into the mean of all lists, and gradients are zero, never NaN. If
+    scores tie, the value is the mean over all orders of the tied items, unless the metric
+    declares otherwise; this is tested on lists of five items, also cut within tie groups
     (`check_ties`). Functions that the formula passes to the verbs are the same in every
     call, because metrics share work by their identity. Sharded items are not tested,
     because the same code reads them as rows.

@@ -45,7 +45,7 @@ class Similarity:
 
     @property
     def is_custom(self) -> bool:
-        """True if the function is the user's, false if it is one of this file."""
+        """True for a user's function, which is not one of `FUNCTIONS`."""
         return self.function not in FUNCTIONS.values()
 
     def scores(self, queries: jax.Array, items: jax.Array) -> jax.Array:

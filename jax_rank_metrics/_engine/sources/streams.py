@@ -251,7 +251,7 @@ class Stream(NamedTuple):
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
-            # Tell which targets the block holds: each is level with itself, which is no tie.
+            # A target that the block holds is level with itself, which is not a tie.
             is_member = block.introduces(targets.ids)
             in_block = outranking(targets, candidates.read(), is_member, self.policy)
             return jax.tree.map(jnp.add, counts, in_block)
