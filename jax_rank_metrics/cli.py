@@ -77,7 +77,7 @@ def app() -> "typer.Typer":
             raise typer.Exit
 
     def column(content: str) -> object:
-        return typer.Option(help=f"Of --scored: the column of {content}.")
+        return typer.Option(help=f"With --scored: the column of {content}.")
 
     class Command(typer.core.TyperCommand):
         """A command whose options list their choices if a value is wrong or missing."""

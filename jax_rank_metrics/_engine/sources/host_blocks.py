@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class HostBlocks:
-    """Blocks of items, each `[block, …]`, of any and of unequal sizes.
+    """Blocks of items, `[block, …]` each, which may differ in size.
 
     Attributes:
         example: One item as an array, `[1, …]`.

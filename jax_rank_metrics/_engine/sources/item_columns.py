@@ -203,8 +203,8 @@ def by_id(
     row_of = {str(key): row for row, key in enumerate(ids_of_rows)}
     if unknown := [text for text in numbers if text not in row_of]:
         raise ValueError(
-            f"item_columns has no row for the id {unknown[0]!r}; pass one for each item of "
-            "the catalogue"
+            f"item_columns has no row for the id {unknown[0]!r}; pass a row for each item "
+            "of the catalogue"
         )
     # Pad to one of few sizes, because each size compiles its own program.
     size = inputs.next_size(len(numbers))
