@@ -261,7 +261,7 @@ def check_ties(
             raise AssertionError(
                 f"{name}: ties: the value {actual[number, at]:.6g} is not the mean over "
                 f"all orders of tied items, {means[number, at]:.6g}, of {broken}; declare "
-                "ties='order' if it is not a sum over items, such as a ratio, a maximum or a "
+                "ties='order' if it is no sum over items, such as a ratio, a maximum or a "
                 "threshold"
             )
 
@@ -288,7 +288,7 @@ def _check_rank_order(
 
 
 def _check_functions(bound: Bound, ranking: Ranking) -> None:
-    """Checks that the formula passes the same functions to the verbs in two calls."""
+    """Checks that the formula passes the same functions to the ranking in two calls."""
 
     def functions() -> set[Callable[..., Any]]:
         cache = Cache()

@@ -1,4 +1,4 @@
-"""Items of lists: labels, weights and columns, and which of them exist."""
+"""Items of lists: labels, weights and columns, and which items exist."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ GROUPS = "groups"
 # The column of how often each item was seen, which drivers add.
 COUNTS = "counts"
 
-# Pairs of the name by which a metric reads a column, and the key of the column.
+# Pairs of a name by which a metric reads a column and the key of that column.
 Renamed = Sequence[tuple[str, str]]
 
 

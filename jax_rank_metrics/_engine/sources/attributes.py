@@ -34,9 +34,10 @@ class by_attributes:
             and are not in the pool. Items with a negative label or NaN leave the list
             too, but drivers refuse such labels. Query attributes reach the function with
             one axis of queries, whatever axes lists have, and item attributes with one
-            axis of items: compare `query[:, None] == item[None]`. Names become numbers
-            in the order of the names, and the pairs of `hash_ids` one number each. Labels
-            are bools; if all items are in one block, they may also be real numbers.
+            axis of items: compare `query[:, None] == item[None]`. Names reach it as
+            numbers in the order of the names. Pairs of `hash_ids` reach it as one number
+            each, unless it takes the pairs. Labels are bools; if all items are in one
+            block, they may also be real numbers.
         query_attributes: A pytree of arrays `[*lists, …]`, such as a dict. Attributes are
             numbers, or names: strings, dates, categories, and all else that is no number.
             Equal names of queries and items become equal numbers.
@@ -152,7 +153,7 @@ def read_attributes(
     try:
         label_dtype(read, lists, num_items)
     except (TypeError, ValueError):
-        # The function may compare what `hash_ids` returned as if ids were numbers.
+        # The function refuses the pairs of `hash_ids`: it may expect one number per id.
         return by_attributes(label_fn, *inputs.without_pairs(*arrays))
     return read
 

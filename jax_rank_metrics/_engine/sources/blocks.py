@@ -298,7 +298,7 @@ def map_catalog_shards(
     """
     leaves, structure = jax.tree.flatten(catalog)
     axes = structure.flatten_up_to(_axes_of(catalog))
-    # Arrays that are whole on every device do not say how to cut the ranking.
+    # Leave out "whole" arrays, which do not say how to cut the ranking.
     arrays = {
         kind: [
             leaf for leaf, of_leaf in zip(leaves, axes, strict=True) if of_leaf == kind

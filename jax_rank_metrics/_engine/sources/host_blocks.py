@@ -110,7 +110,7 @@ class HostBlocks:
                 num_read, start = num_read + stop - start, stop
                 if num_read % size == 0:
                     yield Part(part, np.ones(size, bool), num_read - size)
-                    part = self._empty(size)  # the device may still read the other
+                    part = self._empty(size)  # the device may still read the last one
         if filled := num_read % size:
             # Halve the size, so that other catalogues reuse the programs of few sizes.
             while size > block_size and size // 2 >= filled:

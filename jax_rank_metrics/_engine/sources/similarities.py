@@ -21,7 +21,8 @@ SimilarityName = Literal["dot", "cosine", "l2", "hamming", "maxsim"]
 # Takes queries `[*lists, …]` and items `[items, …]`, returns scores `[*lists, items]`.
 SimilarityFn = Callable[[jax.Array, jax.Array], jax.Array]
 
-# How many partial sums a product of paired vectors has: enough to fill vector registers.
+# The number of partial sums in a product of paired vectors: enough to fill the vector
+# registers of a CPU.
 LANES = 16
 
 
@@ -75,7 +76,7 @@ class Similarity:
             return
         example = queries
         if not isinstance(queries, jax.Array) or meshes.is_sharded(queries):
-            # The function will be given the part of a device.
+            # The function will get the part of one device, so trace it with types alone.
             example = _type_of(queries)
         block = _type_of(items).update(shape=(num_items, *items.shape[1:]))
         scores = jax.eval_shape(self.function, example, block)
