@@ -8,36 +8,36 @@
     ntcir.py                  precision and gain in one ratio: Q-measure, P+, O-measure
     cwl.py                    a user whose chance to go on depends on the gain: inst, tbg
     goals.py                  a user who stops when a goal is met: bpm, ift
-    early_recognition.py      whether the first percent is rich: ef, rie, bedroc, logauc
+    early_recognition.py      relevant items in the first percent: ef, rie, bedroc, logauc
     order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
-    multilabel.py             measures that define themselves what ties mean
+    multilabel.py             multi-label measures, each with its own rule for ties
     interpolated.py           precision at levels of recall, and at multiples of R
-    incomplete_judgements.py  where not every item was judged: bpref, infap
-    counts.py                 numbers of items, and the share of them that is judged
+    incomplete_judgements.py  for pools with unjudged items: bpref, infap
+    counts.py                 numbers of items, and the share of judged items
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
     intents.py                means over the intents of a query
     propensity_scored.py      extreme classification, where labels are missing: psp, psr
     exposure_fairness.py      exposure of groups against a target: awrf, ee, ndkl
     exposure_parity.py        exposure of groups against each other: parity, dtr, dir
-    adjusted_for_chance.py    ranks of one relevant item against those of a random order
+    adjusted_for_chance.py    the rank of one relevant item compared with a random order
     two_rankings.py           overlap and order of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
     popularity.py             how well known items are: popularity, novelty
-    profiles.py               a list beside its user's profile: popularity lift, …
-    serendipity.py            relevant items that nobody would have expected
+    profiles.py               a list compared with its user's profile: popularity lift, …
+    serendipity.py            relevant items that a popularity list would not show
     diversity.py              how different the items of a list are
     catalog_exposure.py       what all lists recommend together
     pooled_metrics.py         all items as one list, as a state: one AUC, one precision
     group_exposures.py        what groups of items get over all lists, as a state
     group_recall.py           recall of groups of items, such as the long tail
-    groups.py                 reads groups of items, and sums what each gets
-    label_fns.py              what the formulas of labels are built from
+    groups.py                 reads groups of items, and sums amounts by group
+    label_fns.py              functions that formulas over labels share
     id_lists.py               reads lists of ids, and where their items tie
 
-A metric of labels is built in the three steps that `label_fns.py` opens with.
+The docstring of `label_fns.py` shows the three steps in which a metric of labels is built.
 """
 
-# Whoever imports this package has registered the names of all metrics.
+# Importing this package registers the names of all metrics.
 from jax_rank_metrics._engine.formulas import adjusted_for_chance as adjusted_for_chance
 from jax_rank_metrics._engine.formulas import counts as counts
 from jax_rank_metrics._engine.formulas import cumulated_gain as cumulated_gain

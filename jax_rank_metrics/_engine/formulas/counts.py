@@ -1,4 +1,4 @@
-"""Numbers of items, and the share of the first ranks that is judged."""
+"""Numbers of items, and the share of judged items among the first ranks."""
 
 import jax.numpy as jnp
 
@@ -13,14 +13,14 @@ from jax_rank_metrics._values.per_list import PerList
 
 @metric(optional_columns=("judged",), lower_is_better=None, is_share=True)
 def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
-    """Judged share: the share of the items at ranks 1..k that somebody has judged.
+    """Judged share: the share of the items at ranks 1..k that were judged.
 
-    It tells how far the other metrics of a system can be trusted, and so neither
-    direction is better.
+    It tells how far the other metrics of a system can be trusted, so neither direction is
+    better.
 
-    Undefined (never): 0 where nothing was retrieved. Also accepts the
-    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged; or, beside ids or places, every item that is listed there.
+    Undefined (never): 0 if nothing was retrieved. Also accepts the
+    arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
+    as judged; in rankings from ids or places, only the items listed there do.
 
     Args:
         k: Cutoff or cutoffs.
@@ -76,13 +76,13 @@ def num_relevant_retrieved(
 def num_nonrelevant_retrieved(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Number of items at ranks 1..k that were judged, and are not relevant.
+    """Number of items at ranks 1..k that were judged and are not relevant.
 
     Neither direction is better.
 
     Undefined (never): every list that exists has a value. Also accepts the
-    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged; or, beside ids or places, every item that is listed there.
+    arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
+    as judged; in rankings from ids or places, only the items listed there do.
 
     Args:
         k: Cutoff or cutoffs.

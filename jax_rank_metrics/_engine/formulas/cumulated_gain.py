@@ -23,7 +23,7 @@ def cg(
     .. math:: CG@k = Σ_{r ≤ k} g_r
 
     g_r is the gain of the item at rank r. Weights of items multiply gains, relative to
-    their mean; see `rank`.
+    the mean weight; see `rank`.
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`.
@@ -57,7 +57,7 @@ def dcg(
     .. math:: DCG@k = Σ_{r ≤ k} g_r · d(r)
 
     By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r). Weights
-    of items multiply gains, relative to their mean; see `rank`.
+    of items multiply gains, relative to the mean weight; see `rank`.
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`.
@@ -92,12 +92,12 @@ def ndcg(
 
     .. math:: nDCG@k = DCG@k / IDCG@k
 
-    The ideal order has the largest gains first, also those of judged items that were not
-    retrieved. A perfect ranking without ties is worth exactly 1. Weights of items multiply
-    gains, those of the ideal order too.
+    The ideal order has the largest gains first, and includes judged items that were not
+    retrieved. A perfect ranking without ties has the value 1 exactly. Weights of items
+    multiply gains, in the ideal order too.
 
-    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; NaN for a
-    list with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.
+    Undefined (no gain above 0 in the pool): 0. Finite if every gain is; NaN for a list
+    with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -115,7 +115,7 @@ def ndcg(
         trec_eval `ndcg_cut`.
     """
     ks, gain = ranking.cutoffs(k), label_fns.gain_of(ranking, gain_fn)
-    # The mean item weight would divide both DCG and ideal, and cancels.
+    # Skip the mean item weight: it would divide both DCG and ideal, and cancel.
     has_weights = data_of(ranking).has_item_weights
     item_fn = label_fns.weighted(gain) if has_weights else label_fns.scaled(gain)
     monotone = gain_fn in gains.MONOTONE_GAINS and not has_weights
@@ -123,7 +123,7 @@ def ndcg(
     ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
     first = ideal
     if discount_fn not in gains.POSITIVE_DISCOUNTS:
-        # Read off the gains, since a discount may be 0 at every rank up to k.
+        # IDCG cannot tell if the pool has a gain: a discount may be 0 at ranks 1..k.
         first = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
     values = arithmetic.ratio(dcg_values, ideal)
     return ranking.per_list(values, first[..., 0] > 0, k, gain)
@@ -132,7 +132,7 @@ def ndcg(
 def _cumulated(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> per_list.PerList:
-    """Sums gains over ranks 1..k, each multiplied by what its place is worth."""
+    """Sums gains over ranks 1..k, each multiplied by the value of `place_fn`."""
     gain = label_fns.gain_of(ranking, gain_fn)
     values = label_fns.weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
     return ranking.per_list(values, True, k, gain)

@@ -1,14 +1,14 @@
 """C/W/L: a user whose chance to go on from rank to rank depends on the gain so far.
 
 C(r) is the chance that a user who has read the item at rank r goes on to the next. A user
-so reads rank r with the chance V(r) = C(1) · … · C(r − 1), and Σ V(r) items in the mean.
-The gain per item read is the expected utility of the list,
+therefore reads rank r with the chance V(r) = C(1) · … · C(r − 1), and Σ V(r) items on
+average. The gain per item read is the expected utility of the list,
 
     EU@k = Σ_r V(r) · g(r) / Σ_r V(r).
 
-As in cwl_eval, the sums are over the ranks up to `max_rank`, 1000, whatever the length of
-the list. A rank without an item, or beyond k, has the gain 0 and the cost 1: the user does
-not know that the list ends.
+As in cwl_eval, the sums are over the ranks up to `max_rank`, 1000 by default, whatever the
+length of the list. A rank without an item, or beyond k, has the gain 0 and the cost 1,
+because the user does not know that the list ends.
 """
 
 import functools
@@ -34,12 +34,12 @@ from jax_rank_metrics._values import per_list
 
 
 def is_utility(options: dict[str, object]) -> bool:
-    """Whether values are the utility of an item, which lies in [0, 1] as gains do."""
+    """True if values are the utility of an item, which lies in [0, 1] as gains do."""
     return options["value"] == "utility"
 
 
 def direction(options: dict[str, object]) -> bool | None:
-    """Returns whether less is better: gains should be high, costs need not be low."""
+    """Returns False for gains, which should be high, and None for costs and lengths."""
     return False if options["value"] in ("utility", "total_utility") else None
 
 
@@ -59,29 +59,29 @@ def inst(
     max_rank: int = 1000,
     relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
-    """INST: the gain per item of a user who slows down as a target of gain is reached.
+    """INST: the gain per item of a user who is likelier to stop near a target of gain.
 
     .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T − cg(r)
 
-    T is the gain that the user hopes for, and cg(r) the gain of the first r items. The
-    value is EU@k = Σ V(r) · g(r) / Σ V(r), where V(r) = C(1) · … · C(r − 1) is the chance
-    that rank r is read, over the ranks up to `max_rank`. Ranks without an item, or beyond
-    k, have the gain 0.
+    C(r) is the chance to go on after rank r, T the gain that the user hopes for, and cg(r)
+    the gain of the first r items. The value is EU@k = Σ V(r) · g(r) / Σ V(r), summed over
+    the ranks up to `max_rank`: g(r) is the gain at rank r, and V(r) = C(1) · … · C(r − 1)
+    the chance that it is read. Ranks without an item, or beyond k, have the gain 0.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
     of `rank`. Raises for rankings that hold only listed items.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         target: T, at least 0.5.
-        value: What is measured of the user, in the order of cwl_eval's columns. "utility",
-            EU, the gain per item read, as above; "total_utility", ETU, the gain when the
-            user stops; "cost", EC, the cost per item read; "total_cost", ETC, the cost when
-            the user stops; "items", ED, how many items are read. Who reads beyond
-            `max_rank` never stops and adds nothing to the totals. Costs are those of the
-            column `costs`, `[*lists, items]`; without it, or where an entry is not above 0,
-            an item costs 1, as does a rank without one.
+        value: The quantity to return, in the order of cwl_eval's columns. "utility", EU,
+            the gain per item read, as above; "total_utility", ETU, the gain when the user
+            stops; "cost", EC, the cost per item read; "total_cost", ETC, the cost when the
+            user stops; "items", ED, the number of items read. A user who reads beyond
+            `max_rank` never stops and adds nothing to the totals. Costs are read from the
+            column `costs`, `[*lists, items]`. An item costs 1 if there is no column or if
+            its entry is not above 0; a rank without an item costs 1, too.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
             at 1.
         max_rank: The last rank that can be read.
@@ -123,15 +123,15 @@ def insq(
 
     .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T, V(r) = (2 · T / (r − 1 + 2 · T))^2
 
-    T is the gain that the user hopes for. The user is that of `inst`, who does not look at
-    what was found. The value is EU@k; see `inst`.
+    T is the gain that the user hopes for. The user goes on as in `inst`, but regardless of
+    the gain so far. The value is EU@k; see `inst`.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         target: T, at least 0.5.
-        value: What is measured of the user; see `inst`.
+        value: The quantity to return; see `inst`.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
             at 1.
         max_rank: The last rank that can be read.
@@ -188,26 +188,27 @@ def time_biased_gain(
     max_rank: int = 1000,
     relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
-    """Time-biased gain: the gain of a user of whom half have left after a half-life.
+    """Time-biased gain: the gain per item if half of the users leave in each half-life.
 
     .. math:: V(r) = 2^{−time(r) / h}
 
-    time(r) is what the items above rank r cost: the seconds that a user takes to reach it.
-    The value is EU@k = Σ V(r) · g(r) / Σ V(r), per item read; see `inst`. As it was
-    published, the measure is the sum Σ V(r) · g(r), which is `value="total_utility"`.
+    time(r) is the cost of the items above rank r: the seconds that a user takes to reach
+    it. The value is EU@k = Σ V(r) · g(r) / Σ V(r), per item read; see `inst`. The
+    published measure is the sum Σ V(r) · g(r): pass `value="total_utility"`.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
     Reads the column `costs`, `[*lists, items]`: the seconds that each item takes. Smucker
-    and Clarke assume 4.4 for its summary, and, by a chance to open it that depends on its
-    relevance, 0.018 a word and 7.8 more; nothing of this is assumed here. Without the
-    column, or where an entry is not above 0, an item takes 1, as does a rank without one.
-    With it, tied items are read in one order, which a `key` draws for each list, and
-    rankings of listed items alone raise.
+    and Clarke assume 4.4 seconds for the summary of a document, and 0.018 per word plus
+    7.8 if it is opened, which happens with a chance that depends on its relevance; nothing
+    of this is assumed here. An item takes 1 if there is no column or if its entry is not
+    above 0; a rank without an item takes 1, too. With the column, tied items are read in
+    one order, which a `key` draws for each list, and rankings that hold only listed items
+    raise.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         half_life: h, in the unit of the costs.
-        value: What is measured of the user; see `inst`. Here everybody stops at
+        value: The quantity to return; see `inst`. Here every user has stopped by
             `max_rank`.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
             at 1.
@@ -246,7 +247,7 @@ def _decay(step: Step, *, half_life: float, max_rank: int) -> jax.Array:
 
 @by_options
 def _decayed(ranks: jax.Array, *, half_life: float, max_rank: int) -> jax.Array:
-    """Returns V(r) where each item takes 1; also for NumPy arrays."""
+    """Returns V(r) if each item takes 1, for arrays of JAX or NumPy."""
     return 2.0 ** ((1 - ranks) / half_life) * (ranks <= max_rank).astype(ranks.dtype)
 
 
@@ -259,7 +260,7 @@ def measured(
     max_rank: int,
     relevance_threshold: types.Number,
 ) -> per_list.PerList:
-    """Computes one value of a browsing model; the other arguments are those of `inst`."""
+    """Computes one value of the browsing model `follow`; see `inst` for other arguments."""
     inputs.option("value", value, types.UserValue)
     max_rank = inputs.positive_integer("max_rank", max_rank, inputs.MAX_INT32)
     gain = label_fns.is_relevant(relevance_threshold)

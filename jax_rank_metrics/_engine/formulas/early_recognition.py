@@ -1,9 +1,9 @@
 """Early recognition: whether relevant items are among the very first, as in screening.
 
-Virtual screening ranks a library of molecules, of which a few are active. Only the first
-percent of it will be tested, so that what counts is how much denser the active ones are
-there. Below, an *active* item is a relevant one, a *decoy* any other item; A is the number
-of active items of the pool, N that of decoys, and n = A + N.
+Virtual screening ranks a library of molecules, a few of them active. Only the first percent
+of the library will be tested, so these metrics ask how much denser active molecules are
+there. Below, an *active* item is a relevant item, and a *decoy* is any other item. The pool
+has A active items and N decoys, n = A + N items in all.
 """
 
 import math
@@ -27,12 +27,12 @@ from jax_rank_metrics._values import per_list
 def enrichment_factor(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Enrichment factor: how much denser active items are among the first than in all.
+    """Enrichment factor: how much denser active items are at ranks 1..k than in the pool.
 
     .. math:: EF@k = (hits@k / min(k, n)) / (A / n)
 
-    hits@k is the number of active items at ranks 1..k, A that of all in the pool, and n
-    that of the items of the pool. A random order has the value 1, also where k is None.
+    hits@k is the number of active items at ranks 1..k. The pool has n items, A of them
+    active. A random order has the value 1 on average, also without a cutoff.
     With k=share(0.01), or `ef@1%` by name, k is ceil(0.01·n): see `share`.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
@@ -71,10 +71,9 @@ def rie(
 
     .. math:: RIE = (1/A · Σ_{active} e^{−α·r/n}) / (1/n · Σ_{r = 1}^n e^{−α·r/n})
 
-    r is the rank of an active item, A the number of active items of the pool, and n that
-    of all its items. A random order has the value 1. Of the weight, 1 − e^−2 = 86 % is on
-    the first 2/α of the list: on the first tenth with α = 20. Active items without a rank
-    add nothing.
+    r is the rank of an active item. The pool has n items, A of them active. A random order
+    has the value 1 on average. The first 2/α of the list has 1 − e^−2 = 86 % of the
+    weight: with α = 20, the first tenth. Active items without a rank add nothing.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`.
@@ -110,16 +109,17 @@ def bedroc(
 
     .. math:: BEDROC = (RIE − RIE_{min}) / (RIE_{max} − RIE_{min})
 
-    RIE is that of `rie`. RIE_max has all active items first, and RIE_min all of them last.
-    Where active items are few (α·A ≪ n), it is the probability that an active item ranks
-    before one drawn from an exponential distribution of ranks. Active items without a rank
-    add nothing, so that a list that returned none is a little below 0.
+    RIE is the value of `rie`, RIE_max its value with all active items first, and RIE_min
+    with all of them last. If active items are few (α·A ≪ n), BEDROC is the probability that
+    an active item ranks before an item drawn from an exponential distribution of ranks.
+    Active items without a rank add nothing, so the value of a list that returned no active
+    item is a little below 0.
 
-    Undefined (nothing relevant in the pool): 0. Where every item is active, the value is
+    Undefined (nothing relevant in the pool): 0. If every item is active, the value is
     1. Reads whole lists. Also accepts the arguments of `rank`.
 
     Args:
-        alpha: α, above 0; see `rie`. Compare values of the same α alone.
+        alpha: α, above 0; see `rie`. Compare only values of the same α.
         relevance_threshold: Least label of an active item.
 
     Example:
@@ -157,21 +157,20 @@ def log_auc(
 
     .. math:: LogAUC = (1/A) · Σ_{active} ln(1 / max(d/N, λ)) / ln(1/λ)
 
-    d is the number of decoys before an active item, A and N are the numbers of active
-    items and of decoys of the pool, and λ is `min_fpr`: the first tenth of a percent of
-    the decoys counts as much as the next, up to the tenth of them. This is the exact
-    integral from λ to 1 over the steps of the curve. (Rules that join the points of a
-    curve, by a line or by a trapezoid on the axis of logarithms, have the same value
-    unless items tie: there they join the ends of a tie group, and this is the mean over
-    its orders.) Active items without a rank add nothing. Under `relax` the number of
-    decoys is a real one, and the formula the same.
+    d is the number of decoys before an active item, λ is `min_fpr`, and the pool has A
+    active items and N decoys. On the logarithmic axis, false positive rates from 0.1 % to
+    1 % count as much as rates from 1 % to 10 %. The value is the exact integral of the
+    stepped curve from λ to 1. (Rules that join the points of the curve, by lines or by
+    trapezoids on the logarithmic axis, have the same value unless items tie: they join
+    the ends of a tie group, whereas this is the mean over the orders of the group.) Active
+    items without a rank add nothing. Under `relax`, d is a real number in this formula.
 
     Undefined (no active item in the pool, or no decoy): 0. Reads whole lists. Also
     accepts the arguments of `rank`.
 
     Args:
-        min_fpr: λ, the rate from which on the curve is read, above 0 and below 1.
-        adjusted: Whether to subtract the area of a random order,
+        min_fpr: λ, the false positive rate at which the area starts, above 0 and below 1.
+        adjusted: If True, the area of a random order is subtracted,
             (1 − λ) / ln(1/λ): 14.5 % for λ = 0.001.
         relevance_threshold: Least label of an active item.
 
@@ -184,8 +183,8 @@ def log_auc(
     References:
         Mysinger and Shoichet, Rapid context-dependent ligand desolvation in molecular
         docking, Journal of Chemical Information and Modeling 50(9), 2010, whose adjusted
-        LogAUC is `adjusted=True`. Where nothing ties, agrees with torchmetrics
-        `BinaryLogAUC` of `fpr_range=(0.001, 1)`.
+        LogAUC is `adjusted=True`. If nothing ties, agrees with torchmetrics
+        `BinaryLogAUC` with `fpr_range=(0.001, 1)`.
     """
     hit = label_fns.is_relevant(relevance_threshold)
     min_fpr = inputs.open_fraction("min_fpr", min_fpr)
@@ -209,9 +208,9 @@ def _early_worth(
 ) -> tuple[jax.Array, Callable[[jax.Array, jax.Array], jax.Array]]:
     """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
 
-    So the first rank is worth 1, also where e^(−α/n) is too small for a float; the factor
-    cancels from ratios of these sums. The latter is a function of the number of ranks
-    before the first, and of their number, `[*lists]` each.
+    The sum over ranks is a function of the number of ranks above the first, and of the
+    number of ranks, `[*lists]` each. With r − 1 for r, the first rank is worth 1 even if
+    e^(−α/n) is too small for a float; the factor e^(−α/n) cancels from ratios of the sums.
     """
     alpha, length = (
         inputs.positive("alpha", alpha),
@@ -246,14 +245,14 @@ def _log_share_left(
 ) -> jax.Array:
     """Returns ln(1 / max(d/N, λ)) / ln(1/λ), the mean over the orders of a place.
 
-    Of the m decoys that tie with an active item, 0, 1, …, m are before it with equal
-    probability, so that its rank among the decoys is one of m + 1 ranks d + 1.
+    If m decoys tie with an active item, 0, 1, … or m of them are before it, with equal
+    probability. So its rank among the decoys, d + 1, is one of m + 1 ranks.
     """
     del k
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     tied = place.tied - hits_tied + 1
     decoys = place.among(place.above - hits_above, tied, max_rank + 1)
-    # The ranks up to which d/N is at most λ, and the logarithms of d beyond these.
+    # Ranks up to `full` have a d/N of at most λ; sum the logarithms of d at later ranks.
     full = jnp.floor(min_fpr * num_decoys) + 1
     log_sum = decoys.sum(_log_before, None) - decoys.sum(_log_before, full)
     num_beyond = tied - decoys.within(full)
@@ -265,7 +264,7 @@ def _log_share_left(
 def _soft_log_share_left(
     place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float
 ) -> jax.Array:
-    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), where d is a real number of decoys."""
+    """Returns ln(1 / max(d/N, λ)) / ln(1/λ) for a real number d of decoys."""
     del k
     decoys = place.above - place.counted_above[0]
     share_before = decoys / jnp.maximum(num_decoys, 1)

@@ -30,22 +30,22 @@ def hit_rate(
 ) -> per_list.PerList:
     """Hit rate, or success: 1 if any item at ranks 1..k is relevant, else 0.
 
-    Reads only the best relevant item, so that no cutoff needs a sort, unless it asks for
-    several.
+    It reads only the rank of the first relevant item, so it needs no sort at any cutoff,
+    unless `at_least` is above 1.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
-        rank: What a relevant item that ties is worth. None, its chance of a rank up to
-            k. "realistic", 1 if the mean of its ranks is at most k; see
+        rank: The value if the relevant item ties. None, its chance of a rank up to k.
+            "realistic", 1 if the mean of its ranks is at most k, else 0; see
             `reciprocal_rank`.
-        at_least: How many relevant items ranks 1..k must hold. A list of fewer has the
-            value 0; for all that there are, see `full_recall`.
+        at_least: How many relevant items ranks 1..k must hold. A list with fewer relevant
+            items has the value 0. To ask for all relevant items, see `full_recall`.
 
     Raises:
-        ValueError: if `at_least` is below 1, or above 1 beside a `rank`.
+        ValueError: if `at_least` is below 1, or if it is above 1 and `rank` is passed.
 
     Example:
         >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -58,8 +58,9 @@ def hit_rate(
         Agrees with trec_eval `success` and the hit rates of RecBole and torchmetrics. In
         metric learning and in image–text retrieval it is called `recall@k`. In
         re-identification, the values at the cutoffs 1, 2, 3, … are the cumulative match
-        characteristic (CMC); there, as in torchreid, queries without a match are left out:
-        `undefined="skip"`. "realistic" agrees with PyKEEN, and with OGB's lists of hits.
+        characteristic (CMC), which leaves out queries without a match, as torchreid does:
+        pass `undefined="skip"`. "realistic" agrees with PyKEEN, and with OGB's lists of
+        hits.
     """
     if rank is not None:
         inputs.option("rank", rank, types.RankReading, "None or ")
@@ -73,7 +74,7 @@ def hit_rate(
         needed = jnp.full_like(ranking.num_relevant(relevance_threshold), at_least)
         return chance_of_hits(ranking, needed, relevance_threshold, k)
     ks = ranking.cutoffs(k)
-    # The arguments of reciprocal rank, so that both share one pass over the items.
+    # Pass the arguments of reciprocal rank, so that both share one pass over the items.
     _, chance_of_none = first_relevant(ranking, relevance_threshold, ks, rank)
     return label_fns.per_list_if_relevant(
         ranking, 1 - chance_of_none, relevance_threshold, k
@@ -90,21 +91,21 @@ def reciprocal_rank(
 ) -> per_list.PerList:
     """Reciprocal rank: 1 / rank of the first relevant item, 0 beyond k.
 
-    Reads only the best relevant item, so that no cutoff needs a sort. Under `relax`,
-    where ranks are real numbers and no item is the first, it is the mean of 1 / rank over
-    the relevant items of the pool.
+    It reads only the rank of the first relevant item, so it needs no sort at any cutoff.
+    Under `relax`, ranks are real numbers and no item is the first, so the value is the
+    mean of 1 / rank over the relevant items of the pool.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
-        rank: How ties are read. None, as the mean of 1 / rank over the orders of tied
-            items. "realistic", as 1 over the mean rank of the relevant item, which is
-            smaller: the convention of link prediction, for lists with one relevant item.
-            Other lists raise; inside `jax.jit`, where they are not known, the first
-            relevant item is read. Under `ties="best"` and `"worst"` the two agree, and
-            are the optimistic and the pessimistic rank.
+        rank: How ties are read. None, the mean of 1 / rank over the orders of tied items.
+            "realistic", 1 over the mean rank of the relevant item, which is smaller: the
+            convention of link prediction, for lists with one relevant item. Lists with
+            several raise; inside `jax.jit`, which cannot check this, their first relevant
+            item is read. Under `ties="best"` and `"worst"` both choices agree, and give
+            the optimistic and the pessimistic rank.
 
     Raises:
         ValueError: if `rank` is "realistic" and a list has several relevant items.
@@ -123,9 +124,9 @@ def reciprocal_rank(
         Voorhees, The TREC-8 question answering track report, 1999. Agrees with trec_eval
         `recip_rank`, ranx, rax and keras_rs without ties. Under `relax` it is
         TF-Ranking's ApproxMRR: Bruch, Zoghi, Bendersky and Najork, Revisiting approximate
-        metric optimization in the age of deep neural networks, SIGIR 2019. "realistic" is
-        that of PyKEEN and of OGB's `mrr`: Berrendorf, Faerman, Vermue and Tresp, On the
-        ambiguity of rank-based evaluation of entity alignment or link prediction
+        metric optimization in the age of deep neural networks, SIGIR 2019. "realistic"
+        agrees with PyKEEN and with OGB's `mrr`: Berrendorf, Faerman, Vermue and Tresp, On
+        the ambiguity of rank-based evaluation of entity alignment or link prediction
         methods, 2020.
     """
     if rank is not None:
@@ -148,18 +149,18 @@ def first_relevant(
     position_fn: types.PositionFn = gains.reciprocal_discount,
     reader: str = "rank='realistic'",
 ) -> tuple[jax.Array, jax.Array]:
-    """Reads where the first relevant item ranks, as `ranking.expected_first` does.
+    """Reads the rank of the first relevant item, and returns as `ranking.expected_first`.
 
-    With `rank="realistic"` that is the mean rank of its tie group, and lists of several
-    relevant items raise where they are known.
+    With `rank="realistic"` this is the mean rank of its tie group; lists with several
+    relevant items then raise, except inside `jax.jit`, where labels are not known.
 
     Args:
         ranking: The lists.
         threshold: The least label of a relevant item.
         ks: Cutoffs.
         rank: How ties are read.
-        position_fn: What a rank is worth.
-        reader: What reads the mean rank, for the message.
+        position_fn: Maps ranks to the values that are averaged.
+        reader: The name of the reader of the mean rank, for the message.
     """
     hit = label_fns.is_relevant(threshold)
     if rank is None:

@@ -1,6 +1,6 @@
 """C/W/L of a user with a goal: one who stops when it is met, or when it does not pay.
 
-The framework is that of `cwl.py`.
+`cwl.py` explains the framework.
 """
 
 import functools
@@ -43,28 +43,28 @@ def bejeweled_player_model(
 
     .. math:: C(r) = 1 if cg(r) < T(r) and cost(r) < K(r), else 0
 
-    cg(r) is the gain of the first r items, and cost(r) what they cost. In the static model
-    T and K are the target and the budget. In the dynamic one they move with what the user
-    meets: each item above rank r adds h_b · (g − m) to T and h_c · (g − m) to K. The value
-    is EU@k, here the mean gain of the items read; see `inst`.
+    cg(r) is the gain of the first r items, and cost(r) their cost. In the static model, T
+    and K are the target and the budget. In the dynamic model they move with the gains that
+    the user finds: each item above rank r, of gain g, adds h_b · (g − m) to T and
+    h_c · (g − m) to K. The value is EU@k, here the mean gain of the items read; see `inst`.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
     of `rank`. Raises for rankings that hold only listed items. Reads the column
-    `costs`, `[*lists, items]`; without it, or where an entry is not above 0, an item
-    costs 1, as does a rank without one.
+    `costs`, `[*lists, items]`. An item costs 1 if there is no column or if its entry is
+    not above 0; a rank without an item costs 1, too.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved. ir_measures means the
-            budget by `BPM@k`.
-        target: T, the gain that the user is after.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved. The k of `BPM@k`
+            in ir_measures is the budget instead.
+        target: T, the gain that the user wants.
         budget: K, the cost that the user is ready to pay.
         target_step: h_b, at least 0; 0 in the static model.
         budget_step: h_c, at least 0; 0 in the static model.
-        median_gain: m, the gain of an item that moves nothing.
-        value: What is measured of the user; see `inst`.
+        median_gain: m, the gain of an item that moves neither T nor K.
+        value: The quantity to return; see `inst`.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
-            at 1; sums of gains within 1e-5 of the target meet it.
+            at 1; a sum of gains within 1e-5 of the target meets it.
         max_rank: The last rank that can be read.
         relevance_threshold: Least label of a relevant item; not read with `max_label`.
 
@@ -76,8 +76,8 @@ def bejeweled_player_model(
 
     References:
         Zhang, Liu, Li, Zhang, Xu and Ma, Evaluating web search with a bejeweled player
-        model, SIGIR 2017. Agrees with cwl_eval `BPM`, and with `BPMD` where `budget_step`
-        is 0: cwl_eval never moves the budget. Gains are at most 1, as there.
+        model, SIGIR 2017. Agrees with cwl_eval `BPM`, and with `BPMD` if `budget_step` is
+        0, because cwl_eval never moves the budget. Gains are at most 1, as in cwl_eval.
     """
     continuation = _until(
         inputs.positive("target", target),
@@ -90,7 +90,7 @@ def bejeweled_player_model(
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-# Gains are rounded: three items of a gain of 1/3 meet the target 1.
+# Gains are rounded. With this margin, three items with a gain of 1/3 meet the target 1.
 _ROUNDING = 1e-5
 
 
@@ -138,9 +138,9 @@ def information_foraging(
         C_1(r) = 1 − 1 / (1 + b_1 · e^{R_1 · (T − cg(r))}),
         C_2(r) = 1 / (1 + b_2 · e^{R_2 · (A − cg(r) / cost(r))})
 
-    cg(r) is the gain of the first r items, and cost(r) what they cost. C_1 falls as the
-    target T is reached, and C_2 where the gain per cost is below the rate A. The value is
-    EU@k; see `inst`.
+    cg(r) is the gain of the first r items, and cost(r) their cost. C_1 falls as the gain
+    reaches the target T, and C_2 falls as the gain per cost drops below the rate A. The
+    value is EU@k; see `inst`.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
@@ -148,14 +148,14 @@ def information_foraging(
     `costs`, as `bejeweled_player_model` does.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         target: T; None leaves C_1 out, so that only the rate matters.
         target_intercept: b_1, above 0.
         target_rationality: R_1, how sharply the user stops at the target, above 0.
         rate: A; None leaves C_2 out, so that only the target matters.
         rate_intercept: b_2, above 0.
         rate_rationality: R_2, how sharply the user stops below the rate, above 0.
-        value: What is measured of the user; see `inst`.
+        value: The quantity to return; see `inst`.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
             at 1.
         max_rank: The last rank that can be read.

@@ -41,8 +41,8 @@ def precision(
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: "retrieved", min(k, n), as above; "k", the cutoff itself, also where
-            the list is shorter.
+        denominator: "retrieved", min(k, n), as above; "k", the cutoff itself, even if the
+            list is shorter.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -117,9 +117,9 @@ def full_recall(
 ) -> PerList:
     """Full recall: 1 if ranks 1..k hold every relevant item of the pool, else 0.
 
-    Who needs all pieces of evidence at once, such as a model that answers a question from
-    several passages, is helped by nothing less. It is the share of lists whose `recall`
-    is 1. Where scores tie, it is the chance of that, exactly.
+    It suits tasks that need all pieces of evidence at once, such as a model that answers a
+    question from several passages. The mean is the share of lists whose `recall` is 1. If
+    scores tie, the value of a list is the exact chance that its `recall` is 1.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
@@ -137,8 +137,8 @@ def full_recall(
 
     References:
         Wu, Wang, Yu, Zhang, Chang and Yu, LongMemEval: benchmarking chat assistants on
-        long-term interactive memory, ICLR 2025 (`recall_all`). For at least one, or a
-        number of relevant items, see `hit_rate`.
+        long-term interactive memory, ICLR 2025 (`recall_all`). If one relevant item, or a
+        fixed number of them, is enough, see `hit_rate`.
     """
     needed = ranking.num_relevant(relevance_threshold)
     return chance_of_hits(ranking, needed, relevance_threshold, k)
@@ -185,14 +185,14 @@ def f_score(
 
     References:
         van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with ranx `f1`
-        where k items were retrieved.
+        if k items were retrieved.
     """
     beta = inputs.positive("beta", beta)
     ks = ranking.cutoffs(k)
-    # With h hits among d items and R relevant ones it is (1 + β²)·h / (β²·R + d):
-    # linear in h, and so exact over the orders of tied items. Numerator and denominator
-    # are divided by 1 + β², so that it has its limits: precision for a small β, recall
-    # for a large one.
+    # With h hits among d items, and R relevant items, F is (1 + β²)·h / (β²·R + d). This is
+    # linear in h, so the expected h gives the exact mean over the orders of tied items.
+    # Divide both by 1 + β², so that a very small β gives precision and a very large one
+    # recall.
     precision_share = 1 / (1 + beta * beta)
     hits = ranking.expected_sum(is_relevant(relevance_threshold), place.positions(), ks)
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
@@ -209,7 +209,8 @@ def set_average_precision(
 
     .. math:: hits^2 / (n · R)
 
-    `hits` of the n items that have a rank are relevant, and R items of the pool.
+    `hits` is the number of relevant items among the n items that have a rank, and R the
+    number of relevant items of the pool.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
@@ -240,19 +241,19 @@ def utility(
     cost: Number = 1.0,
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Utility: what the relevant items at ranks 1..k are worth, less what the others cost.
+    """Utility: the worth of the relevant items at ranks 1..k less the cost of the others.
 
     .. math:: worth · hits@k − cost · (min(k, n) − hits@k)
 
-    n items have a rank. The value may be negative.
+    n is the number of items that have a rank. The value may be negative.
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
-        worth: What each relevant item adds.
-        cost: What each other item takes away.
+        worth: The amount that each relevant item adds.
+        cost: The amount that each other item subtracts.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -308,7 +309,8 @@ def fall_out(
 
     .. math:: (min(k, n) − hits@k) / N
 
-    n items have a rank, and N items of the pool are not relevant. Lower is better.
+    n is the number of items that have a rank, and N the number of items of the pool that
+    are not relevant. Lower is better.
 
     Undefined (nothing non-relevant in the pool): 0. Also accepts the
     arguments of `rank`.

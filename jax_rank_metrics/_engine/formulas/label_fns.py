@@ -2,16 +2,17 @@
 
 A metric of labels is built in three steps:
 
-1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
-   `gain_of(ranking, gain_fn)`, `is_judged`, or one of its own. All of these are cached:
-   metrics of one call that pass the same function to the same verb share its result, so a
-   function that depends on options is made by `by_options`.
+1. *The worth of an item*, a function of `Items`: `is_relevant(threshold)`,
+   `gain_of(ranking, gain_fn)`, `is_judged`, or a function of the metric's own. Metrics of
+   one call that pass equal functions to the same verb share its result, so decorate a
+   function that depends on options with `by_options`: equal options then give equal
+   functions.
 2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
    `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
    dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
-3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
-   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
-   defined and has no threshold; `ranking.per_list(…)` for everything else.
+3. *The result per list*: `per_list_if_relevant(…)` if the metric is undefined for lists
+   without relevant items; `per_list_where(…)` if the metric has no threshold and says
+   itself for which lists it is defined; `ranking.per_list(…)` for everything else.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +28,13 @@ from jax_rank_metrics._ground import arithmetic, gains, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Gain, Number
 from jax_rank_metrics._values import per_list
 
-# Scaled by this, a sum of many gains that are each the largest float stays finite, and
-# gains down to 1e-28 stay above 0. A power of two rounds nothing.
+# Gains are scaled by this number, so that a sum of many gains stays finite even if each is
+# the largest float. Gains down to 1e-28 stay above 0, and a power of two rounds nothing.
 SCALE = 2.0**-32
 
 
 def is_relevant(threshold: Number) -> item_fns.ItemFn:
-    """Returns the function of items that says which are relevant, as bools.
+    """Returns a function of items that is True for relevant ones.
 
     Raises:
         TypeError: if the threshold is not a Python number.
@@ -51,19 +52,19 @@ def _has_label(items: Items, *, threshold: float) -> jax.Array:
 def and_not(
     items: Items, *, item_fn: item_fns.ItemFn, excluded_fn: item_fns.ItemFn
 ) -> jax.Array:
-    """Returns whether `item_fn` holds and `excluded_fn` does not."""
+    """True for each item for which `item_fn` is true and `excluded_fn` is false."""
     return item_fn(items) & ~excluded_fn(items)
 
 
 def item_exists(items: Items) -> jax.Array:
-    """Returns whether items exist, as bools: False for padding."""
+    """True for items, False for padding."""
     return items.exists
 
 
 def pool_depth(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
-    """Counts the ranks up to each k that the pool fills, `[*lists, len(ks)]` floats.
+    """Returns how many ranks up to each k the pool can fill, `[*lists, len(ks)]` floats.
 
-    A pool of 3 items, whether or not they have a rank, gives 2 3 3 at k = 2, 5 and None.
+    A pool of 3 items, whether or not they have a rank, gives 2, 3, 3 for k = 2, 5, None.
     """
     length = ranking.pool_sum(item_exists)
     depths = [
@@ -79,9 +80,9 @@ def label_of(items: Items) -> jax.Array:
 
 
 def gain_of(ranking: Ranking, gain_fn: Gain) -> item_fns.ItemFn:
-    """Returns the function of items that gives their gains.
+    """Returns a function of items that returns their gains.
 
-    Where a gain of a list is not finite, the value of the metric is NaN.
+    The value of the metric is NaN for lists with a gain that is not finite.
     """
     traced_data(ranking).dependencies.gain_fns.add(gain_fn)
     return _gain_of(gain_fn)
@@ -95,16 +96,17 @@ def _gain_of(items: Items, *, gain_fn: Gain) -> jax.Array:
 def is_judged(items: Items) -> jax.Array:
     """Reads the column `judged`; without it, every item counts as judged.
 
-    Sources of items by id add it, so that items that are not listed are unjudged.
+    Sources that read items by id add the column, so that unlisted items are unjudged.
     """
     return _read_flag(items, "judged")
 
 
 def check_judged(ranking: Ranking) -> None:
-    """Refuses lists of which it is not known which retrieved items were judged.
+    """Refuses lists with retrieved items that must be unjudged, if no column says which.
 
-    Without a column, all were; but some were not where more items with the label 0 were
-    retrieved than the pool holds, which only `rank_retrieved` is passed apart.
+    Without the column `judged`, every item counts as judged. But if a list retrieved more
+    items with the label 0 than its pool holds, some of them were not judged. This can only
+    happen in `rank_retrieved`, to which the pool is passed separately.
     """
     data = traced_data(ranking)
     if data.ties != "none" or "judged" in data.column_names or data.pool is None:
@@ -125,7 +127,7 @@ def _is_zero(items: Items) -> jax.Array:
 
 
 def is_pooled(items: Items) -> jax.Array:
-    """Reads the column `pooled`: items drawn for judging; without it, all were."""
+    """Reads the column `pooled`, items drawn for judging; without it, all items were."""
     return _read_flag(items, "pooled")
 
 
@@ -147,7 +149,7 @@ def scaled(
 ) -> jax.Array:
     """Scales `item_fn` so that sums stay finite; inf counts as the largest float.
 
-    For numerators and denominators of ratios, from which the scale cancels.
+    Use it in both the numerator and the denominator of a ratio, so that the scale cancels.
     """
     values = arithmetic.as_real(item_fn(items), items.labels.dtype)
     return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
@@ -174,13 +176,13 @@ def weighted_sum(
 
     w is the weight of the item, and w̄ the mean weight of the items of the pool, each
     counted `item_fn` times: for average precision, the mean weight of the relevant items.
-    So a list of equal weights has its unweighted value. Without item weights this is
-    `expected_sum` itself.
+    A list of equal weights therefore has its unweighted value. Without item weights this
+    is `expected_sum` itself.
 
     Args:
         ranking: The lists.
-        item_fn: What each item is worth.
-        place_fn: `place_fn(place, k)`, what a place is worth within the ranks up to k.
+        item_fn: Maps items to the amounts that are summed.
+        place_fn: `place_fn(place, k)`, the multiplier of a place within the ranks up to k.
         ks: Cutoffs.
         counted_fns: Functions of items whose sums above and within each tie group
             `place_fn` reads.
@@ -206,13 +208,13 @@ def last_rank(place: Place, k: Cut) -> jax.Array:
 def per_list_if_relevant(
     ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
 ) -> per_list.PerList:
-    """Results of a metric that is undefined where nothing in the pool is relevant.
+    """Returns the result of a metric that is undefined if nothing in the pool is relevant.
 
     Args:
         ranking: The lists.
         values: `[*lists, len(ks)]`.
         threshold: The least label of a relevant item.
-        k: As the metric received it.
+        k: The argument of the metric.
     """
     has_relevant = ranking.num_relevant(threshold) > 0
     return ranking.per_list(values, has_relevant, k, is_relevant(threshold))
@@ -221,15 +223,16 @@ def per_list_if_relevant(
 def per_list_where(
     ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
 ) -> per_list.PerList:
-    """Results of a metric without a threshold, which knows where it is defined.
+    """Returns the result of a metric without a threshold, for the lists that define it.
 
-    Item weights imply the weight of a list by the items with a label of at least 1.
+    If items have weights and lists do not, the weight of a list is the mean weight of its
+    items with a label of at least 1.
 
     Args:
         ranking: The lists.
         values: `[*lists, len(ks)]`.
         defined: `[*lists]` bool, or True for every list that exists.
-        k: As the metric received it.
+        k: The argument of the metric.
     """
     return ranking.per_list(values, defined, k, is_relevant(1.0))
 

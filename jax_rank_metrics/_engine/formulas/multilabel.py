@@ -1,4 +1,4 @@
-"""Measures of multi-label ranking, which define themselves what ties mean."""
+"""Measures of multi-label ranking, each with its own rule for ties."""
 
 import jax
 
@@ -51,9 +51,9 @@ def label_ranking_average_precision(
 
     .. math:: LRAP = (1 / R) · Σ_i h_i / n_i
 
-    The sum is over the relevant items i, R in the pool. n_i items score at least as high
-    as i, and h_i of them are relevant: an item that ties with others stands at the last
-    of their ranks, under every tie policy.
+    The sum is over the relevant items i that have a rank; R is the number of relevant
+    items of the pool. n_i items score at least as high as i, and h_i of them are relevant.
+    A tied item is thus read at the last rank of its tie group, under every tie policy.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`.
@@ -70,8 +70,8 @@ def label_ranking_average_precision(
 
     References:
         Tsoumakas et al. (see `label_ranking_loss`). Agrees with scikit-learn's
-        `label_ranking_average_precision_score`, with `undefined="one"` also where
-        nothing is relevant.
+        `label_ranking_average_precision_score`; with `undefined="one"`, also for lists
+        without relevant items.
     """
     hit = label_fns.is_relevant(relevance_threshold)
 

@@ -4,8 +4,8 @@ All of them average the blended ratio of a rank r over some ranks of the list,
 
     BR(r) = (C(r) + β · cg(r)) / (r + β · cg*(r)),
 
-where C(r) of the first r items are relevant, cg(r) is the sum of their gains, and cg*(r)
-that of the first r items of the ideal order, which stands for the whole pool.
+where C(r) is the number of relevant items among the first r, cg(r) the sum of their gains,
+and cg*(r) the sum of the first r gains of the ideal order of the whole pool.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,10 +38,10 @@ def q_measure(
 
     .. math:: Q@k = (1 / R) · Σ_{r ≤ k} rel_r · (C(r) + β · cg(r)) / (r + β · cg^*(r))
 
-    rel_r is 1 where the item at rank r is relevant, and C(r) of the first r items are;
-    cg(r) is the sum of their gains, and cg*(r) that of the first r items of the ideal
-    order of the pool. R is the number of relevant items of the pool. With β = 0 it is
-    average precision, except that weights of items change no value.
+    rel_r is 1 if the item at rank r is relevant, else 0. C(r) is the number of relevant
+    items among the first r, cg(r) the sum of their gains, and cg*(r) the sum of the first
+    r gains of the ideal order of the pool. R is the number of relevant items of the pool.
+    With β = 0 it is average precision, except that weights of items change no value.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties here. Also
     accepts the arguments of `rank`.
@@ -49,9 +49,9 @@ def q_measure(
     Args:
         k: Cutoff or cutoffs.
         beta: β, how much cumulated gain counts beside precision, at least 0.
-        denominator: What the sum is divided by: "relevant", R; "attainable", min(k, R),
-            so that 1 can be reached at every k; without a cutoff, k is the number of
-            items retrieved.
+        denominator: The divisor of the sum: "relevant", R; "attainable", min(k, R), so
+            that 1 can be reached at every k. Without a cutoff, k is the number of items
+            retrieved.
         gain_fn: Maps labels of relevant items to gains, which must not be negative; other
             items gain nothing.
         relevance_threshold: Least label of a relevant item.
@@ -94,16 +94,16 @@ def p_plus(
 
         P^+@k = (1 / C(r_p)) · Σ_{r ≤ r_p} rel_r · (C(r) + β · cg(r)) / (r + β · cg^*(r))
 
-    r_p is the rank of the preferred item: of those at ranks 1..k, the first with the
-    largest gain. A user goes down to it and stops. The rest is as in `q_measure`; the
-    value is 0 where no relevant item has a rank up to k.
+    r_p is the rank of the preferred item, the first relevant item with the largest gain
+    at ranks 1..k. The user is assumed to read down to this item and stop. All else is as
+    in `q_measure`. The value is 0 if no relevant item has a rank up to k.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
     of `rank`.
 
     Args:
-        k: Cutoff or cutoffs: what is below counts as not retrieved.
+        k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         beta: β, how much cumulated gain counts beside precision, at least 0.
         gain_fn: Maps labels of relevant items to gains, which must not be negative.
         relevance_threshold: Least label of a relevant item.
@@ -159,8 +159,8 @@ def o_measure(
 
     .. math:: O@k = (1 + β · g(r_1)) / (r_1 + β · cg^*(r_1))
 
-    The first relevant item has the rank r_1 and the gain g(r_1); the rest is as in
-    `q_measure`. The value is 0 where r_1 is beyond k. With β = 0 it is the reciprocal rank.
+    The first relevant item has the rank r_1 and the gain g(r_1); all else is as in
+    `q_measure`. The value is 0 if r_1 is beyond k. With β = 0 it is the reciprocal rank.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties. Also accepts
     the arguments of `rank`.
@@ -199,16 +199,17 @@ def _blended(
     hit: ItemFn,
     gain_fn: types.Gain,
 ) -> tuple[ItemFn, Callable[[Place, types.Cut], jax.Array]]:
-    """Returns what `counting` must add up, and the blended ratio at a rank, 0 beyond k.
+    """Returns a function of items for `counting`, and one of places: the blended ratio.
 
-    The sum of 1 + β · gain over the relevant items down to a rank is the numerator of the
-    ratio there. Numerators and denominators are scaled, so that large gains stay finite.
+    The first returns 1 + β · gain for relevant items; its sum down to a rank is the
+    numerator of the ratio at this rank. The ratio is 0 beyond k. Numerators and
+    denominators are scaled, so that large gains stay finite.
 
     Args:
         ranking: The lists, in one definite order.
         ks: Cutoffs.
         beta: β.
-        hit: Which items are relevant.
+        hit: A function of items that is True for relevant ones.
         gain_fn: Maps labels of relevant items to gains.
     """
     gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)

@@ -32,17 +32,17 @@ def average_precision(
 
     .. math:: AP@k = (1 / R) · Σ_{r ≤ k} rel_r · P@r
 
-    rel_r is 1 where the item at rank r is relevant, and R is the number of relevant items
-    of the pool: one that has no rank up to k contributes 0. Weights of items multiply the
+    rel_r is 1 if the item at rank r is relevant, else 0. R is the number of relevant items
+    of the pool; one that has no rank up to k contributes 0. Weights of items multiply the
     terms of the sum, relative to the mean weight of relevant items.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: What the sum is divided by. "relevant", R; "attainable", min(k, R);
-            "hits", the number of relevant items at ranks 1..k, and 0 where there are
-            none; "k", the cutoff itself. Without a cutoff, k is the number of items
+        denominator: The divisor of the sum. "relevant", R; "attainable", min(k, R);
+            "hits", the number of relevant items at ranks 1..k (the value is 0 if there
+            are none); "k", the cutoff itself. Without a cutoff, k is the number of items
             retrieved. "hits" has no closed form over ties.
         relevance_threshold: Least label of a relevant item.
 
@@ -77,16 +77,16 @@ def _precision_at(
 ) -> jax.Array:
     """Returns the expected precision at the rank of a relevant item, 0 beyond k.
 
-    For `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))`, where `item_fn`
-    says which items are relevant. Without ties, a relevant item at rank 3 is worth 2/3 if
-    one item above it is relevant; an item in a tie group is worth its mean over the
-    orders of the group.
+    Use it as `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))` with a function
+    `item_fn` that is True for relevant items. Without ties, a relevant item at rank 3 is
+    worth 2/3 if one item above it is relevant; an item in a tie group is worth its mean
+    over the orders of the group.
     """
     # Let q be the share of relevant items among the rest of the tie group. If j items of
     # the group stand before this item, j·q of them are relevant on average. At its rank,
     # r = above + j + 1, the precision is therefore (hits_above + 1 + j·q) / r, which is
-    # (hits_above + 1 − q·(above + 1)) / r + q. Added up over the ranks of the group up to
-    # k, this takes the sum of 1 / r, `position_fn`, and the number of these ranks.
+    # (hits_above + 1 − q·(above + 1)) / r + q. The sum over the ranks of the group up to k
+    # therefore needs only the sum of 1 / r, `position_fn`, and the number of these ranks.
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     q = (hits_tied - 1) / jnp.maximum(place.tied - 1, 1)
     reciprocals = place.sum(position_fn, k)
@@ -103,8 +103,8 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> Pe
 
     .. math:: MAP@R = (1 / R) · Σ_{r ≤ R} rel_r · P@r
 
-    It is 1 only where the first R ranks hold all relevant items. R-precision counts the
-    hits of these ranks; here each counts by the precision at its rank, so that early hits
+    It is 1 only if the first R ranks hold all relevant items. R-precision counts the hits
+    at these ranks; MAP@R counts each hit by the precision at its rank, so that early hits
     count more. Weights of items multiply the terms, as in `average_precision`.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
@@ -120,8 +120,8 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> Pe
 
     References:
         Musgrave, Belongie and Lim, A metric learning reality check, ECCV 2020. Agrees with
-        `mean_average_precision_at_r` of pytorch-metric-learning, which leaves out lists
-        where it is undefined (`undefined="skip"`).
+        `mean_average_precision_at_r` of pytorch-metric-learning, which leaves out
+        undefined lists (`undefined="skip"`).
     """
     hit = label_fns.is_relevant(relevance_threshold)
     num_relevant = ranking.num_relevant(relevance_threshold)
@@ -140,10 +140,10 @@ def inverse_negative_penalty(
 
     .. math:: INP = R / r_{last}
 
-    R is the number of relevant items of the pool. Whoever looks for all of them goes down
-    to rank r_last, and INP is the share of the items seen on the way that is relevant. A
-    last item that ties with others stands at the last of their ranks, under every tie
-    policy. The mean over queries is called mINP.
+    R is the number of relevant items of the pool. A user who wants all of them reads down
+    to rank r_last, and INP is the share of relevant items among the items read. If the
+    last relevant item ties with other items, r_last is the last rank of the tie group,
+    under every tie policy. The mean over queries is called mINP.
 
     Undefined (nothing relevant in the pool, or a relevant item has no rank): 0. Reads
     whole lists. Also accepts the arguments of `rank`.
@@ -199,8 +199,8 @@ def average_relevance_position(
 
     References:
         Zhu, Recall, precision and average precision, 2004. Agrees per list with
-        TF-Ranking `ARPMetric`, whose mean weights each list by Σ gain·weight; pass that
-        as `list_weights`.
+        TF-Ranking `ARPMetric`, whose mean weights each list by Σ gain·weight; pass this
+        sum as `list_weights`.
     """
     gain = label_fns.scaled(label_fns.gain_of(ranking, gain_fn))
     weighted_ranks = ranking.expected_sum(gain, _mean_rank, (None,))

@@ -78,8 +78,9 @@ def expected_reciprocal_rank(
 
     Args:
         k: Cutoff or cutoffs.
-        max_label: The largest label there can be; larger ones count as it.
-        normalized: Whether to divide by the value of the best order of the pool.
+        max_label: The largest possible label; larger labels count as this one.
+        normalized: If True, the value is divided by the value of the best order of the
+            pool.
 
     Example:
         >>> labels, scores = jnp.array([1, 2]), jnp.array([0.9, 0.8])
@@ -107,8 +108,8 @@ def expected_reciprocal_rank(
 
 @by_options
 def _stop_chance(items: Items, *, max_label: float) -> jax.Array:
-    # (2^y − 1) / 2^m as (1 − 2^−y)·2^(y − m): neither factor leaves the range of a
-    # float, as 2^−m itself does from m = 127 on.
+    # Compute (2^y − 1) / 2^m as (1 − 2^−y)·2^(y − m), because both factors stay within
+    # the range of a float, which 2^−m itself leaves from m = 127 on.
     labels = jnp.minimum(items.labels, max_label)
     share = -jnp.expm1(-math.log(2) * labels)
     return share * jnp.exp(math.log(2) * (labels - max_label))
