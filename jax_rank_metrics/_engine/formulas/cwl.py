@@ -39,7 +39,7 @@ def is_utility(options: dict[str, object]) -> bool:
 
 
 def direction(options: dict[str, object]) -> bool | None:
-    """Returns False for gains, which should be high, and None for costs and lengths."""
+    """Returns False for gains, which should be high, and None for costs and counts."""
     return False if options["value"] in ("utility", "total_utility") else None
 
 

@@ -1,4 +1,4 @@
-"""Metrics for pools of which not every item was judged."""
+"""Metrics for pools in which not every item was judged."""
 
 import dataclasses
 from collections.abc import Callable
@@ -26,13 +26,13 @@ def bpref(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerLi
 
     .. math:: bpref = (1 / R) · Σ_i (1 − min(n_i, R) / min(R, N))
 
-    The sum is over the relevant items i that have a rank. R items of the pool are
-    relevant, N are judged and not relevant, and n_i of these rank above i. A term is 1
-    where n_i is 0. Unjudged items change nothing.
+    The sum is over the relevant items i that have a rank. The pool has R relevant items
+    and N judged items that are not relevant; n_i of these N items rank above i. A term is
+    1 if n_i is 0. Unjudged items change nothing.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
-    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
-    as judged; or, beside ids or places, every item that is listed there.
+    arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
+    as judged; in rankings from ids or places, only the items listed there do.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -67,9 +67,9 @@ def bpref(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerLi
 def _preference(
     place: Place, k: types.Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
 ) -> jax.Array:
-    # An item tied with m non-relevant items stands after 0, 1, …, m of them with equal
-    # probability. In the first `uncapped` of these m + 1 cases n_i is below the cap R,
-    # and is num_above, num_above + 1, …; the remaining cases count R.
+    # An item that ties with m non-relevant items ranks after 0, 1, … or m of them, with
+    # equal probability. In the first `uncapped` of these m + 1 cases, n_i is below the cap
+    # R: it is num_above, num_above + 1, …. The other cases count R.
     (num_above,), (num_tied,) = place.counted_above, place.counted_tied
     uncapped = jnp.clip(num_relevant - num_above, 0, num_tied + 1)
     capped_sum = (
@@ -101,8 +101,8 @@ def inferred_average_precision(
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties: reads one order of tied items, which a `key` draws for each list. Also
     accepts the arguments of `rank`. Reads the bool columns `judged` and `pooled`: a
-    sample of the pooled items was judged. Without a column, every item counts as
-    judged, or as pooled; or, beside ids or places, every item that is listed there.
+    sample of the pooled items was judged. Without one of them, every item counts as
+    judged or pooled; in rankings from ids or places, only the items listed there do.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -142,7 +142,7 @@ def _inferred_precision(place: Place, k: types.Cut) -> jax.Array:
 
 
 def _tie_reading(options: dict[str, Any]) -> types.TieReading:
-    """Ties mean what they mean to the metric whose residual it is."""
+    """Returns the tie reading of the metric whose residual this is."""
     return _linear_metric(options["of"]).tie_reading
 
 
@@ -158,31 +158,31 @@ def residual(
 
     .. math:: residual = M(y^+) − M(y^0)
 
-    M is another metric. In y⁺ every unjudged item has the largest label, in y⁰ every one
-    has the label 0, and judged items have their own. The value of M lies between M(y⁰) and
-    that plus the residual, whatever the judgements. Neither direction is better.
+    M is another metric. In y⁺ every unjudged item has the label `max_label`, in y⁰ the
+    label 0; judged items keep their labels. Whatever the missing judgements are, M lies
+    between M(y⁰) and M(y⁰) + residual. Neither direction is better.
 
     It exists for metrics that are linear in gains: `rbp`, `insq`, `dcg`, `cg`,
-    `precision`, `num_relevant_retrieved`, and those of `jrm.metric(linear=True)`. In all
-    others, such as ndcg, judging an item changes what the others are worth, and the two
-    values bound nothing. So it is with `dcg` and `cg` where items have weights, whose mean
-    depends on the labels. Ties mean what they mean to the metric.
+    `precision`, `num_relevant_retrieved`, and metrics of `jrm.metric(linear=True)`. In all
+    other metrics, such as ndcg, judging an item changes the worth of other items, so the
+    two values are no bounds. The same holds for `dcg` and `cg` if items have weights,
+    because the mean weight depends on the labels. Ties are read as M reads them.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
-    `rank`. Reads the bool column `judged`, which ids and places may do without: items that
-    are not listed there are not judged. Metrics of places alone raise: those of unlisted
-    items count too.
+    `rank`. Reads the bool column `judged`. Rankings from ids may omit it: items that are
+    not listed there are not judged. Rankings of `rank_places` raise, because the places of
+    unlisted items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.
         of: The metric: its bare name, the function, or a `functools.partial` of it with
             options. In the name of a residual, its options stand in parentheses:
             "residual(of=rbp(p=0.5))@10".
-        max_label: The largest label there can be.
+        max_label: The largest possible label.
 
     Raises:
         ValueError: if the metric is unknown or not linear in gains, or has its own cutoff;
-            or if items have weights that it reads.
+            or if items have weights that the metric reads.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
@@ -194,7 +194,7 @@ def residual(
     References:
         Moffat and Zobel (see `rank_biased_precision`), section 4. There, in cwl_eval and
         in trec_eval `rbp_resid`, the ranks after the n items of the run count as unjudged
-        too, which adds p^n to the residual of RBP; otherwise they agree.
+        too, which adds p^n to the residual of RBP; otherwise the numbers agree.
     """
     metric = _linear_metric(of)
     options = dict(metric.options)
@@ -231,5 +231,5 @@ def _linear_metric(of: object) -> spec.Bound:
 
 @by_options
 def _label_if(items: Items, *, label: float) -> jax.Array:
-    """Returns the labels of items, of which unjudged ones get another."""
+    """Returns the labels of items, with `label` for unjudged items."""
     return jnp.where(label_fns.is_judged(items), items.labels, label)

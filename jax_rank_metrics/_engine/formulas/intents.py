@@ -19,7 +19,7 @@ from jax_rank_metrics._ground import arithmetic, gains, inputs
 from jax_rank_metrics._ground.types import Cut, Cutoffs, Number, PrecisionDenominator
 from jax_rank_metrics._values.per_list import PerList
 
-# Up to this rank, the terms of a series are added up; an integral stands for the rest.
+# Terms of a series are added up to this rank; an integral replaces the rest.
 _LAST_ADDED_RANK = 4096
 
 
@@ -95,16 +95,17 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 @metric(columns=("subtopics",), is_share=True)
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
-    """Intent-aware ERR: reciprocal ranks over subtopics, worth less as they recur.
+    """Intent-aware ERR: reciprocal ranks over subtopics, each worth less when it recurs.
 
     .. math::
 
         ERR_{IA}@k = (Σ_{r ≤ k} (1/r) · Σ_t (1 − α)^{c_t(r)})
         / (T · Σ_{r ≤ k} (1 − α)^{r − 1} / r)
 
-    The sum over t is over the subtopics of the item at rank r, which c_t(r) items before
-    it have too. The divisor is the value of k items that each have all T subtopics of the
-    pool. Without a cutoff, k is the number of items that have a rank.
+    The sum over t is over the subtopics of the item at rank r; c_t(r) is the number of
+    items above rank r that also have subtopic t. The divisor is the value of k items that
+    each have all T subtopics of the pool. Without a cutoff, k is the number of items that
+    have a rank.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`; see `alpha_dcg`.
@@ -154,8 +155,8 @@ def _full_coverage(ranks: jax.Array, *, kept_share: float) -> jax.Array:
 def _full_coverage_sum(kept_share: float, k: int) -> float:
     """Sums `kept_share^(rank − 1) / rank` over ranks 1..k, in float64.
 
-    A cutoff may be far longer than any list. So from some thousand ranks on, the sum is
-    replaced by the integral over the logarithm of the rank, with an error below 1e-8.
+    A cutoff may be far beyond the end of any list. So from some thousand ranks on, the sum
+    is replaced by the integral over the logarithm of the rank, with an error below 1e-8.
     """
     base = np.float64(kept_share)
     ranks = np.arange(1, min(k, _LAST_ADDED_RANK) + 1)

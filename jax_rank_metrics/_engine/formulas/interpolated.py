@@ -1,4 +1,4 @@
-"""Precision where recall decides how deep: at levels of it, and at multiples of R."""
+"""Precision at depths that recall sets: at recall levels, and at multiples of R."""
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,7 @@ from jax_rank_metrics._values import per_list
 ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
-# The largest number of relevant items in the table of `_share_of` where the pool is not
-# known.
+# The largest number of relevant items in the table of `_share_of` if the pool is not known.
 _TABLE_END = 2**16
 
 
@@ -29,20 +28,20 @@ def interpolated_precision(
     recall_levels: types.RecallLevels = ELEVEN_LEVELS,
     relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
-    """Interpolated precision: the best precision at any rank of at least a given recall.
+    """Interpolated precision: the best precision at any rank that reaches a given recall.
 
     .. math:: iP(ℓ) = max_{r : hits@r ≥ [ℓ · R]} hits@r / r
 
     R is the number of relevant items of the pool and [·] rounds to the nearest integer.
-    The value is 0 where no rank has that many hits.
+    The value is 0 if no rank has that many hits.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties: reads one order of tied items, which a `key` draws for each list. Also
     accepts the arguments of `rank`.
 
     Args:
-        recall_levels: Levels ℓ from 0 to 1: one, or a tuple, whose values are the last
-            axis, as those of several cutoffs are. By name, `iprec@0.1,0.5`.
+        recall_levels: A level ℓ from 0 to 1, or a tuple of levels, which adds a last axis
+            to the values, as a tuple of cutoffs does. By name, `iprec@0.1,0.5`.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -54,7 +53,7 @@ def interpolated_precision(
     References:
         Manning, Raghavan and Schütze, Introduction to information retrieval, 2008,
         section 8.4. Agrees with trec_eval 10 `iprec_at_recall`; version 9 rounds ℓ·R up
-        from 0.1 on.
+        if its fractional part is at least 0.1.
     """
     values = _precision_at_recall(ranking, recall_levels, relevance_threshold)
     # A tuple of levels keeps its axis as a tuple of cutoffs does.
@@ -100,14 +99,14 @@ def precision_at_multiples(
 
     .. math:: hits@r / r, r = ⌊m · R + 0.9⌋
 
-    It is R-precision at the multiple 1, and 0 where r is 0.
+    It is R-precision at the multiple 1, and 0 if r is 0.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`.
 
     Args:
-        multiples: Positive numbers m: one, or a tuple, whose values are the last axis, as
-            those of several cutoffs are. By name,
+        multiples: A positive number m, or a tuple of them, which adds a last axis to the
+            values, as a tuple of cutoffs does. By name,
             `precision_at_multiples@0.5,2`.
         relevance_threshold: Least label of a relevant item.
 
@@ -150,7 +149,7 @@ def _precision_at_recall(
         hits = place.counted_above[0] + 1
         return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
 
-    # Cutoffs may be arrays `[*lists]`, so the numbers of hits take the place of cutoffs.
+    # Cutoffs may be arrays `[*lists]`, so pass the needed numbers of hits as cutoffs.
     hits_needed = [_share_of(ranking, level, num_relevant, 0.5) for level in parsed]
     return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
 
@@ -160,11 +159,11 @@ def _share_of(
 ) -> jax.Array:
     """Returns ⌊share·R + offset⌋ of the numbers R of relevant items, `[*lists]` floats.
 
-    In float32, 0.7·5 + 0.5 may be below 4. So it is computed in float64, in a table over
-    the numbers R; an R beyond the table is rounded in its dtype.
+    In float32, 0.7·5 + 0.5 may be below 4, so a table over R is computed in float64. An R
+    beyond the table is computed in its own dtype.
     """
     pool = data_of(ranking).pool
-    # Relevant items have slots of their own, however many items without one there are.
+    # Every relevant item has a slot of the pool, so R is at most the number of slots.
     table_end = _TABLE_END if pool is None else pool.items.labels.shape[-1]
     rounded = np.floor(np.float64(share) * np.arange(table_end + 1) + offset)
     table = jnp.asarray(rounded.astype(num_relevant.dtype))

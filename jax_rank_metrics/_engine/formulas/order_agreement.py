@@ -24,7 +24,7 @@ def ordered_pair_accuracy(
 ) -> PerList:
     """Ordered pair accuracy: the share of the pairs of different labels that is in order.
 
-    A pair is in order where the larger label has the better score; a pair of tied scores
+    A pair is in order if the item with the larger label ranks first; a pair of tied scores
     counts ½.
 
     Undefined (no two items of different labels): 0. Reads whole lists, of items that
@@ -32,8 +32,8 @@ def ordered_pair_accuracy(
     arguments of `rank`.
 
     Args:
-        weighting: "list", every list counts alike in the mean; "pairs", a list counts as
-            often as it has pairs.
+        weighting: "list", the number of pairs of a list does not change its weight in the
+            mean; "pairs", it multiplies the weight.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
@@ -62,11 +62,11 @@ def misplaced_share(
     Args:
         ranking: The lists, with their tie groups.
         threshold: Least label of a relevant item.
-        tie_cost: What a pair of tied items counts, from 0 to 1.
-        weighs_pairs: Whether a pair counts the product of the weights of its items.
+        tie_cost: How much a pair of tied items counts as out of order, from 0 to 1.
+        weighs_pairs: If True, a pair counts the product of the weights of its items.
 
     Returns:
-        Shares, `[*lists, 1]`, and whether there are such pairs, `[*lists]`.
+        Shares, `[*lists, 1]`, and True for each list that has such pairs, `[*lists]`.
     """
     hit = label_fns.is_relevant(threshold)
     num_hits = ranking.expected_sum(hit, positions(), (None,))
@@ -125,9 +125,9 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
 
     It is the share of all pairs of a relevant and a non-relevant item that is in order;
-    a pair of tied scores counts ½. Weights of items multiply pairs: each counts the
-    product of the two. Recommenders call the plain mean over users, without those of one
-    class, uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
+    a pair of tied scores counts ½. Weights of items multiply pairs: each pair counts the
+    product of its two weights. In recommendation, the plain mean over the users with items
+    of both classes is called uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
     Also accepts the arguments of `rank`.
@@ -150,14 +150,14 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
 @metric(names=("group_auc", "wuauc"), is_share=True)
 def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """Group AUC: the mean `roc_auc` of lists of both classes, weighted by their items.
+    """Group AUC: the mean `roc_auc` of lists with both classes, weighted by their lengths.
 
     .. math:: GAUC = Σ_u n_u · AUC_u / Σ_u n_u
 
-    The lists u are usually the impressions of users; n_u items have a rank. Lists of one
-    class weigh 0, so that they are left out whatever `undefined` says. `list_weights`, or
-    the mean weight of the relevant items, multiply n_u. Weights of items multiply pairs,
-    as in `roc_auc`.
+    A list u usually holds the impressions of a user, and n_u is its number of items with a
+    rank. Lists with items of one class weigh 0, so they are left out whatever `undefined`
+    is. `list_weights`, or the mean weight of the relevant items, multiply n_u. Weights of
+    items multiply pairs, as in `roc_auc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0, of weight 0. Reads whole
     lists. Also accepts the arguments of `rank`.
@@ -174,8 +174,8 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     References:
         Zhu et al., Optimized cost per click in Taobao display advertising, KDD 2017; Zhou
         et al., Deep interest network for click-through rate prediction, KDD 2018. Some
-        programs weigh lists by their relevant items, or alike: pass `list_weights`, or
-        none, to `roc_auc`, with `undefined="skip"`.
+        programs weigh lists by their numbers of relevant items, or equally. For these,
+        call `roc_auc` with `undefined="skip"`, with `list_weights` or without.
     """
     lists, has_pairs = _auc(ranking, relevance_threshold)
     weights = lists.weights * ranking.depth((None,))[..., 0]
@@ -183,7 +183,7 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
 
 def _auc(ranking: Ranking, relevance_threshold: Number) -> tuple[PerList, jax.Array]:
-    """Returns the values of lists, and which of them have pairs of both classes."""
+    """Returns the values of lists, and True for each list with items of both classes."""
     shares, has_pairs = misplaced_share(
         ranking, relevance_threshold, tie_cost=0.5, weighs_pairs=True
     )
@@ -203,8 +203,9 @@ def tau(ranking: Ranking) -> PerList:
 
     .. math:: τ = (C − D) / √(P_s · P_l)
 
-    C pairs are in order and D in the opposite order. P_s pairs have different scores and
-    P_l different labels, so that ties of either count neither way. From −1 to 1.
+    C pairs are in order and D pairs in the opposite order; pairs that tie by score or by
+    label are in neither. P_s pairs have different scores, and P_l pairs different labels.
+    From −1 to 1.
 
     Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
     lists, of items that have a rank; raises for rankings that hold only relevant items.

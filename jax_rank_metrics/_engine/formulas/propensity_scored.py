@@ -1,9 +1,9 @@
 """Extreme classification: labels that are seldom observed count for more.
 
 The column `propensities`, `[*lists, items]`, says how likely it is that a label (an item
-of a list) is observed where it is relevant. `label_propensities` computes it from
-training data. A relevant item is worth 1 / propensity, so that what is observed of a rare
-label stands for what is missed of it.
+of a list) is observed if it is relevant. `label_propensities` computes it from training
+data. A relevant item is worth 1 / propensity, so that the observed occurrences of a rare
+label make up for the missing ones.
 """
 
 import math
@@ -20,13 +20,13 @@ from jax_rank_metrics._engine.ranking import Items, Ranking, item_fns, traced_da
 from jax_rank_metrics._ground import arithmetic, gains, inputs, types
 from jax_rank_metrics._values import per_list
 
-# The constants a and b by which Jain et al. fitted propensities to data sets.
+# The constants a and b that Jain et al. fitted to data sets.
 _SETTINGS = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 
 # With fewer, ln N is below 1, and propensities would be above 1.
 _MIN_POINTS = 3
 
-# Propensities are probabilities, of which rounding may make a little more than 1.
+# Propensities are probabilities, but rounding may push them a little above 1.
 _MAX_PROPENSITY = 1 + 1e-5
 
 
@@ -42,9 +42,9 @@ def label_propensities(
 
     .. math:: 1 / p_l = 1 + C · (n_l + b)^{−a}, C = (ln N − 1) · (b + 1)^a
 
-    n_l is the number of training points with the label l, and N the number of all of
-    them. The propensities themselves are returned, not their inverses: pass them, gathered
-    by the ids of items, as the column `propensities`.
+    n_l is the number of training points with the label l, and N the number of all training
+    points. The result holds propensities, not their inverses: gather it by the ids of items
+    and pass it as the column `propensities`.
 
     Args:
         counts: `[num_items]`, n_l; any other shape is kept.
@@ -119,14 +119,14 @@ def propensity_scored_precision(
     The sums are over the lists q; rel_r is 1 if the item at rank r is relevant, and p_r
     is its propensity; without a cutoff, k is the number of items of the pool. P* is the
     value of the best order of the pool, so that 1 can be reached. The value of a list is
-    its own ratio, and lists weigh P*: see `PerList.over`.
+    its own ratio P / P*, with the weight P*: see `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0; such a list weighs 0. Also accepts the
     arguments of `rank`. Reads the column `propensities`, `[*lists, items]`: see
-    `label_propensities`. Items whose propensity is not above 0 are worth 0, so that beside
-    ids of relevant items those of the relevant ones suffice. A relevant item whose
-    propensity is above 1 raises, since it is no probability; inside `jax.jit`, where it
-    is not known, it counts as 1.
+    `label_propensities`. Items whose propensity is not above 0 are worth 0, so rankings
+    from ids need only the propensities of relevant items. A relevant item with a
+    propensity above 1 raises, because this is no probability; inside `jax.jit`, which
+    cannot check this, the propensity counts as 1.
 
     Args:
         k: Cutoff or cutoffs.
@@ -158,15 +158,15 @@ def propensity_scored_ndcg(
     discount_fn: types.Discount = gains.log2_discount,
     relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
-    """Propensity-scored nDCG: nDCG of binary labels in which rare ones count for more.
+    """Propensity-scored nDCG: binary nDCG in which rare labels count for more.
 
     .. math:: PSnDCG@k = Σ_q N_q@k / Σ_q N^*_q@k,
         N_q@k = Σ_{r ≤ k} d(r) · rel_r / p_r / Σ_{r ≤ min(k, R)} d(r)
 
     The sums over q are over the lists; R is the number of relevant items of the pool, d(r)
     is the discount, and rel and p are as in `propensity_scored_precision`. N* is the value
-    of the best order of the pool. The value of a list is its own ratio, and lists weigh
-    N*: see `PerList.over`.
+    of the best order of the pool. The value of a list is its own ratio N / N*, with the
+    weight N*: see `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0; such a list weighs 0. Also accepts the
     arguments of `rank`. Reads the column `propensities`; see `propensity_scored_precision`.
@@ -206,7 +206,7 @@ def propensity_scored_recall(
 
     The sums are over the lists q; R is the number of relevant items of the pool, and rel
     and p are as in `propensity_scored_precision`. R* is the value of the best order of the
-    pool. The value of a list is its own ratio, and lists weigh R*: see `PerList.over`.
+    pool. The value of a list is its own ratio, with the weight R*: see `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0; such a list weighs 0. Also accepts the
     arguments of `rank`. Reads the column `propensities`; see `propensity_scored_precision`.
@@ -241,10 +241,10 @@ def _over_best(
 
     Args:
         ranking: The lists.
-        position_fn: What ranks 1, 2, … are worth; None is 1 at every rank.
-        divisor: `[*lists, len(ks)]`, by which both sums of a list are divided: it says
-            how much the list counts beside others.
-        k: As the metric received it.
+        position_fn: Maps ranks 1, 2, … to multipliers; None is 1 at every rank.
+        divisor: `[*lists, len(ks)]`, the divisor of both sums of a list. It cancels from
+            the list's value, but sets the weight of the list.
+        k: The argument of the metric.
         threshold: The least label of a relevant item.
     """
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(threshold)
@@ -269,9 +269,9 @@ def _over_best(
 
 @by_options
 def _inverse_propensity(items: Items, *, hit: item_fns.ItemFn) -> jax.Array:
-    """Returns 1 / propensity where `hit` is true.
+    """Returns 1 / propensity for the items for which `hit` is true, else 0.
 
-    It is 0 elsewhere, and where the propensity is not above 0; and 1 where it is above 1.
+    It is also 0 if the propensity is not above 0, and it is 1 if the propensity is above 1.
     """
     propensities = jnp.minimum(_propensity_if(hit)(items), 1)
     return arithmetic.ratio(jnp.ones_like(propensities), propensities)
@@ -279,9 +279,9 @@ def _inverse_propensity(items: Items, *, hit: item_fns.ItemFn) -> jax.Array:
 
 @by_options
 def _propensity_if(items: Items, *, hit: item_fns.ItemFn) -> jax.Array:
-    """Returns the propensity of each item where `hit` is true.
+    """Returns the propensity of each item for which `hit` is true, else 0.
 
-    It is 0 elsewhere, and where the propensity is not above 0.
+    It is also 0 if the propensity is not above 0.
     """
     propensities = items.columns["propensities"]
     if propensities.shape != items.exists.shape:

@@ -1,8 +1,8 @@
 """Coverage of the subtopics of a query: novelty and diversity.
 
 The column `subtopics`, `[*lists, items, topics]` numbers or bools, says which subtopics an
-item has: those whose entry is neither 0 nor NaN. Labels say which items exist, and how the
-weights of items imply the weight of a list; where a label and the column disagree about
+item has: every subtopic whose entry is neither 0 nor NaN. Labels say which items exist, and
+which item weights imply the weight of a list. If a label and the column disagree about
 relevance, the column decides.
 """
 
@@ -30,7 +30,7 @@ from jax_rank_metrics._values import per_list
 def has_subtopic(items: Items) -> jax.Array:
     """Reads the column `subtopics` as bools, `[*lists, items, topics]`.
 
-    An entry is True where it is neither 0 nor NaN. Padding has no subtopics.
+    A bool is True if the entry is neither 0 nor NaN. Padding has no subtopics.
 
     Raises:
         ValueError: if the column does not have one axis more than the items.
@@ -57,8 +57,8 @@ def alpha_dcg(
 
     .. math:: αDCG@k = Σ_{r ≤ k} d(r) · Σ_t (1 − α)^{c_t(r)}
 
-    The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
-    it have too; d(r) is the discount.
+    The inner sum is over the subtopics t of the item at rank r. c_t(r) is the number of
+    items above rank r that also have subtopic t, and d(r) is the discount.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`, `[*lists, items, topics]`: an item has the
@@ -66,7 +66,7 @@ def alpha_dcg(
 
     Args:
         k: Cutoff or cutoffs.
-        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
         discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
@@ -78,8 +78,8 @@ def alpha_dcg(
 
     References:
         Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR
-        2008. Agrees per list with TF-Ranking `AlphaDCGMetric`. What ndeval calls
-        alpha-DCG is divided by the value of an unattainable list.
+        2008. Agrees per list with TF-Ranking `AlphaDCGMetric`. The alpha-DCG of ndeval is
+        divided by the value of an unattainable list.
     """
     inputs.fraction("alpha", alpha)
     values = novelty_sum(ranking, discount_fn, alpha, ranking.cutoffs(k))
@@ -96,18 +96,18 @@ def alpha_ndcg(
 ) -> per_list.PerList:
     """α-nDCG: α-DCG over the α-DCG of the greedy order of the pool, both cut at k.
 
-    At each of its ranks, the greedy order has the item that gains most there; of items
-    that gain the same, the one of the lowest index. It may not be the best order, so that
-    values above 1 are possible. It takes time k·items·topics.
+    Rank by rank, the greedy order takes the item that gains most there, and the item with
+    the lowest index if several gain the same. It may not be the best order, so values
+    above 1 are possible. It takes time k·items·topics.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`; see `alpha_dcg`.
-    Raises a ValueError where items are sharded over devices, and for rankings of
-    `rank_catalog` and `rank_scores`: the greedy order needs whole lists.
+    Raises a ValueError if items are sharded over devices, and for rankings of
+    `rank_catalog` and `rank_scores`, because the greedy order needs whole lists.
 
     Args:
         k: Cutoff or cutoffs.
-        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
         discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
@@ -119,9 +119,9 @@ def alpha_ndcg(
 
     References:
         Clarke et al. (see `alpha_dcg`). Agrees with pyndeval and ir_measures `alpha_nDCG`
-        where the items of the pool stand in descending order of their document ids, by
-        which these break ties of gain. In other orders the greedy order may take another
-        of the items that gain the same: of 3,920 values, 52 differed, by up to 0.004.
+        if the items of the pool are in descending order of their document ids, because
+        these libraries break ties of gain in this order. Otherwise the greedy order may
+        choose another item of equal gain: of 3,920 values, 52 differed, by up to 0.004.
     """
     kept_share, ks = 1 - inputs.fraction("alpha", alpha), ranking.cutoffs(k)
     values = novelty_sum(ranking, discount_fn, alpha, ks)
@@ -138,15 +138,15 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> per_list.P
 
     .. math:: NRBP = ((1 − (1 − α) · p) / T) · Σ_r p^{r − 1} · Σ_t (1 − α)^{c_t(r)}
 
-    The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
-    it have too; T is the number of subtopics in the pool.
+    The inner sum is over the subtopics t of the item at rank r. c_t(r) is the number of
+    items above rank r that also have subtopic t, and T the number of subtopics in the pool.
 
     Undefined (no item of the pool has a subtopic): 0. Reads whole lists. Also accepts the
     arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         p: Probability of continuing to the next rank, above 0 and below 1.
-        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -188,7 +188,7 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> per_list.PerList:
         pyndeval `strec` and ir_measures `StRecall`.
     """
     ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
-    # A subtopic is covered once: by the first item that has it.
+    # With α = 1 only the first item of a subtopic counts, so each subtopic counts once.
     covered = novelty_sum(ranking, jnp.ones_like, 1, ks)
     values = ratio(covered, num_topics[..., None])
     return label_fns.per_list_where(ranking, values, num_topics > 0, k)
@@ -204,7 +204,7 @@ def novelty_sum(
 ) -> jax.Array:
     """Sums position_fn(r)·(1 − α)^{c_t(r)} over ranks r and the subtopics t found there.
 
-    c_t(r) items before rank r have the subtopic t.
+    c_t(r) is the number of items before rank r that have subtopic t.
 
     Returns:
         `[*lists, len(ks)]`.
