@@ -1,4 +1,4 @@
-"""Ranks of one relevant item against those of a random order, as in link prediction."""
+"""The rank of one relevant item compared with a random order, as in link prediction."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,18 +21,18 @@ from jax_rank_metrics._values import per_list
 def adjusted_mean_rank_index(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted mean rank index: how far the mean rank is from that of a random order.
+    """Adjusted mean rank index: the mean rank rescaled to 1 at best, and 0 by chance.
 
     .. math:: AMRI = 1 − 2 · Σ_q (r_q − 1) / Σ_q (n_q − 1)
 
     The sums are over the lists q. n is the number of items of the pool, and r the rank of
-    the only relevant one: the mean of its ranks where it ties. 1 is the best, 0 is what a
-    random order has, and −1 is the worst, however long lists are. The value of a list is
-    its own index, and lists weigh (n − 1) / 2: see `PerList.over`.
+    the only relevant item, or the mean of its ranks if it ties. 1 is the best, 0 is the
+    value of a random order, and −1 the worst, whatever the lengths of lists. The value of
+    a list is its own index, with the weight (n − 1) / 2: see `PerList.over`.
 
-    Undefined (the relevant item has no rank): 0. A list of one item weighs 0. Lists of
-    several relevant items raise; inside `jax.jit`, the first of them is read. Reads whole
-    lists, but sorts nothing. Also accepts the arguments of `rank`.
+    Undefined (the relevant item has no rank): 0. A list of one item weighs 0. Lists with
+    several relevant items raise; inside `jax.jit`, the first of these items is read. Reads
+    whole lists, but sorts nothing. Also accepts the arguments of `rank`.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -68,18 +68,18 @@ def adjusted_mean_rank_index(
 def adjusted_hit_rate(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted hit rate: the hit rate above that of a random order, as a share of 1.
+    """Adjusted hit rate: the hit rate rescaled to 1 at best, and 0 by chance.
 
     .. math:: Σ_q (hit_q@k − E_q) / Σ_q (1 − E_q), E = min(k / n, 1)
 
-    The sums are over the lists q, of which each has a pool of n items. hit@k is
+    The sums are over the lists q, and n is the number of items of the pool. hit@k is
     `hit_rate` with `rank="realistic"`: 1 if the mean rank of the relevant item is at most
-    k. 1 is the best, and 0 is what a random order has. Lists weigh 1 − E: see
+    k. 1 is the best, and 0 is the value of a random order. A list weighs 1 − E: see
     `PerList.over`.
 
-    Undefined (nothing relevant in the pool): 0. A list of no more than k items, and each
-    list where k is None, weighs 0. Lists of several relevant items raise; inside
-    `jax.jit`, the first of them is read. Also accepts the arguments of `rank`.
+    Undefined (nothing relevant in the pool): 0. A list of at most k items weighs 0, as does
+    every list if k is None. Lists with several relevant items raise; inside `jax.jit`, the
+    first of these items is read. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
@@ -110,16 +110,17 @@ def adjusted_hit_rate(
 def adjusted_reciprocal_rank(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted reciprocal rank: that above the one of a random order, as a share of 1.
+    """Adjusted reciprocal rank: the reciprocal rank rescaled to 1 at best, 0 by chance.
 
     .. math:: Σ_q (RR_q − E_q) / Σ_q (1 − E_q), E = (1 + 1/2 + … + 1/n) / n
 
-    The sums are over the lists q, of which each has a pool of n items; with a cutoff, the
-    sum in E ends at 1 / k. RR is `reciprocal_rank` with `rank="realistic"`. 1 is the
-    best, and 0 is what a random order has. Lists weigh 1 − E: see `PerList.over`.
+    The sums over q are over the lists, and n is the number of items of the pool; with a
+    cutoff, the sum in E ends at 1 / k. RR is `reciprocal_rank` with `rank="realistic"`. 1
+    is the best, and 0 is the value of a random order. A list weighs 1 − E: see
+    `PerList.over`.
 
-    Undefined (nothing relevant in the pool): 0. A list of one item weighs 0. Lists of
-    several relevant items raise; inside `jax.jit`, the first of them is read. Also
+    Undefined (nothing relevant in the pool): 0. A list of one item weighs 0. Lists with
+    several relevant items raise; inside `jax.jit`, the first of these items is read. Also
     accepts the arguments of `rank`.
 
     Args:
@@ -151,13 +152,14 @@ def _rank(ranks: jax.Array) -> jax.Array:
 
 
 def _hit_of_chance(depth: jax.Array, length: jax.Array) -> jax.Array:
-    # Exactly 1 at the last rank, where a compiler may round n · (1 / n) to less.
+    # Return exactly 1 at the last rank: a compiler may round n · (1 / n) to less.
     return jnp.where(depth < length, depth / length, jnp.ones_like(depth))
 
 
 def _reciprocal_of_chance(depth: jax.Array, length: jax.Array) -> jax.Array:
-    """Returns the mean of 1 / rank over all ranks, where ranks beyond `depth` count 0."""
-    # 1 + 1/2 + … + 1/d = ψ(d + 1) + γ, whose rounding must not give a single item weight.
+    """Returns the mean of 1 / rank over all ranks; ranks beyond `depth` count 0."""
+    # 1 + 1/2 + … + 1/d = ψ(d + 1) + γ. For d = 1 return 1 itself, because rounding would
+    # give a list of one item a weight.
     harmonic = digamma(depth + 1) + np.asarray(np.euler_gamma, depth.dtype)
     return jnp.where(depth > 1, harmonic, depth) / length
 
@@ -175,11 +177,11 @@ def _above_chance(
         ranking: The lists.
         values: `[*lists, len(ks)]`.
         of_chance: `of_chance(depth, length)`, the value E of a random order, from the
-            number of ranks up to k and of all ranks.
-        k: As the metric received it.
+            number of ranks up to k and the number of all ranks.
+        k: The argument of the metric.
         threshold: The least label of a relevant item.
     """
-    # In a list without items everything is what chance gives, as in one of one item.
+    # Read a list without items as a list of one item, whose every order has the value E.
     length = jnp.maximum(ranking.pool_sum(label_fns.item_exists), 1)
     depth = jnp.maximum(label_fns.pool_depth(ranking, ranking.cutoffs(k)), 1)
     expected = of_chance(depth, length[..., None])
@@ -200,7 +202,7 @@ def _ratio(
     ratio = ranking.per_list(gained, defined, k, hit).over(
         of_totals(ranking).per_list(possible, True, k, hit)
     )
-    # A ratio counts 0 where its numerator is undefined; a metric says that it is. What is
-    # NaN is so whether or not the list has relevant items.
+    # `over` counts an undefined numerator as a defined 0, so mark these lists as undefined.
+    # Lists with the value NaN stay defined, whether or not they have relevant items.
     defined = arithmetic.widen(defined, ratio.defined) | jnp.isnan(ratio.values)
     return dataclasses.replace(ratio, defined=ratio.defined & defined)

@@ -2,10 +2,10 @@
 
 The column `groups`, `[*lists, items, groups]` numbers or bools, says how much of each item
 belongs to each group; see `attention_weighted_rank_fairness`. The exposure of a group is
-the attention of the ranks up to k, each times the membership of its item. Tied scores are
-a stochastic ranking: exposures are means over all orders of tied items, and each metric
-except `ndkl` is computed from these means. That is not the mean of the metric over orders,
-but the fairness of showing every order equally often.
+the sum of attention over ranks 1..k, each times the membership of the item there. Tied
+scores are a stochastic ranking: exposures are means over all orders of tied items, and each
+metric except `ndkl` is computed from these means. The result is not the mean of the metric
+over orders, but the fairness of showing every order equally often.
 """
 
 import jax
@@ -42,21 +42,21 @@ def attention_weighted_rank_fairness(
 
     .. math:: AWRF@k = 1 − (KL(p ‖ m) + KL(t ‖ m)) / 2
 
-    p are the groups' shares of the exposure at ranks 1..k, t those of the target, and m is
-    (p + t) / 2. What is subtracted is the Jensen–Shannon divergence in nats, by the natural
-    logarithm, and not its root: values reach from 1 − ln 2 = 0.307 to 1.
+    p holds the groups' shares of the exposure at ranks 1..k, t the target shares of the
+    groups, and m is (p + t) / 2. The subtracted term is the Jensen–Shannon divergence in
+    nats (natural logarithm), not its root, so values reach from 1 − ln 2 = 0.307 to 1.
 
     Undefined (no item of the pool belongs to a group, or the target is 0): 0. It is also 0
-    where no item at ranks 1..k belongs to a group. Reads tie groups under every policy: it
-    is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads the
+    if no item at ranks 1..k belongs to a group. Tied items count with their expected
+    exposure under every tie policy. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
-    0 or more, perhaps in fractions. NaN is unknown and counts as 0, and more than 2^32 as
-    2^32. Where items are known by id, `item_columns` has them.
+    0 or more, perhaps a fraction. NaN is unknown and counts as 0; numbers above 2^32 count
+    as 2^32. For rankings from ids, pass it in `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.
         target: A share for each group, as a tuple; None, the groups' shares of the pool;
-            "relevant", those of its relevant items.
+            "relevant", their shares of the relevant items of the pool.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
         relevance_threshold: Least label of a relevant item, for the target "relevant".
 
@@ -107,20 +107,21 @@ def expected_exposure(
 
     .. math:: EE_L = |e − t|^2 = |e|^2 − 2 · e · t + |t|^2
 
-    e are the exposures of the groups at ranks 1..k, and t those of the target. The name
-    `ee_d` stands for the disparity e · e, `ee_r` for the relevance e · t, of which higher
-    is better, and `ee` and `ee_l` for the loss.
+    e holds the exposures of the groups at ranks 1..k, and t their target exposures. The
+    names `ee` and `ee_l` stand for the loss, `ee_d` for the disparity e · e, and `ee_r` for
+    the relevance e · t. Lower is better, except for the relevance.
 
-    Undefined (no item of the pool belongs to a group): 0. Reads tie groups under every
-    policy: it is the metric of the expected exposure. Also accepts the arguments of
+    Undefined (no item of the pool belongs to a group): 0. Tied items count with their
+    expected exposure under every tie policy. Also accepts the arguments of
     `rank`. Reads the column `groups`; see `attention_weighted_rank_fairness`.
 
     Args:
         k: Cutoff or cutoffs.
         part: "loss", "disparity" or "relevance".
-        target: A tuple gives each group this share of the attention of ranks 1..k; None,
-            its mean membership in the pool, as a random order does; "relevant", what it
-            has if relevant items come first, in random order, and then all others.
+        target: The target exposures. A tuple gives each group this share of the attention
+            of ranks 1..k; None, its mean membership in the pool, as a random order does;
+            "relevant", its exposure if relevant items come first and then all other items,
+            each part in random order.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
         relevance_threshold: Least label of a relevant item, for the target "relevant".
 
@@ -135,8 +136,8 @@ def expected_exposure(
     References:
         Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with
         expected exposure, CIKM 2020 ("relevant"). Agrees with the evaluation of TREC 2021's
-        Fair Ranking track (task 2) for lists of k items; that of 2022 takes only relevant
-        items into e.
+        Fair Ranking track (task 2) for lists of k items; the evaluation of 2022 counts
+        only relevant items in e.
     """
     inputs.option("part", part, types.ExposurePart)
     groups.check_target(target)
@@ -163,15 +164,15 @@ def ndkl(
     target: tuple[types.Number, ...] | None = None,
     discount_fn: types.Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Normalized discounted KL divergence: how far first ranks are from target shares.
+    """Normalized discounted KL divergence: how far the top ranks are from target shares.
 
     .. math:: NDKL@k = Σ_{r ≤ k} d(r) · KL(p_r ‖ t) / Σ_{r ≤ k} d(r)
 
-    p_r are the groups' shares of the memberships at ranks 1..r, and t those of the target,
-    in nats; d(r) is the discount. Lower is better.
+    p_r holds the groups' shares of the memberships at ranks 1..r, and t the target shares
+    of the groups; d(r) is the discount, and KL is in nats. Lower is better.
 
-    Undefined (no item of the pool belongs to a group): 0. Ranks up to which no item
-    belongs to a group have the divergence 0. Has no closed form over ties: reads one
+    Undefined (no item of the pool belongs to a group): 0. The divergence at rank r is 0
+    if no item at ranks 1..r belongs to a group. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
     of `rank`. Reads the column `groups`; see `attention_weighted_rank_fairness`.
 
@@ -191,7 +192,7 @@ def ndkl(
     References:
         Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation
         systems with application to LinkedIn talent search, KDD 2019. Agrees with
-        FairRankTune `NDKL` but for the 1e-7 that it adds to every share.
+        FairRankTune `NDKL`, except for the 1e-7 that FairRankTune adds to every share.
     """
     if target is not None and (not isinstance(target, tuple) or 0 in target):
         raise ValueError(
@@ -214,7 +215,7 @@ def ndkl(
 
 @by_options
 def _share_at(place: Place, k: types.Cut, *, position_fn: types.Discount) -> jax.Array:
-    """Returns the worth of a rank: its discount times the share of one group so far."""
+    """Returns the discount of a rank times the share of one group down to this rank."""
     return positions(position_fn)(place, k) * _share_through(place)
 
 
@@ -222,7 +223,7 @@ def _share_at(place: Place, k: types.Cut, *, position_fn: types.Discount) -> jax
 def _negative_entropy_at(
     place: Place, k: types.Cut, *, position_fn: types.Discount
 ) -> jax.Array:
-    """Returns the worth of a rank: its discount times p·ln p of one group's share p."""
+    """Returns the discount of a rank times p·ln p, with the share p as in `_share_at`."""
     share, worth = _share_through(place), positions(position_fn)(place, k)
     return worth * share * jnp.log(jnp.where(share > 0, share, 1))
 

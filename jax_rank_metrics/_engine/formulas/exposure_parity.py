@@ -1,4 +1,4 @@
-"""Parity of exposure: whether groups of items are shown alike, or as they deserve.
+"""Parity of exposure: whether groups of items are shown equally, or as they deserve.
 
 The column `groups`, `[*lists, items, groups]` numbers or bools, says how much of each item
 belongs to each group. Exposures are means over all orders of tied items, and each metric is
@@ -35,14 +35,14 @@ def exposure_parity(
     The mean exposure of a group is its exposure at ranks 1..k over its size, the sum of
     its memberships in the pool. Groups without items in the pool are left out.
 
-    Undefined (fewer than two groups have items): 0. Reads tie groups under every policy:
-    it is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads
+    Undefined (fewer than two groups have items): 0. Tied items count with their expected
+    exposure under every tie policy. Also accepts the arguments of `rank`. Reads
     the column `groups`; see `attention_weighted_rank_fairness`.
 
     Args:
         k: Cutoff or cutoffs.
-        comparison: "difference", the largest less the smallest, of which 0 is fair;
-            "ratio", the smallest over the largest, of which 1 is fair. The ratio is 0 where
+        comparison: "difference", the largest less the smallest, which is fair at 0;
+            "ratio", the smallest over the largest, which is fair at 1. The ratio is 0 if
             no group has any exposure.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
@@ -78,20 +78,20 @@ def disparate_treatment_ratio(
     gain_fn: Gain = gains.linear_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Disparate treatment ratio: exposure by merit of the worst group over the best one.
+    """Disparate treatment ratio: exposure per merit, the worst group over the best one.
 
     The merit of a group is the sum of the gains of its items in the pool. A group is
-    treated fairly if it has as large a part of the exposure as of the merit; groups
+    treated fairly if its share of the exposure equals its share of the merit; groups
     without merit are left out.
 
-    Undefined (fewer than two groups have merit): 0. It is 0 where a group with merit has no
-    exposure. Reads tie groups under every policy: it is the metric of the expected
-    exposure. Also accepts the arguments of `rank`. Reads the column `groups`; see
+    Undefined (fewer than two groups have merit): 0. It is 0 if a group with merit has no
+    exposure. Tied items count with their expected exposure under every tie policy.
+    Also accepts the arguments of `rank`. Reads the column `groups`; see
     `attention_weighted_rank_fairness`.
 
     Args:
         k: Cutoff or cutoffs.
-        gain_fn: Maps labels to what items are worth; not negative.
+        gain_fn: Maps labels to gains, which must not be negative.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Example:
@@ -103,8 +103,9 @@ def disparate_treatment_ratio(
         '0.56546'
 
     References:
-        Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
-        larger. Agrees with FairRankTune `EXPU` of one ranking of all items.
+        Singh and Joachims (see `exposure_parity`); of the two groups there, the smaller
+        value is divided by the larger. Agrees with FairRankTune `EXPU` of one ranking of
+        all items.
     """
     return _worst_by_merit(ranking, memberships, gain_fn, discount_fn, k)
 
@@ -122,20 +123,20 @@ def disparate_impact_ratio(
     gain_fn: Gain = gains.linear_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Disparate impact ratio: clicks by merit of the worst group over the best one.
+    """Disparate impact ratio: clicks per merit, the worst group over the best one.
 
-    The clicks of an item are its attention times its gain, so that the clicks of a group
-    are its part of the DCG; its merit is the sum of the gains of its items in the pool.
+    The clicks of an item are its attention times its gain, so the clicks of a group are its
+    part of the DCG. The merit of a group is the sum of the gains of its items in the pool.
     Groups without merit are left out.
 
-    Undefined (fewer than two groups have merit): 0. It is 0 where a group with merit has no
-    clicks. Reads tie groups under every policy: it is the metric of the expected exposure.
+    Undefined (fewer than two groups have merit): 0. It is 0 if a group with merit has no
+    clicks. Tied items count with their expected exposure under every tie policy.
     Also accepts the arguments of `rank`. Reads the column `groups`; see
     `attention_weighted_rank_fairness`.
 
     Args:
         k: Cutoff or cutoffs.
-        gain_fn: Maps labels to what items are worth; not negative.
+        gain_fn: Maps labels to gains, which must not be negative.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Example:
@@ -147,8 +148,9 @@ def disparate_impact_ratio(
         '0.63093'
 
     References:
-        Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
-        larger. Agrees with FairRankTune `EXPRU` of one ranking of all items.
+        Singh and Joachims (see `exposure_parity`); of the two groups there, the smaller
+        value is divided by the larger. Agrees with FairRankTune `EXPRU` of one ranking of
+        all items.
     """
     clicks_fn = scaled(merit_of(ranking, gain_fn))
     return _worst_by_merit(ranking, clicks_fn, gain_fn, discount_fn, k)

@@ -22,24 +22,24 @@ def group_exposure(
     gain_fn: Gain = gains.linear_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> GroupExposure:
-    """Sums what groups of items got over all lists, as a mergeable state.
+    """Sums the exposure and merit of groups of items over all lists, as a mergeable state.
 
-    For the groups' shares of all attention, and parity, AWRF and exposure by merit of all
-    lists together; see `GroupExposure`. Of tied items, it is the mean over all orders, or
-    the order of another tie policy if the ranking has one. Inside `jax.shard_map`, pass
-    the states to `all_reduce`.
+    The state computes the groups' shares of all attention, and the parity, AWRF and
+    exposure per merit of all lists together; see `GroupExposure`. Tied items count with
+    the mean over all their orders, unless the ranking has another tie policy, which then
+    decides. Inside `jax.shard_map`, pass the states to `all_reduce`.
 
     Args:
         ranking: Made by `rank` and its kin with the column `groups`; see
             `attention_weighted_rank_fairness`.
-        k: One cutoff; None is whole lists.
-        gain_fn: Maps labels to what items are worth, for merit; not negative.
+        k: One cutoff; None reads whole lists.
+        gain_fn: Maps labels to gains, whose sum is the merit; they must not be negative.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Raises:
-        ValueError: if the ranking lacks the column, knows it of some items alone, or was
-            cut above k.
-        TypeError: if this is no ranking, or k is a tuple.
+        ValueError: if the ranking lacks the column, holds it for only some of the items, or
+            was cut above k.
+        TypeError: if `ranking` is not a ranking, or k is a tuple.
 
     >>> from jax_rank_metrics import rank
     >>> columns = {"groups": jnp.array([[1, 0], [0, 1], [1, 0]])}
@@ -79,7 +79,7 @@ _OPTIONS: dict[str, Any] = {
     "discount_fn": gains.log2_discount,
 }
 
-# The description of a metric with as many values as there are amounts; it has no name.
+# A metric whose values are the four amounts of all groups. It is not registered by name.
 _AMOUNTS_OF_LISTS = spec.Spec(
     name="group_exposure",
     formula=_amounts_of_lists,

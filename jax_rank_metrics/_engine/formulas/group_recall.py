@@ -25,21 +25,21 @@ def group_recall(
 
     .. math:: R_g@k = Σ_{i ≤ k} g_i · rel_i / Σ_i g_i · rel_i
 
-    g_i is how much item i belongs to the group, so that a fraction counts as that much;
-    the second sum is over the pool. It tells what a mean over all relevant items hides:
-    with the rarely seen items as the group, this is the recall of the long tail.
+    g_i is how much item i belongs to the group, perhaps a fraction; the second sum is over
+    the pool. It shows what the recall of all relevant items hides: with rarely seen items
+    as the group, it is the recall of the long tail.
 
     Undefined (nothing relevant in the pool belongs to the group): 0. Also accepts the
     arguments of `rank`. Reads the column `groups`, `[*lists, items, groups]`: how much
-    each item belongs to each group. Where items are known by id, `item_columns` has them.
+    each item belongs to each group. For rankings from ids, pass it in `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.
-        group: Which group, from 0. By name, `group_recall(group=1)@10`.
+        group: The index of the group, from 0. By name, `group_recall(group=1)@10`.
         relevance_threshold: Least label of a relevant item.
 
     Raises:
-        ValueError: if the column has fewer groups.
+        ValueError: if the column has no group with this index.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,7 +49,7 @@ def group_recall(
         >>> state = group_recall(labels, scores, columns=tail, k=(2, 3))
         >>> state.compute().tolist()  # the only relevant item of the tail is third
         [0.0, 1.0]
-        >>> weights = {"groups": 1 / counts[:, None] ** 0.5}  # by popularity, not in or out
+        >>> weights = {"groups": 1 / counts[:, None] ** 0.5}  # by popularity, in fractions
         >>> state = group_recall(labels, scores, columns=weights, k=2)
         >>> f"{state.compute():.3f}"  # 0.105 / (0.105 + 0.577 + 0.129)
         '0.130'
@@ -70,7 +70,7 @@ def group_recall(
 
 @by_options
 def _relevant_in_group(items: Items, *, threshold: Number, group: int) -> jax.Array:
-    """Returns how much each relevant item belongs to a group."""
+    """Returns how much each relevant item belongs to a group, and 0 for other items."""
     shares = groups.memberships(items)
     if group >= shares.shape[-1]:
         raise ValueError(

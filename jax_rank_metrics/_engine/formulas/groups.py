@@ -1,8 +1,8 @@
-"""Groups of items: to which an item belongs, and how much of the ranks each holds.
+"""Groups of items: the memberships of items, and the exposure that each group gets.
 
-The column `groups` says how much of each item belongs to each group: 1 or True where it
-belongs there, fractions where it is divided or where its group is known with some
-probability. An item may belong to several groups, or to none.
+The column `groups` says how much of each item belongs to each group: 1 or True if it
+belongs to the group, a fraction if it is divided between groups or belongs to the group
+with some probability. An item may belong to several groups, or to none.
 """
 
 import jax
@@ -21,9 +21,8 @@ from jax_rank_metrics._ground.types import Cut, Discount, Gain, GroupTarget, Num
 def memberships(items: Items) -> jax.Array:
     """Reads the column `groups` as floats, `[*lists, items, groups]`.
 
-    An entry counts as 0 where it is NaN, since it is unknown whether the item belongs
-    there, and where it is below 0, and as 2^32 where it is larger. Padding belongs to no
-    group.
+    An entry counts as 0 if it is NaN, because the membership is then unknown, or if it is
+    below 0. An entry above 2^32 counts as 2^32. Padding belongs to no group.
 
     Raises:
         ValueError: if the column does not have one axis more than the items.
@@ -43,7 +42,7 @@ def membership_total(items: Items) -> jax.Array:
 
 
 def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
-    """Returns the function of items that gives each group its part of their gains."""
+    """Returns a function that divides the gains of items between their groups."""
     return _merit_of(label_fns.gain_of(ranking, gain_fn))
 
 
@@ -54,7 +53,7 @@ def _merit_of(items: Items, *, gain: ItemFn) -> jax.Array:
 
 @by_options
 def relevant_memberships(items: Items, *, threshold: Number) -> jax.Array:
-    """Returns the memberships of relevant items, 0 for all others."""
+    """Returns the memberships of relevant items, and 0 for other items."""
     is_hit = label_fns.is_relevant(threshold)(items)
     return jnp.where(is_hit[..., None], memberships(items), 0)
 
@@ -62,9 +61,9 @@ def relevant_memberships(items: Items, *, threshold: Number) -> jax.Array:
 def exposures(
     ranking: Ranking, discount_fn: Discount, ks: tuple[Cut, ...], item_fn: ItemFn
 ) -> jax.Array:
-    """Sums `item_fn`, such as `memberships`, by the attention that ranks get.
+    """Sums `item_fn`, such as `memberships`, times the attention of each item's rank.
 
-    It is the expected value over all orders of tied items.
+    If items tie, this is the mean over all their orders.
 
     Returns:
         `[*lists, len(ks), groups]`.
@@ -76,7 +75,7 @@ def exposures(
 
 
 def check_target(target: GroupTarget, num_groups: int | None = None) -> None:
-    """Raises `ValueError` unless a target is a word, or shares of as many groups."""
+    """Raises `ValueError` unless a target is None, "relevant", or a share of each group."""
     if target is not None and target != "relevant":
         alternative = "None" if isinstance(target, tuple) else "None, or 'relevant'"
         inputs.group_shares("target", target, num_groups, alternative)
@@ -85,11 +84,11 @@ def check_target(target: GroupTarget, num_groups: int | None = None) -> None:
 def target_amounts(
     ranking: Ranking, target: GroupTarget, threshold: Number
 ) -> jax.Array:
-    """Returns what each group should get, up to a factor, `[*lists, groups]`.
+    """Returns the amount that each group should get, up to a factor, `[*lists, groups]`.
 
     Args:
         ranking: The lists.
-        target: Shares, or which items of the pool to take them from; see `GroupTarget`.
+        target: Shares, or the items of the pool that set them; see `GroupTarget`.
         threshold: The least label of a relevant item.
     """
     sizes = ranking.pool_sum(memberships)

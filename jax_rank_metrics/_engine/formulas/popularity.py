@@ -15,14 +15,14 @@ from jax_rank_metrics._ground import arithmetic, inputs
 from jax_rank_metrics._ground.types import Cutoffs, NoveltyCount
 from jax_rank_metrics._values import per_list
 
-# What is made of counts, for each item: the count, its logarithm, and that of all counts.
+# Three numbers of each item: its count, ln of the count, and ln of the sum of all counts.
 _COUNT, _LOG_COUNT, _LOG_TOTAL = range(3)
 
 
 def _with_logs(counts: jax.Array) -> jax.Array:
-    """Returns each count, its logarithm, and that of their sum, `[num_items, 3]`.
+    """Returns each count, its logarithm, and the logarithm of the sum, `[num_items, 3]`.
 
-    In them the information of an item is linear. A count of 0 has the logarithm of 1.
+    The information of an item is linear in these. A count of 0 gets the logarithm of 1.
     """
     if counts.ndim != 1:
         raise ValueError(
@@ -49,13 +49,13 @@ def popularity(
 
     Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`: how
     often each item was seen in training; with `log`, an item that was never seen counts as
-    if it had been seen once. `evaluate_users` counts them in `seen`. Rows in `columns=`
+    if it had been seen once. `evaluate_users` counts items in `seen`. Rows in `columns=`
     hold three numbers of each item, `[*lists, items, 3]`: the count, its logarithm, and
-    that of the sum over the catalogue.
+    the logarithm of the sum over the catalogue.
 
     Args:
-        k: Cutoff or cutoffs. A ranking of counted places needs one, and at most its own.
-        log: Whether to take natural logarithms.
+        k: Cutoff or cutoffs. A ranking of counted places needs one, at most its own.
+        log: If True, the mean is of natural logarithms of counts.
 
     Raises:
         ValueError: if counts have another shape.
@@ -91,8 +91,8 @@ def novelty(
 
     .. math:: novelty@k = (1 / n) · Σ_i −log_2 p_i
 
-    The sum is over the n items up to rank k. It says how surprising items are to somebody
-    who knows what was seen in training, in one of two ways:
+    The sum is over the n items up to rank k. The value says how surprising the items are to
+    a user who knows the training data, in one of two ways:
 
     - by interactions: p_i = count_i / Σ_j count_j, summed over the catalogue, is the chance
       that a random interaction is with the item;
@@ -102,18 +102,18 @@ def novelty(
 
     Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`, as
     `popularity` does: how often each item was seen in training; by users, how many users
-    have seen it. An item that was never seen counts as if it had been seen once, and the
-    sum stays as it is: it is as novel as the rarest items, and no list is infinitely novel.
+    have seen it. An item that was never seen counts as if it had been seen once, without a
+    change to the sum: it is as novel as the rarest items, so no list is infinitely novel.
 
     Args:
         k: Cutoff or cutoffs; see `popularity`.
-        by: What is counted, "interactions" or "users".
-        num_users: How many users there are in training, by users only.
+        by: The unit of the counts, "interactions" or "users".
+        num_users: The number of users in training; only with `by="users"`.
 
     Raises:
-        ValueError: as `popularity`; if `by` is neither of the two; if `num_users` is given
-            by interactions, or not given by users; if the count of a listed item is above
-            it. Inside `jax.jit`, counts are not compared with it.
+        ValueError: as `popularity`; if `by` is neither of the two; if `num_users` is passed
+            by interactions, or not passed by users; if the count of a listed item is above
+            `num_users`. Inside `jax.jit`, counts are not compared with `num_users`.
         TypeError: if `num_users` is not a Python int.
 
     Example:
@@ -125,8 +125,8 @@ def novelty(
         ['1.2075', '2.1383']
 
         The first is the mean of 0.415 bits, for 3/4, and 2 bits, for 1/4; the second adds
-        4 bits, for 1/16. Of 16 users, three quarters know the one item and a quarter the
-        other, and of 48 users a quarter and a twelfth:
+        4 bits, for 1/16. The first two items are known to 3/4 and 1/4 of 16 users, but to
+        1/4 and 1/12 of 48 users:
 
         >>> of_16 = novelty.of(ranking, k=2, by="users", num_users=16)
         >>> of_48 = novelty.of(ranking, k=2, by="users", num_users=48)
@@ -137,8 +137,8 @@ def novelty(
         Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender
         systems, PNAS 107(10), 2010 (by users); Vargas and Castells, Rank and relevance in
         novelty and diversity metrics for recommender systems, RecSys 2011. By
-        interactions it agrees with recommenders' `novelty` for lists of one length of
-        items seen in training; by users with RecTools' `MeanInvUserFreq`.
+        interactions it agrees with recommenders' `novelty` if all lists have one length and
+        hold only items seen in training; by users with RecTools' `MeanInvUserFreq`.
     """
     inputs.option("by", by, NoveltyCount)
     if (by == "users") != (num_users is not None):
@@ -153,7 +153,7 @@ def novelty(
 
 
 def _refuse_above(ranking: Ranking, num_users: int, k: Cutoffs) -> None:
-    """Refuses lists that hold an item which more users have seen than there are."""
+    """Refuses lists with an item whose count is above the number of users."""
     data = traced_data(ranking)
     held = data.held_through(ranking.cutoffs(k))
     counts = item_fns.item_values(_number(_COUNT), held.items, data.dtype)
@@ -177,19 +177,19 @@ def _mean_within(
 
 @by_options
 def _number(items: Items, *, index: int) -> jax.Array:
-    """Returns one of the numbers that are made of counts."""
+    """Returns one of the three numbers of each item: the count or one of the logarithms."""
     column = items.columns[COUNTS]
     if column.shape != (*items.exists.shape, 3):
         raise ValueError(
             f"columns: {COUNTS!r} has shape {column.shape} for items of shape "
-            f"{items.exists.shape}; pass the count of each item, its logarithm, and that "
-            "of the sum of all counts, [*lists, items, 3]"
+            f"{items.exists.shape}; pass the count of each item, its logarithm, and the "
+            "logarithm of the sum of all counts, [*lists, items, 3]"
         )
     return column[..., index]
 
 
 @by_options
 def _bits(items: Items, *, num_users: int | None) -> jax.Array:
-    """Returns the information of each item, among users or among all interactions."""
+    """Returns the information of each item in bits, among users or all interactions."""
     log_total = _number(_LOG_TOTAL)(items) if num_users is None else math.log(num_users)
     return (log_total - _number(_LOG_COUNT)(items)) / math.log(2)

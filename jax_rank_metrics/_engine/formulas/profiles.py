@@ -1,6 +1,6 @@
-"""Profiles: how a list differs from what its user had to do with before.
+"""Profiles: how a list differs from the history of its user.
 
-A profile holds the items that a user had to do with before, such as those of training.
+A profile holds the items of a user's history, such as the items seen in training.
 """
 
 import jax
@@ -18,29 +18,29 @@ from jax_rank_metrics._values.per_list import PerList
 def popularity_lift(
     ranking: Ranking, *, k: types.Cutoffs = None, ratio_of_means: bool = True
 ) -> PerList:
-    """Popularity lift: by how much a list is more popular than the profile of its user.
+    """Popularity lift: how much more popular a list is than the profile of its user.
 
     .. math:: (P(L) − P(H)) / P(H)
 
-    P is the mean count of the first k items of the list L, and of all items of the profile
-    H. It is 0 where both are equally popular, 1 where the list is twice as popular, and at
-    least −1. The closer to 0, the better a list follows the taste of its user.
+    P(L) is the mean count of the first k items of the list L, and P(H) the mean count of
+    all items of the profile H. The lift is 0 if both are equally popular, 1 if the list is
+    twice as popular, and at least −1. The closer to 0, the better a list follows the taste
+    of its user.
 
     The published number of a group of users is a ratio of means, Σ (P(L) − P(H)) / Σ P(H).
-    So each user has the weight P(H) by default, `mean` gives this number, and
-    `by(groups, …)` those of groups.
+    By default each user therefore has the weight P(H), so that `mean` gives this number
+    for all users, and `by(groups, …)` for each group.
 
     Undefined (a list or a profile without items, or a profile with counts of 0): 0. With
-    `ratio_of_means` its weight is 0 too. Reads no labels, and the items of profiles: `seen`
-    of `evaluate_users`, and `profile_ids` of `rank_ids` and its kin, where a repeated id
+    `ratio_of_means` its weight is 0 too. Reads no labels. The items of profiles are `seen`
+    of `evaluate_users`, or `profile_ids` of `rank_ids` and its kin, in which a repeated id
     counts again. Reads the column `counts` of `item_columns`, `[num_items]`: how often each
     item was seen in training, or its share.
 
     Args:
         k: Cutoff or cutoffs.
-        ratio_of_means: Whether a mean is a ratio of means. False weighs all users alike,
-            so that it is the mean of their lifts: those of users of rare items then
-            dominate.
+        ratio_of_means: If True, the mean is a ratio of means. If False, it is the mean of
+            the users' lifts, which users of rare items dominate.
 
     Raises:
         ValueError: if there are no profiles; if `counts` has more than one number for an
@@ -86,7 +86,7 @@ def _count(items: Items) -> jax.Array:
     column, lists = items.columns["counts"], items.exists.shape
     if column.shape != lists:
         raise ValueError(
-            f"'counts' has shape {column.shape} where items are known, {lists}; pass one "
+            f"'counts' has shape {column.shape} for items of shape {lists}; pass one "
             "number for each item, item_columns={'counts': [num_items]}"
         )
     return jnp.where(items.exists, column, 0)
@@ -112,33 +112,33 @@ def miscalibration(
     discount_fn: types.Discount | None = None,
     alpha: types.Number = 0.01,
 ) -> PerList:
-    """Miscalibration: how far the genres of a list are from those of the user's profile.
+    """Miscalibration: how far a list's genres are from the genres of its user's profile.
 
     .. math:: KL(p || (1 − α)·q + α·p) = Σ_g p_g · ln(p_g / ((1 − α)·q_g + α·p_g))
 
     p is the distribution of genres over the profile, and q that over the first k items of
-    the list. An item that has several genres is divided between them. A user who watched
-    seven romances and three action films is shown them in this proportion by a calibrated
-    list, whose value is 0. Lower values are better. The largest possible is ln(1/α), 4.6
-    by default, where the list has none of the genres of the profile.
+    the list. An item with several genres is divided between them. If a user watched seven
+    romances and three action films, a calibrated list shows both in this proportion, and
+    its value is 0. Lower values are better. The largest possible value is ln(1/α), 4.6
+    by default, if the list has none of the genres of the profile.
 
     Reads items that tie in one order. Undefined (no item of the list or of the profile has
-    a genre): 0. Where only later items have a genre, the value at k is ln(1/α); of a
-    ranking that was cut, any item may be a later one. Reads no labels, and the items of
-    profiles: `seen` of `evaluate_users`, and `profile_ids` of `rank_ids` and its kin, whose
+    a genre): 0. If only later items have a genre, the value at k is ln(1/α); if the ranking
+    was cut, any item of the pool may be a later one. Reads no labels. The items of profiles
+    are `seen` of `evaluate_users`, or `profile_ids` of `rank_ids` and its kin, whose
     `profile_weights` weigh each item, such as by how recently it was played.
 
     Reads the column `genres` of `item_columns`, `[num_items, genres]`: how much of each
-    item belongs to each genre, bools, or numbers that are divided by their sum. Numbers
-    below 0 count as 0, and NaN is refused. An item without genres leaves both
-    distributions. Rows of `columns`, `[*lists, items, genres]`, hold shares.
+    item belongs to each genre, as bools, or as numbers that are divided by their sum.
+    Numbers below 0 count as 0, and NaN is refused. An item without genres counts in neither
+    distribution. Rows of `columns`, `[*lists, items, genres]`, must hold shares.
 
     Args:
         k: Cutoff or cutoffs.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, which weigh the items
-            of the list, such as `reciprocal_discount`. None weighs all ranks alike.
+            of the list, such as `reciprocal_discount`. None weighs all ranks equally.
         alpha: The share of p in the distribution that p is compared with, between 0 and 1,
-            so that the logarithm stays finite. Another number compiles again.
+            so that the logarithm stays finite. Each new number compiles again.
 
     Raises:
         ValueError: if there are no profiles; if `genres` is not `[num_items, genres]`; if
@@ -157,8 +157,9 @@ def miscalibration(
         The first is ½·ln(½ / ¾) + ½·ln(½ / ¼); in the second q is ¾ and ¼.
 
     References:
-        Steck, Calibrated recommendations, RecSys 2018 (C_KL). Implementations to base 2
-        report it divided by ln 2. RADio does too, and mixes q into p as well.
+        Steck, Calibrated recommendations, RecSys 2018 (C_KL). Implementations that take
+        logarithms to base 2 report it divided by ln 2. RADio does too, and also mixes q
+        into p.
     """
     alpha = inputs.open_fraction("alpha", alpha)
     if not (discount_fn is None or callable(discount_fn)):
@@ -177,7 +178,7 @@ def miscalibration(
     mixed = q + alpha * (p - q)
     quotients = jnp.where(p > 0, p / jnp.where(p > 0, mixed, 1), 1)
     values = jnp.maximum(arithmetic.total(p * jnp.log(quotients)), 0)
-    # NaN, of an item that is none of the catalogue, is not 0.
+    # An item outside the catalogue makes its sum NaN, which is not 0: its list is defined.
     defined = (arithmetic.total(of_all) != 0) & (arithmetic.total(known) != 0)
     return ranking.per_list(values, defined, k, label_fns.item_exists)
 
@@ -187,13 +188,13 @@ def _genres(items: Items) -> jax.Array:
     column, lists = items.columns["genres"], items.exists.shape
     if column.ndim != len(lists) + 1:
         raise ValueError(
-            f"'genres' has shape {column.shape} where items are known, {lists}; pass how "
+            f"'genres' has shape {column.shape} for items of shape {lists}; pass how "
             "much of each item belongs to each genre, [num_items, genres]"
         )
     return jnp.where(items.exists[..., None], column, 0)
 
 
 def _distribution(amounts: jax.Array) -> jax.Array:
-    """Divides amounts `[…, genres]` by their sum; 0 where all are."""
+    """Divides amounts `[…, genres]` by their sum; 0 if all amounts are 0."""
     total = arithmetic.total(amounts)[..., None]
     return amounts / jnp.where(total == 0, 1, total)
